@@ -1,0 +1,90 @@
+"""Everything this library raises on purpose.
+
+    AgentMemoryError
+    ├── InvalidInput          the caller's argument is wrong; nothing was written
+    ├── NotFound              no such item in this scope
+    ├── Conflict              another writer was first, or the id holds other content
+    ├── QuotaExceeded         the user's tier allows no more
+    ├── MemoryDisabled        a switch (global, tier, user, thread) is off
+    ├── StaticMemoryError     static knowledge cannot be changed through a scope
+    ├── ConfigurationError    settings contradict each other or the store
+    ├── StoreUnavailable      the store did not answer (retryable)
+    └── ModelError            a model gave no usable answer
+
+`code` is stable and machine-readable; `retryable` says whether the same call may succeed later.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AgentMemoryError(Exception):
+    """The root of all errors of this library."""
+
+    code: ClassVar[str] = "agent_memory_error"
+    retryable: bool = False
+
+
+class InvalidInput(AgentMemoryError):
+    """An argument is wrong; nothing was written."""
+
+    code = "invalid_input"
+
+
+class NotFound(AgentMemoryError):
+    """There is no such item in this scope. Another user's items look like this too."""
+
+    code = "not_found"
+
+
+class Conflict(AgentMemoryError):
+    """The id holds other content, or somebody else changed the item first."""
+
+    code = "conflict"
+
+
+class QuotaExceeded(AgentMemoryError):
+    """The user's tier allows no more memories."""
+
+    code = "quota_exceeded"
+
+
+class MemoryDisabled(AgentMemoryError):
+    """Memory is switched off for this scope."""
+
+    code = "memory_disabled"
+
+
+class StaticMemoryError(AgentMemoryError):
+    """Static knowledge cannot be changed through a scope."""
+
+    code = "static_memory"
+
+
+class ConfigurationError(AgentMemoryError):
+    """Settings contradict each other, or the store that they open."""
+
+    code = "configuration"
+
+
+class StoreUnavailable(AgentMemoryError):
+    """The store did not answer in time, throttled, or is closed. The call may be repeated."""
+
+    code = "store_unavailable"
+    retryable = True
+
+
+class ModelError(AgentMemoryError):
+    """A model gave no usable answer.
+
+    `retryable` is true for a timeout, a throttled call or a server fault (nothing was learned, try again
+    after `retry_after` seconds if given), false for an answer that cannot be used.
+    """
+
+    code = "model"
+
+    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after = retry_after

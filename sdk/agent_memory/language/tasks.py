@@ -1,0 +1,244 @@
+"""What this library asks of a language model: named tasks with typed input, typed output and a prompt file.
+
+An adapter runs any task. It is told nothing but the task and its input, so a transcript can reach a model only
+as the data of an input model, and an answer can reach the store only through an output model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_memory.models import FactKind, Role, SupersedeReason, Usage, UtcTime
+
+
+class Data(BaseModel):
+    """The base of task inputs and outputs. Fields a model adds on its own are ignored, not an error."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+In = TypeVar("In", bound=Data)
+Out = TypeVar("Out", bound=Data)
+
+
+class TurnView(Data):
+    """A turn as a model sees it. `ref` (t1, t2, …) is what an answer cites; real ids stay with us."""
+
+    ref: str
+    role: Role
+    name: str | None = None
+    content: str
+    created_at: UtcTime
+
+
+class FactView(Data):
+    """A remembered fact as a model sees it. `ref` (f1, f2, …) is what an answer cites."""
+
+    ref: str
+    kind: str
+    content: str
+    quote: str | None = None
+    confidence: float = 0.8
+    said_at: UtcTime
+
+
+class ExtractInput(Data):
+    """Turns to extract memories from. `before` are the turns ahead of them: context, never a source."""
+
+    turns: list[TurnView]
+    before: list[TurnView] = Field(default_factory=list)
+
+
+class ExtractedMemory(Data):
+    """One memory found in a transcript.
+
+    `turns` are refs of the turns that it rests on, the one that settles it last; `quote` is verbatim from one
+    of them. `content` stands alone: it names what and whom it is about.
+    """
+
+    type: Literal["fact", "procedural", "episodic"] = "fact"
+    kind: FactKind = "fact"
+    content: str = Field(min_length=1)
+    quote: str
+    turns: list[str] = Field(min_length=1)
+    confidence: float = Field(default=0.8, ge=0, le=1)
+    importance: float = Field(default=0.5, ge=0, le=1)
+    valid_from: UtcTime | None = None
+    valid_to: UtcTime | None = None
+    time_phrase: str | None = None
+    tags: list[str] = Field(default_factory=list)
+
+
+class ExtractOutput(Data):
+    """What an extraction found; nothing is a good answer."""
+
+    worth_extracting: bool = True
+    memories: list[ExtractedMemory] = Field(default_factory=list)
+
+
+class SummaryView(Data):
+    """A thread's summary, in or out."""
+
+    topic: str = ""
+    key_points: list[str] = Field(default_factory=list)
+    decisions: list[str] = Field(default_factory=list)
+    open_issues: list[str] = Field(default_factory=list)
+    next_steps: list[str] = Field(default_factory=list)
+
+
+class SummarizeInput(Data):
+    """New turns to merge into a summary. `earlier` is None for the first."""
+
+    earlier: SummaryView | None = None
+    turns: list[TurnView]
+
+
+class SummarizeOutput(SummaryView):
+    """The merged summary, with the thread's current state as data (values the talk has settled)."""
+
+    state: dict[str, Any] = Field(default_factory=dict)
+
+
+class ProfileView(Data):
+    """A user's profile, in or out."""
+
+    preferences: list[str] = Field(default_factory=list)
+    current_work: list[str] = Field(default_factory=list)
+    environment: list[str] = Field(default_factory=list)
+    constraints: list[str] = Field(default_factory=list)
+    personal: list[str] = Field(default_factory=list)
+
+
+class ProfileInput(Data):
+    """Facts to merge into a profile.
+
+    `gone` are facts that the earlier profile may rest on and that are no longer true: they must leave it.
+    """
+
+    earlier: ProfileView | None = None
+    facts: list[FactView]
+    gone: list[FactView] = Field(default_factory=list)
+
+
+class ProfileOutput(ProfileView):
+    """The merged profile."""
+
+
+class ReconcileInput(Data):
+    """Active facts of one user, newest first, in which to find duplicates and contradictions."""
+
+    facts: list[FactView]
+
+
+class Duplicates(Data):
+    """Facts (two or more refs) that make one claim in different words, and the claim in one sentence."""
+
+    refs: list[str] = Field(min_length=2)
+    content: str = Field(min_length=1)
+
+
+class Contradiction(Data):
+    """Two facts that cannot both be true now. Who wins is not the model's to say: newer, then surer, wins."""
+
+    refs: list[str] = Field(min_length=2, max_length=2)
+    reason: SupersedeReason = "contradict"
+
+
+class ReconcileOutput(Data):
+    """What a reconciliation found; facts in neither list are kept."""
+
+    duplicates: list[Duplicates] = Field(default_factory=list)
+    contradictions: list[Contradiction] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[In, Out]):
+    """One use of a language model. `name` is also the name of its prompt file."""
+
+    name: str
+    input: type[In]
+    output: type[Out]
+    temperature: float = 0.1
+    max_tokens: int = 2000
+    timeout: float = 60.0
+
+
+EXTRACT = Task("extract", ExtractInput, ExtractOutput)
+SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
+PROFILE = Task("profile", ProfileInput, ProfileOutput)
+RECONCILE = Task("reconcile", ReconcileInput, ReconcileOutput)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(Generic[Out]):
+    """What a task gave. `rejected` says why items of the answer were dropped, one line each."""
+
+    output: Out
+    model: str
+    prompt_version: str
+    usage: Usage
+    rejected: list[str] = field(default_factory=list)
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Runs tasks."""
+
+    @property
+    def model_id(self) -> str:
+        """What derived documents name as their maker."""
+        ...
+
+    async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
+        """Runs one task.
+
+        Raises:
+            ModelError: retryable for a timeout, a throttled call or a server fault; not retryable for an
+                answer that could not be used after the adapter's own bounded attempts.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Frees connections. Harmless when called twice."""
+        ...
+
+
+Vector = list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One vector a text, in order, each of Euclidean length 1."""
+
+    vectors: list[Vector]
+    usage: Usage
+
+
+@runtime_checkable
+class EmbeddingModel(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model_id(self) -> str:
+        """Stored beside every vector: vectors of different models are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        ...
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        """Embeds texts in order; an empty list gives an empty list.
+
+        Raises:
+            ModelError: as `ChatModel.run`.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Frees connections. Harmless when called twice."""
+        ...

@@ -1,0 +1,310 @@
+"""What callers send and get: validated, typed, and the same in the library, the HTTP API and the command line.
+
+Times are timezone-aware UTC. Scores are higher-is-better. Vectors never appear here: they live in the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+Role = Literal["user", "agent", "tool", "system"]
+MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
+FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
+Source = Literal["user", "agent", "tool", "imported"]
+Status = Literal["active", "candidate", "quarantined"]
+SupersedeReason = Literal["duplicate", "contradict", "update"]
+
+ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
+"""Names other systems give to the four roles."""
+
+# Names other systems give to our types, with the kind that they imply (conflict C01 of the requirements).
+TYPE_ALIASES: dict[str, tuple[MemoryType, str | None]] = {
+    "semantic": ("fact", None),
+    "preference": ("fact", "preference"),
+    "context": ("fact", "context"),
+    "requirement": ("fact", "requirement"),
+    "decision": ("fact", "decision"),
+    "extractive": ("fact", None),
+    "conversation_summary": ("episodic", "session"),
+    "vector": ("episodic", "chunk"),
+    "reflective": ("reflection", None),
+}
+
+
+def _utc(value: datetime) -> datetime:
+    """Reads a time without a zone as UTC, and turns every other into UTC."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _role(value: object) -> object:
+    return ROLE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+UtcTime = Annotated[datetime, AfterValidator(_utc)]
+RoleField = Annotated[Role, BeforeValidator(_role)]
+
+
+def now() -> datetime:
+    """The current time in UTC, to the microsecond."""
+    return datetime.now(UTC)
+
+
+def content_hash(text: str) -> str:
+    """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256 (row S1-36)."""
+    normal = re.sub(r"\s+", " ", text.strip().lower())
+    return hashlib.sha256(normal.encode()).hexdigest()[:32]
+
+
+class Model(BaseModel):
+    """The base of all public models: unknown fields are an error, values are checked on assignment."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+
+
+class Usage(Model):
+    """What a piece of work cost."""
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    embedded_texts: int = 0
+    embedded_tokens: int = 0
+    request_units: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Adds two costs field by field."""
+        mine = self.model_dump()
+        return Usage(**{name: mine[name] + value for name, value in other.model_dump().items()})
+
+
+class TurnInput(Model):
+    """One message of a conversation, as a caller hands it over."""
+
+    role: RoleField
+    content: str
+    id: str | None = None
+    name: str | None = Field(default=None, description="Who speaks, if the transcript names them.")
+    created_at: UtcTime | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    agent_id: str | None = None
+    project_id: str | None = None
+    run_id: str | None = None
+
+
+class Turn(Model):
+    """One message as it was kept. Turns never change."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    role: Role
+    content: str
+    created_at: UtcTime
+    name: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    agent_id: str | None = None
+    project_id: str | None = None
+    run_id: str | None = None
+
+
+class Memory(Model):
+    """One thing remembered, with when it was true, when it was known, and what it rests on."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    type: MemoryType
+    kind: str | None = None
+    role: Role = "system"
+    content: str
+    confidence: float = Field(default=0.8, ge=0, le=1)
+    importance: float = Field(default=0.5, ge=0, le=1)
+    source: Source = "user"
+    status: Status = "active"
+    quote: str | None = Field(default=None, description="The words of the transcript that it rests on, verbatim.")
+    source_turn_ids: list[str] = Field(default_factory=list)
+    time_phrase: str | None = Field(default=None, description="The words that a resolved date came from.")
+    tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    agent_id: str | None = None
+    project_id: str | None = None
+    run_id: str | None = None
+    created_at: UtcTime = Field(description="When it was said.")
+    updated_at: UtcTime | None = None
+    valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
+    valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
+    recorded_at: UtcTime = Field(description="When the store learned it.")
+    superseded_at: UtcTime | None = None
+    superseded_by: str | None = None
+    supersede_reason: SupersedeReason | None = None
+    supersedes_ids: list[str] = Field(default_factory=list)
+    content_hash: str = ""
+    embedding_model: str | None = None
+    model: str | None = Field(default=None, description="Which model derived it.")
+    prompt_version: str | None = None
+    access_count: int = 0
+    last_accessed_at: UtcTime | None = None
+
+
+class ThreadSummary(Model):
+    """The compact record of one thread."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    content: str
+    topic: str = ""
+    key_points: list[str] = Field(default_factory=list)
+    decisions: list[str] = Field(default_factory=list)
+    open_issues: list[str] = Field(default_factory=list)
+    next_steps: list[str] = Field(default_factory=list)
+    turn_count: int = 0
+    covers_from: UtcTime | None = None
+    covers_to: UtcTime | None = None
+    created_at: UtcTime
+    updated_at: UtcTime
+    model: str | None = None
+    prompt_version: str | None = None
+
+
+class ThreadState(Model):
+    """Where one thread stands now, as data: rebuilt with the summary, forgotten when its time runs out."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    state: dict[str, Any] = Field(description="topic, decisions, open, and the values that the talk has settled")
+    updated_at: UtcTime
+
+
+class UserProfile(Model):
+    """What is known of a user across all threads."""
+
+    id: str
+    user_id: str
+    content: str
+    preferences: list[str] = Field(default_factory=list)
+    current_work: list[str] = Field(default_factory=list)
+    environment: list[str] = Field(default_factory=list)
+    constraints: list[str] = Field(default_factory=list)
+    personal: list[str] = Field(default_factory=list)
+    source_ids: list[str] = Field(default_factory=list, description="The memories that it rests on.")
+    created_at: UtcTime
+    updated_at: UtcTime
+    model: str | None = None
+    prompt_version: str | None = None
+
+
+class Receipt(Model):
+    """What a write did."""
+
+    ids: list[str]
+    created: int = Field(description="How many are new; the others were there already, with the same content.")
+    usage: Usage = Field(default_factory=Usage)
+
+
+class Hit(Model):
+    """One result of a search."""
+
+    memory: Memory
+    score: float = Field(description="The fused rank score; comparable within one answer only.")
+    similarity: float | None = Field(default=None, description="Cosine to the query, if a vector was compared.")
+    why: dict[str, float] = Field(default_factory=dict, description="What the score is made of.")
+
+
+class Context(Model):
+    """What an agent should be told before it answers. Empty, never an error, when memory cannot help."""
+
+    text: str = ""
+    messages: list[dict[str, str]] = Field(default_factory=list)
+    used: list[dict[str, Any]] = Field(default_factory=list, description="id, type and score of what is in it.")
+    left_out: list[dict[str, Any]] = Field(default_factory=list, description="What the budget had no room for.")
+    tokens: int = 0
+    milliseconds: float = 0.0
+    degraded: list[str] = Field(default_factory=list, description="What is missing, and why.")
+    skipped_reason: str | None = None
+
+
+class Stats(Model):
+    """Counts of what a scope holds."""
+
+    turns: int = 0
+    unprocessed_turns: int = 0
+    threads: int = 0
+    memories: int = 0
+    memories_by_type: dict[str, int] = Field(default_factory=dict)
+    superseded: int = 0
+    oldest_memory: UtcTime | None = None
+    newest_memory: UtcTime | None = None
+
+
+class ThreadInfo(Model):
+    """One thread of a user."""
+
+    thread_id: str
+    turns: int
+    unprocessed_turns: int
+    last_turn_at: UtcTime | None = None
+
+
+class ProcessResult(Model):
+    """What one run of a processing workflow did."""
+
+    step: str
+    turns: int = 0
+    created: int = 0
+    superseded: int = 0
+    exact_dedup_skipped: int = 0
+    rejected: list[str] = Field(default_factory=list, description="Why items of a model's answer were dropped.")
+    counts: dict[str, int] = Field(default_factory=dict, description="Of a reconciliation: kept, merged, contradicted.")
+    dead_letters: int = 0
+    usage: Usage = Field(default_factory=Usage)
+
+
+class ForgetReceipt(Model):
+    """What a forget deleted, or would delete (`dry_run`)."""
+
+    dry_run: bool
+    deleted: dict[str, list[str]] = Field(default_factory=dict, description="Ids by document type.")
+    rebuilt: list[str] = Field(default_factory=list, description="Derived documents made anew without it.")
+
+    @property
+    def total(self) -> int:
+        """How many documents were (or would be) deleted."""
+        return sum(len(ids) for ids in self.deleted.values())
+
+
+class DeadLetter(Model):
+    """A range of turns that a step gave up on. Nothing is lost: it can be replayed."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    step: str
+    turn_ids: list[str]
+    error: str
+    attempts: int
+    created_at: UtcTime
+
+
+class Health(Model):
+    """Whether the parts answer, and which they are."""
+
+    ok: bool
+    store: str
+    chat_model: str
+    embedding_model: str
+    unprocessed_turns: int
+    dead_letters: int
+    warnings: list[str] = Field(default_factory=list)
+
+
+class ScopeSettings(Model):
+    """The switches of a user or a thread."""
+
+    enabled: bool = True
