@@ -1,0 +1,68 @@
+"""The one error of the engine: a Cosmos DB status, substatus, code and message.
+
+Every layer raises `CosmosError`; the REST layer turns it into a response. Nothing else reaches a caller.
+"""
+
+from __future__ import annotations
+
+
+class CosmosError(Exception):
+    """An answer of 4xx or 5xx, as Cosmos DB would give it."""
+
+    def __init__(self, status: int, code: str, message: str, substatus: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.substatus = substatus
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        substatus = "" if self.substatus is None else f"/{self.substatus}"
+        return f"{self.status}{substatus} {self.code}: {self.message}"
+
+
+class EngineFileError(CosmosError):
+    """The store file cannot be opened: foreign, corrupt, of another version, or in use."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(503, "ServiceUnavailable", message)
+
+
+def bad_request(message: str, substatus: int | None = None) -> CosmosError:
+    """400: the request is malformed, or asks for what the engine does not cover."""
+    return CosmosError(400, "BadRequest", message, substatus)
+
+
+def not_found(message: str, substatus: int | None = None) -> CosmosError:
+    """404: no such resource."""
+    return CosmosError(404, "NotFound", message, substatus)
+
+
+def not_allowed(message: str) -> CosmosError:
+    """405: the verb does not apply to this path."""
+    return CosmosError(405, "MethodNotAllowed", message)
+
+
+def conflict(message: str) -> CosmosError:
+    """409: a resource with this id exists."""
+    return CosmosError(409, "Conflict", message)
+
+
+def gone(message: str, substatus: int | None = None) -> CosmosError:
+    """410: the continuation or partition key range is not of this container any more."""
+    return CosmosError(410, "Gone", message, substatus)
+
+
+def precondition_failed(message: str) -> CosmosError:
+    """412: an ETag or a patch condition did not hold."""
+    return CosmosError(412, "PreconditionFailed", message)
+
+
+def too_large(message: str) -> CosmosError:
+    """413: an item or a batch is over its size limit."""
+    return CosmosError(413, "RequestEntityTooLarge", message)
+
+
+def unavailable(message: str) -> CosmosError:
+    """503: the engine is closed."""
+    return CosmosError(503, "ServiceUnavailable", message)

@@ -1,0 +1,270 @@
+"""What a container's JSON says, parsed once and checked: keys, indexes, vectors, texts, TTL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+from embedded_cosmos.errors import bad_request
+
+JsonObject = dict[str, Any]
+DataType = Literal["float32", "float16", "int8", "uint8"]
+DistanceFunction = Literal["cosine", "dotproduct", "euclidean"]
+Order = Literal["ascending", "descending"]
+
+MAX_KEY_LEVELS = 3
+MAX_VECTOR_DIMENSIONS = 4096
+MAX_FLAT_DIMENSIONS = 505
+MAX_TTL = 2**31 - 1
+TEXT_LANGUAGES = ("en-US", "de-DE", "es-ES", "fr-FR", "it-IT", "pt-BR", "pt-PT")
+
+_DATA_TYPES = ("float32", "float16", "int8", "uint8")
+_DISTANCES = ("cosine", "dotproduct", "euclidean")
+_VECTOR_INDEXES = ("flat", "quantizedFlat", "diskANN")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorEmbedding:
+    """One path of the vector policy."""
+
+    path: str
+    data_type: DataType
+    dimensions: int
+    distance_function: DistanceFunction
+
+
+@dataclass(frozen=True, slots=True)
+class CompositePath:
+    """One column of a composite index."""
+
+    path: str
+    order: Order
+
+
+@dataclass(frozen=True)
+class ContainerProperties:
+    """The definition of a container, validated."""
+
+    id: str
+    rid: str
+    partition_key_paths: tuple[str, ...]
+    indexing_policy: JsonObject
+    vector_embeddings: Mapping[str, VectorEmbedding]
+    full_text_paths: Mapping[str, str]
+    composite_indexes: tuple[tuple[CompositePath, ...], ...]
+    included_paths: tuple[str, ...]
+    excluded_paths: tuple[str, ...]
+    default_ttl: int | None
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> ContainerProperties:
+        """Parse a container's JSON; raises 400 with what is wrong."""
+        embeddings = _vector_embeddings(body.get("vectorEmbeddingPolicy"))
+        texts = _full_text_paths(body.get("fullTextPolicy"))
+        indexing = _object(body.get("indexingPolicy"), "indexingPolicy")
+        _check_vector_indexes(indexing, embeddings)
+        _check_text_indexes(indexing, texts)
+        return cls(
+            id=body["id"],
+            rid=body.get("_rid", ""),
+            partition_key_paths=_partition_key_paths(body.get("partitionKey")),
+            indexing_policy=indexing,
+            vector_embeddings=MappingProxyType(embeddings),
+            full_text_paths=MappingProxyType(texts),
+            composite_indexes=_composite_indexes(indexing),
+            included_paths=_index_paths(indexing, "includedPaths", ("/*",)),
+            excluded_paths=_index_paths(indexing, "excludedPaths", ()),
+            default_ttl=_default_ttl(body.get("defaultTtl")),
+        )
+
+    @cached_property
+    def key_segments(self) -> tuple[tuple[str, ...], ...]:
+        """The partition key paths, split: `(("user_id",), ("thread_id",))`."""
+        return tuple(path_segments(path) for path in self.partition_key_paths)
+
+
+def path_segments(path: str) -> tuple[str, ...]:
+    """Split `/a/"b c"/d` into its names; raises 400 when it does not begin with a slash."""
+    if not path.startswith("/") or path == "/":
+        raise bad_request(f"The path '{path}' must begin with '/' and name a property.")
+    segments: list[str] = []
+    rest = path
+    while rest:
+        rest = rest[1:]
+        if rest[:1] in {'"', "'"}:
+            end = rest.find(rest[0], 1)
+            if end < 0:
+                raise bad_request(f"The path '{path}' has an unclosed quote.")
+            segments.append(rest[1:end])
+            rest = rest[end + 1 :]
+            if rest and not rest.startswith("/"):
+                raise bad_request(f"The path '{path}' needs '/' after a quoted name.")
+        else:
+            name, slash, tail = rest.partition("/")
+            if not name:
+                raise bad_request(f"The path '{path}' has an empty segment.")
+            segments.append(name)
+            rest = slash + tail
+    return tuple(segments)
+
+
+def _object(value: Any, name: str) -> JsonObject:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad_request(f"'{name}' must be an object.")
+    return value
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise bad_request(f"'{name}' must be an array.")
+    return value
+
+
+def _path(entry: Any, name: str) -> str:
+    path = entry.get("path") if isinstance(entry, dict) else None
+    if not isinstance(path, str):
+        raise bad_request(f"Every entry of '{name}' needs a 'path' string.")
+    return path
+
+
+def _partition_key_paths(value: Any) -> tuple[str, ...]:
+    definition = _object(value, "partitionKey")
+    paths = _list(definition.get("paths"), "partitionKey.paths")
+    kind = definition.get("kind", "Hash")
+    if kind not in ("Hash", "MultiHash"):
+        raise bad_request(f"Partition key kind '{kind}' is not supported; use 'Hash' or 'MultiHash'.")
+    if not paths or not all(isinstance(path, str) for path in paths):
+        raise bad_request("A container needs a partition key: 'partitionKey.paths' must list at least one path.")
+    if kind == "Hash" and len(paths) > 1:
+        raise bad_request("A 'Hash' partition key has one path; use kind 'MultiHash' for a hierarchical key.")
+    if len(paths) > MAX_KEY_LEVELS:
+        raise bad_request(f"A hierarchical partition key has at most {MAX_KEY_LEVELS} paths.")
+    if len(set(paths)) != len(paths):
+        raise bad_request("The paths of a partition key must differ.")
+    if definition.get("version", 2) != 2:
+        raise bad_request("Only partition key version 2 is supported.")
+    for path in paths:
+        path_segments(path)
+    return tuple(paths)
+
+
+def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:
+    policy = _object(value, "vectorEmbeddingPolicy")
+    name = "vectorEmbeddings"
+    embeddings: dict[str, VectorEmbedding] = {}
+    for entry in _list(policy.get(name), name):
+        path = _path(entry, name)
+        path_segments(path)
+        data_type, dimensions = entry.get("dataType"), entry.get("dimensions")
+        distance = entry.get("distanceFunction")
+        if data_type not in _DATA_TYPES:
+            raise bad_request(
+                "The Vector Embedding Policy contains an invalid DataType:"
+                f" {data_type!r} at '{path}'; use one of {', '.join(_DATA_TYPES)}."
+            )
+        if not isinstance(dimensions, int) or not 1 <= dimensions <= MAX_VECTOR_DIMENSIONS:
+            raise bad_request(
+                "The Vector Embedding Policy contains invalid Dimensions:"
+                f" {dimensions!r} at '{path}'; they must be from 1 to {MAX_VECTOR_DIMENSIONS}."
+            )
+        if distance not in _DISTANCES:
+            raise bad_request(
+                "The Vector Embedding Policy contains an invalid DistanceFunction:"
+                f" {distance!r} at '{path}'; use one of {', '.join(_DISTANCES)}."
+            )
+        if path in embeddings:
+            raise bad_request(f"The Vector Embedding Policy names '{path}' twice.")
+        embeddings[path] = VectorEmbedding(
+            path, cast(DataType, data_type), dimensions, cast(DistanceFunction, distance)
+        )
+    return embeddings
+
+
+def _full_text_paths(value: Any) -> dict[str, str]:
+    policy = _object(value, "fullTextPolicy")
+    default = policy.get("defaultLanguage", "en-US")
+    name = "fullTextPaths"
+    paths: dict[str, str] = {}
+    for entry in _list(policy.get(name), name):
+        path = _path(entry, name)
+        path_segments(path)
+        if path in paths:
+            raise bad_request(f"The Full Text Policy names '{path}' twice.")
+        paths[path] = _language(entry.get("language", default))
+    _language(default)
+    return paths
+
+
+def _language(value: Any) -> str:
+    if value not in TEXT_LANGUAGES:
+        raise bad_request(
+            f"The Full Text Policy contains an unsupported language: {value!r}; use one of {', '.join(TEXT_LANGUAGES)}."
+        )
+    return cast(str, value)
+
+
+def _check_vector_indexes(indexing: JsonObject, embeddings: Mapping[str, VectorEmbedding]) -> None:
+    for entry in _list(indexing.get("vectorIndexes"), "vectorIndexes"):
+        path = _path(entry, "vectorIndexes")
+        kind = entry.get("type")
+        if kind not in _VECTOR_INDEXES:
+            raise bad_request(
+                f"The vector index of '{path}' has an invalid type: {kind!r}; use one of {', '.join(_VECTOR_INDEXES)}."
+            )
+        if path not in embeddings:
+            raise bad_request(f"vector index path '{path}' is not in the Vector Embedding Policy.")
+        if kind == "flat" and embeddings[path].dimensions > MAX_FLAT_DIMENSIONS:
+            raise bad_request(
+                f"The vector index of '{path}' is 'flat', which allows at most {MAX_FLAT_DIMENSIONS} dimensions."
+            )
+
+
+def _check_text_indexes(indexing: JsonObject, texts: Mapping[str, str]) -> None:
+    for entry in _list(indexing.get("fullTextIndexes"), "fullTextIndexes"):
+        path = _path(entry, "fullTextIndexes")
+        if path not in texts:
+            raise bad_request(f"The path of the full-text index '{path}' is not in the Full Text Policy.")
+
+
+def _composite_indexes(indexing: JsonObject) -> tuple[tuple[CompositePath, ...], ...]:
+    indexes: list[tuple[CompositePath, ...]] = []
+    for index in _list(indexing.get("compositeIndexes"), "compositeIndexes"):
+        columns = _list(index, "compositeIndexes")
+        if len(columns) < 2:
+            raise bad_request("A composite index needs at least two paths.")
+        indexes.append(tuple(_composite_path(column) for column in columns))
+    return tuple(indexes)
+
+
+def _composite_path(entry: Any) -> CompositePath:
+    path = _path(entry, "compositeIndexes")
+    path_segments(path)
+    order = entry.get("order", "ascending")
+    if order not in ("ascending", "descending"):
+        raise bad_request(f"The composite index order {order!r} is not 'ascending' or 'descending'.")
+    return CompositePath(path, cast(Order, order))
+
+
+def _index_paths(indexing: JsonObject, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    if name not in indexing:
+        return default
+    paths = tuple(_path(entry, name) for entry in _list(indexing[name], name))
+    for path in paths:
+        if not path.startswith("/") or not path.endswith(("/*", "/?")):
+            raise bad_request(f"The path '{path}' in '{name}' must begin with '/' and end with '/?' or '/*'.")
+    return paths
+
+
+def _default_ttl(value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not (value == -1 or 1 <= value <= MAX_TTL):
+        raise bad_request(f"'defaultTtl' must be -1 or from 1 to {MAX_TTL}, not {value!r}.")
+    return value
