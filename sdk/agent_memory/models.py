@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 Role = Literal["user", "agent", "tool", "system"]
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
@@ -41,11 +41,16 @@ def _utc(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def iso(value: datetime) -> str:
+    """Writes a UTC time with a fixed width, so that the order of the texts is the order of the times."""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def _role(value: object) -> object:
     return ROLE_ALIASES.get(value, value) if isinstance(value, str) else value
 
 
-UtcTime = Annotated[datetime, AfterValidator(_utc)]
+UtcTime = Annotated[datetime, AfterValidator(_utc), PlainSerializer(iso, return_type=str, when_used="json")]
 RoleField = Annotated[Role, BeforeValidator(_role)]
 
 

@@ -1,0 +1,55 @@
+# The two commands of the README are `make quickstart` and `make test`. Each sets up what it needs.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# uv does not look for interpreters under pyenv; the newest 3.13 there goes first, if there is one.
+PYENV_313 := $(lastword $(sort $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13*/bin)))
+ifneq ($(PYENV_313),)
+export PATH := $(PYENV_313):$(PATH)
+endif
+export UV_PYTHON_DOWNLOADS ?= never
+
+UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/uv)
+BIN := .venv/bin
+STORE ?= .quickstart/memory.db
+
+.PHONY: help quickstart test check format bench clean
+
+help:  ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+quickstart: .venv/.run  ## Real conversations become memories, then answer questions (FILE=my.jsonl for your own)
+	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(ARGS)
+
+test: .venv/.dev  ## The test suite
+	$(BIN)/pytest -n 2 $(ARGS)
+
+check: .venv/.dev  ## Lint, format, types, import contracts, generated code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/generate_sync.py --check
+
+format: .venv/.dev  ## Format and regenerate
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python tools/generate_sync.py
+
+bench: .venv/.dev  ## p50/p95 of the main calls on this machine
+	$(BIN)/python benchmarks/local.py
+
+clean:  ## Remove the environment and the quickstart's store
+	rm -rf .venv .tools .quickstart
+
+.venv/.run: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --locked --inexact --no-default-groups --extra local --extra cli
+	@touch $@
+
+.venv/.dev: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --locked
+	@touch $@ .venv/.run
+
+.tools/bin/uv:
+	python3 -m venv .tools
+	.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9

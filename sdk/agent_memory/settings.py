@@ -1,0 +1,104 @@
+"""What can be set, with its default, its unit and the environment name that sets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """How often background work runs. 0 disables a step.
+
+    `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` extractions of a
+    user. A thread that has been quiet for `idle_seconds` is processed whatever its count (0 disables that).
+    """
+
+    extract: int = 10
+    summarize: int = 10
+    profile: int = 20
+    reconcile: int = 5
+    idle_seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one run of a step, so that a backlog of any length is worked off in pieces.
+
+    A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB service limits).
+    """
+
+    batch_turns: int = 20
+    batch_tokens: int = 4000
+    turns_before: int = 4
+    batch_memories: int = 50
+    reconcile_candidates: int = 50
+    profile_facts: int = 100
+    state_ttl_seconds: int = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """How search and context choose.
+
+    `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
+    different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
+    (row S0-037). Each arm of the search fetches `candidates`.
+    """
+
+    candidates: int = 50
+    rrf_k: int = 10
+    default_threshold: float = 0.6
+    thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
+    context_timeout: float = 5.0
+
+    def threshold(self, embedding_model: str) -> float:
+        """The least cosine that counts for this embedding model (matched by the beginning of its name)."""
+        for name, value in self.thresholds.items():
+            if embedding_model.startswith(name):
+                return value
+        return self.default_threshold
+
+
+class Environment(BaseSettings):
+    """The environment variables that `Memory.from_env` reads. Several systems' names are accepted."""
+
+    model_config = SettingsConfigDict(env_file=None, extra="ignore", populate_by_name=True)
+
+    store: str | None = Field(default=None, validation_alias=AliasChoices("AGENT_MEMORY_STORE"))
+    cosmos_endpoint: str | None = Field(
+        default=None, validation_alias=AliasChoices("COSMOS_DB_ENDPOINT", "COSMOS_ENDPOINT")
+    )
+    cosmos_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("COSMOS_DB_KEY", "COSMOS_KEY"))
+    cosmos_database: str = Field(
+        default="ai_memory", validation_alias=AliasChoices("COSMOS_DB_DATABASE", "COSMOS_DATABASE")
+    )
+    cosmos_autoscale_max_ru: int | None = Field(default=None, validation_alias="COSMOS_DB_AUTOSCALE_MAX_RU")
+    azure_openai_endpoint: str | None = Field(
+        default=None, validation_alias=AliasChoices("AZURE_OPENAI_ENDPOINT", "AI_FOUNDRY_ENDPOINT")
+    )
+    azure_openai_api_key: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("AZURE_OPENAI_API_KEY", "AI_FOUNDRY_API_KEY")
+    )
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    chat_model: str = Field(
+        default="gpt-4.1-mini",
+        validation_alias=AliasChoices(
+            "AGENT_MEMORY_CHAT_MODEL", "AZURE_OPENAI_CHAT_DEPLOYMENT", "AI_FOUNDRY_CHAT_DEPLOYMENT_NAME"
+        ),
+    )
+    embedding_model: str = Field(
+        default="text-embedding-3-large",
+        validation_alias=AliasChoices(
+            "AGENT_MEMORY_EMBEDDING_MODEL",
+            "AZURE_OPENAI_EMBEDDING_DEPLOYMENT",
+            "AI_FOUNDRY_EMBEDDING_DEPLOYMENT_NAME",
+        ),
+    )
+    embedding_dimensions: int = Field(
+        default=1536,
+        validation_alias=AliasChoices("AGENT_MEMORY_EMBEDDING_DIMENSIONS", "AI_FOUNDRY_EMBEDDING_DIMENSIONS"),
+    )

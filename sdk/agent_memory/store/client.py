@@ -1,0 +1,284 @@
+"""The connection to Cosmos DB: opening, provisioning, and the few calls that everything else is made of.
+
+Every call passes through here, so that vendor errors become ours and request units are counted in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from azure.core import MatchConditions
+from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
+from azure.cosmos import PartitionKey, ThroughputProperties
+from azure.cosmos.aio import ContainerProxy, CosmosClient
+from azure.cosmos.exceptions import CosmosBatchOperationError
+
+from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+from agent_memory.store import queries
+from agent_memory.store.containers import COUNTER, MEMORIES, ContainerSpec, container_specs
+from agent_memory.store.documents import Document
+from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
+
+Operation = tuple[Literal["create", "upsert", "replace", "delete"], tuple[Any, ...], dict[str, Any]]
+
+_TRANSIENT = {408, 410, 429, 449, 500, 502, 503, 504}
+_meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[list[float]]:
+    """Collects the request units of each store call made inside, in order."""
+    charges: list[float] = []
+    token = _meter.set(charges)
+    try:
+        yield charges
+    finally:
+        _meter.reset(token)
+
+
+def _record(headers: Mapping[str, Any], _body: Any = None) -> None:
+    charges = _meter.get()
+    if charges is not None:
+        charges.append(float(headers.get("x-ms-request-charge", 0)))
+
+
+def translate(error: AzureError) -> AgentMemoryError:
+    """The error of ours that an error of the Cosmos SDK means."""
+    if isinstance(error, ServiceRequestError | ServiceResponseError):
+        return StoreUnavailable(f"the store did not answer: {error}")
+    status = error.status_code if isinstance(error, HttpResponseError) else None
+    message = str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0]
+    if status == 404:
+        return NotFound(f"not in the store: {message}")
+    if status in (409, 412):
+        return Conflict(f"somebody else wrote first: {message}")
+    if status == 413:
+        return InvalidInput(f"too large for one document or batch (2 MB): {message}")
+    if status in (401, 403):
+        return ConfigurationError(f"the store refused the credentials or the right: {message}")
+    if status == 400:
+        return ConfigurationError(f"the store refused the request: {message}")
+    if status in _TRANSIENT:
+        return StoreUnavailable(f"the store is unavailable or throttled ({status}): {message}")
+    return StoreUnavailable(f"the store failed: {message}")
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except AzureError as error:
+        raise translate(error) from error
+
+
+class Store:
+    """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
+
+    `connect` makes a client. The change feed gets a client of its own, because the SDK keeps a feed's
+    continuation among the headers of the client's last response.
+    """
+
+    def __init__(self, connect: Callable[[], CosmosClient], database: str, *, name: str) -> None:
+        self.name = name
+        self._connect = connect
+        self._database = database
+        self._clients: list[CosmosClient] = []
+        self._containers: dict[str, ContainerProxy] = {}
+        self._feed: ContainerProxy | None = None
+
+    async def open(self) -> None:
+        """Connects. Harmless when open."""
+        if self._clients:
+            return
+        with _translated():
+            for _ in range(2):
+                self._clients.append(await self._connect().__aenter__())
+        main, feed = (client.get_database_client(self._database) for client in self._clients)
+        self._containers = {spec.name: main.get_container_client(spec.name) for spec in container_specs()}
+        self._feed = feed.get_container_client("memories_turns")
+
+    async def close(self) -> None:
+        """Disconnects. Harmless when closed."""
+        clients, self._clients, self._containers, self._feed = self._clients, [], {}, None
+        for client in clients:
+            await client.close()
+
+    async def provision(
+        self, *, dimensions: int, language: str = "en-US", autoscale_max_ru: int | None = None, turn_ttl: int = -1
+    ) -> None:
+        """Creates the database and its five containers where they are missing (rows S1-55 to S1-57).
+
+        Without `autoscale_max_ru` no throughput is sent, which is what a serverless account wants.
+        """
+        throughput = (
+            None if autoscale_max_ru is None else ThroughputProperties(auto_scale_max_throughput=autoscale_max_ru)
+        )
+        with _translated():
+            database = await self._clients[0].create_database_if_not_exists(self._database)
+            for spec in container_specs(turn_ttl):
+                await database.create_container_if_not_exists(
+                    spec.name, **_container_options(spec, dimensions, language), offer_throughput=throughput
+                )
+
+    async def check_embedding_model(self, model_id: str, dimensions: int) -> None:
+        """Makes sure that this store's vectors come from this model; the first one to open it decides.
+
+        Raises:
+            ConfigurationError: if the store was filled with another model, or its vector index has another size.
+        """
+        with _translated():
+            properties = await self.container(MEMORIES).read()
+        have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
+        if have != dimensions:
+            raise ConfigurationError(
+                f"the store holds vectors of {have} dimensions, the embedding model {model_id} makes {dimensions}"
+            )
+        partition = (STORE_USER, SETTINGS_THREAD)
+        document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
+        try:
+            await self.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
+        except Conflict:
+            stored = await self.read(COUNTER, "store", partition)
+            if stored and stored["embedding_model"] != model_id:
+                raise ConfigurationError(
+                    f"the store's vectors come from {stored['embedding_model']}, not from {model_id}: open it with the"
+                    " first, or start a new store"
+                ) from None
+
+    def container(self, name: str) -> ContainerProxy:
+        """A container of the open store."""
+        if not self._containers:
+            raise StoreUnavailable("the store is not open: use `async with`, or call open() first")
+        return self._containers[name]
+
+    async def read(self, container: str, item_id: str, partition: Sequence[str]) -> Document | None:
+        """One document, or None."""
+        try:
+            with _translated():
+                return dict(await self.container(container).read_item(item_id, list(partition), response_hook=_record))
+        except NotFound:
+            return None
+
+    async def create(self, container: str, document: Document) -> Document:
+        """Writes a new document.
+
+        Raises:
+            Conflict: if the id is taken.
+        """
+        with _translated():
+            return dict(await self.container(container).create_item(document, response_hook=_record))
+
+    async def upsert(self, container: str, document: Document) -> Document:
+        """Writes a document, whatever was there."""
+        with _translated():
+            return dict(await self.container(container).upsert_item(document, response_hook=_record))
+
+    async def replace(self, container: str, document: Document, etag: str) -> Document:
+        """Writes a document in the place of the version that has this ETag.
+
+        Raises:
+            Conflict: if it has changed since, NotFound if it is gone.
+        """
+        with _translated():
+            return dict(
+                await self.container(container).replace_item(
+                    document["id"],
+                    document,
+                    etag=etag,
+                    match_condition=MatchConditions.IfNotModified,
+                    response_hook=_record,
+                )
+            )
+
+    async def patch(
+        self, container: str, item_id: str, partition: Sequence[str], changes: Mapping[str, Any], condition: str
+    ) -> Document:
+        """Sets top-level fields if the document meets a condition (`FROM c WHERE …`).
+
+        Raises:
+            Conflict: if it does not, NotFound if there is no such document.
+        """
+        operations = [{"op": "set", "path": f"/{name}", "value": value} for name, value in changes.items()]
+        with _translated():
+            return dict(
+                await self.container(container).patch_item(
+                    item_id, list(partition), operations, filter_predicate=condition, response_hook=_record
+                )
+            )
+
+    async def delete(self, container: str, item_id: str, partition: Sequence[str]) -> bool:
+        """Deletes one document; False if there was none."""
+        try:
+            with _translated():
+                await self.container(container).delete_item(item_id, list(partition), response_hook=_record)
+        except NotFound:
+            return False
+        return True
+
+    async def batch(self, container: str, partition: Sequence[str], operations: Sequence[Operation]) -> None:
+        """Does all of up to 100 operations in one partition, or none.
+
+        Raises:
+            Conflict: if one of them met an existing id or another ETag; nothing was written.
+        """
+        try:
+            await self.container(container).execute_item_batch(list(operations), list(partition), response_hook=_record)
+        except CosmosBatchOperationError as error:
+            failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
+            if failed and failed[0] in (404, 409, 412):
+                raise Conflict(f"somebody else wrote first ({failed[0]})") from error
+            raise translate(error) from error
+        except AzureError as error:
+            raise translate(error) from error
+
+    async def query(
+        self, container: str, sql: str, partition: Sequence[str] | None = None, **parameters: Any
+    ) -> list[Any]:
+        """All rows of a query in a full key, a prefix of it, or (None) the whole container.
+
+        Parameters are given by name, without the `@`.
+        """
+        options: dict[str, Any] = {} if partition is None else {"partition_key": list(partition)}
+        with _translated():
+            pages = self.container(container).query_items(
+                sql,
+                parameters=[{"name": f"@{name}", "value": value} for name, value in parameters.items()],
+                response_hook=_record,
+                **options,
+            )
+            return [row async for row in pages]
+
+    async def changes(self, continuation: str | None, page_size: int) -> AsyncIterator[tuple[list[Document], str]]:
+        """Pages of the change feed of the turns, each with the continuation that follows it, until it is empty."""
+        if self._feed is None:
+            raise StoreUnavailable("the store is not open")
+        start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
+        with _translated():
+            pages = self._feed.query_items_change_feed(max_item_count=page_size, **start).by_page()
+            async for page in pages:
+                documents = [document async for document in page]
+                token = pages.continuation_token  # type: ignore[attr-defined]
+                if documents and token:
+                    yield documents, token
+
+    async def count(self, container: str, partition: Sequence[str] | None = None) -> int:
+        """How many documents a partition (or the container) holds."""
+        rows = await self.query(container, queries.COUNT, partition)
+        return int(sum(rows))
+
+
+def _container_options(spec: ContainerSpec, dimensions: int, language: str) -> dict[str, Any]:
+    paths = spec.partition_key_paths
+    options: dict[str, Any] = {
+        "partition_key": PartitionKey(path=list(paths)) if len(paths) > 1 else PartitionKey(path=paths[0]),
+        "indexing_policy": spec.indexing_policy(),
+    }
+    optional = {
+        "default_ttl": spec.default_ttl,
+        "vector_embedding_policy": spec.vector_policy(dimensions),
+        "full_text_policy": spec.full_text_policy(language),
+    }
+    return options | {name: value for name, value in optional.items() if value is not None}

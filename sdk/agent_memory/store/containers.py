@@ -1,0 +1,64 @@
+"""The five containers, their keys and their policies (rows S1-50 to S1-57)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+MEMORIES = "memories"
+TURNS = "memories_turns"
+SUMMARIES = "memories_summaries"
+COUNTER = "counter"
+LEASES = "leases"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """One container as it is provisioned."""
+
+    name: str
+    partition_key_paths: tuple[str, ...]
+    default_ttl: int | None = None
+    vectors: bool = False
+
+    def indexing_policy(self) -> dict[str, Any]:
+        """Everything is indexed but vectors (which have their own index) and long lists of ids."""
+        policy: dict[str, Any] = {
+            "indexingMode": "consistent",
+            "automatic": True,
+            "includedPaths": [{"path": "/*"}],
+            "excludedPaths": [{"path": '/"_etag"/?'}],
+        }
+        if self.vectors:
+            policy["excludedPaths"] += [{"path": "/embedding/*"}, {"path": "/source_turn_ids/*"}]
+            policy["vectorIndexes"] = [{"path": "/embedding", "type": "quantizedFlat"}]
+            policy["fullTextIndexes"] = [{"path": "/content"}]
+        return policy
+
+    def vector_policy(self, dimensions: int) -> dict[str, Any] | None:
+        """Cosine over float32 vectors of `/embedding`."""
+        if not self.vectors:
+            return None
+        return {
+            "vectorEmbeddings": [
+                {"path": "/embedding", "dataType": "float32", "dimensions": dimensions, "distanceFunction": "cosine"}
+            ]
+        }
+
+    def full_text_policy(self, language: str) -> dict[str, Any] | None:
+        """Full text over `/content`."""
+        if not self.vectors:
+            return None
+        return {"defaultLanguage": language, "fullTextPaths": [{"path": "/content", "language": language}]}
+
+
+def container_specs(turn_ttl_seconds: int = -1) -> list[ContainerSpec]:
+    """The five containers. A `default_ttl` of -1 keeps items that set no ttl of their own."""
+    scope = ("/user_id", "/thread_id")
+    return [
+        ContainerSpec(MEMORIES, scope, default_ttl=-1, vectors=True),
+        ContainerSpec(TURNS, scope, default_ttl=turn_ttl_seconds),
+        ContainerSpec(SUMMARIES, scope, default_ttl=-1, vectors=True),
+        ContainerSpec(COUNTER, scope, default_ttl=None),
+        ContainerSpec(LEASES, ("/id",), default_ttl=None),
+    ]

@@ -1,0 +1,156 @@
+"""Counters: how many turns a thread has, and up to which count each step was started (decision D7).
+
+A counter is advanced from the change feed, which may deliver a turn again; the cursor in it remembers which turns
+it has counted. A user's count is the sum over their threads, so it can never disagree with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_memory.errors import Conflict, NotFound, StoreUnavailable
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import COUNTER
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import Document
+from agent_memory.store.ids import COUNTERS_THREAD
+
+_RETRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadCounter:
+    """How many turns of a thread were counted, and up to which count each step has been run.
+
+    `pending` is how many turns some step has not been run for; it is stored so that a query can find them.
+    """
+
+    user_id: str
+    thread_id: str
+    cursor: Cursor = field(default_factory=Cursor)
+    done: Mapping[str, int] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many turns were counted."""
+        return self.cursor.count
+
+    @property
+    def pending(self) -> int:
+        """How many turns the step that is furthest behind has not been run for."""
+        return max((self.count - self.done.get(step, 0) for step in self.steps), default=0)
+
+    def counted(self, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
+        """The counter after these turns (id and `_ts`), of which it may know some."""
+        fresh = {turn_id: ts for turn_id, ts in turns if self.cursor.is_new(turn_id, ts)}
+        return replace(self, cursor=self.cursor.advanced(fresh.items())) if fresh else self
+
+    def ran(self, step: str, count: int) -> ThreadCounter:
+        """The counter after a step was run for all turns up to `count`."""
+        return replace(self, done={**self.done, step: max(count, self.done.get(step, 0))})
+
+    def to_document(self) -> Document:
+        """The stored form."""
+        return {
+            "id": "counter",
+            "user_id": self.user_id,
+            "thread_id": self.thread_id,
+            "type": "counter",
+            "count": self.count,
+            "pending": self.pending,
+            "last_turn_ts": self.cursor.ts,
+            "done": dict(self.done),
+            "cursor": self.cursor.to_document(),
+        }
+
+
+def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
+    """A counter from its document."""
+    return ThreadCounter(
+        document["user_id"], document["thread_id"], Cursor.from_document(document["cursor"]), document["done"], steps
+    )
+
+
+class Counters:
+    """The counters of a store. `steps` are the steps that run per thread."""
+
+    def __init__(self, store: Store, steps: tuple[str, ...]) -> None:
+        self._store = store
+        self._steps = steps
+
+    async def count(self, user_id: str, thread_id: str, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
+        """Counts turns (id and `_ts`) of a thread, each once however often it is delivered."""
+        return await self._change(user_id, thread_id, lambda counter: counter.counted(turns))
+
+    async def ran(self, user_id: str, thread_id: str, step: str, count: int) -> ThreadCounter:
+        """Notes that a step was run for all turns up to `count`."""
+        return await self._change(user_id, thread_id, lambda counter: counter.ran(step, count))
+
+    async def get(self, user_id: str, thread_id: str) -> ThreadCounter:
+        """The counter of a thread; a thread without one has counted nothing."""
+        document = await self._store.read(COUNTER, "counter", (user_id, thread_id))
+        empty = ThreadCounter(user_id, thread_id, steps=self._steps)
+        return read_counter(document, self._steps) if document else empty
+
+    async def of_user(self, user_id: str) -> list[ThreadCounter]:
+        """The counters of a user's threads."""
+        rows = await self._store.query(COUNTER, queries.THREAD_COUNTERS, (user_id,))
+        return [read_counter(row, self._steps) for row in rows]
+
+    async def pending(self) -> list[ThreadCounter]:
+        """The counters of all threads that some step has not been run for."""
+        return [read_counter(row, self._steps) for row in await self._store.query(COUNTER, queries.PENDING_COUNTERS)]
+
+    async def pending_turns(self) -> int:
+        """How many counted turns wait for a step, over all threads."""
+        return int(sum(await self._store.query(COUNTER, queries.PENDING_TURNS)))
+
+    async def user_done(self, user_id: str) -> dict[str, int]:
+        """Up to which count of the user's turns each per-user step has been run."""
+        document = await self._store.read(COUNTER, "user", (user_id, COUNTERS_THREAD))
+        return dict(document["done"]) if document else {}
+
+    async def user_ran(self, user_id: str, step: str, count: int) -> None:
+        """Notes that a per-user step was run when the user had `count` turns."""
+        partition = (user_id, COUNTERS_THREAD)
+
+        def change(document: Document) -> Document:
+            done = document.get("done", {})
+            return document | {"type": "user_counter", "done": {**done, step: max(count, done.get(step, 0))}}
+
+        await self._replace("user", partition, change)
+
+    async def _change(
+        self, user_id: str, thread_id: str, change: Callable[[ThreadCounter], ThreadCounter]
+    ) -> ThreadCounter:
+        def on_document(document: Document) -> Document:
+            known = "cursor" in document
+            counter = read_counter(document, self._steps) if known else ThreadCounter(user_id, thread_id)
+            return change(replace(counter, steps=self._steps)).to_document()
+
+        return read_counter(await self._replace("counter", (user_id, thread_id), on_document), self._steps)
+
+    async def _replace(
+        self, item_id: str, partition: tuple[str, str], change: Callable[[Document], Document]
+    ) -> Document:
+        """Reads, changes and writes a document with its ETag until nobody was in between."""
+        for _ in range(_RETRIES):
+            stored = await self._store.read(COUNTER, item_id, partition)
+            plain: dict[str, Any] = {name: value for name, value in (stored or {}).items() if name[0] != "_"}
+            base = plain or {"id": item_id, "user_id": partition[0], "thread_id": partition[1]}
+            changed = change(base)
+            if stored is not None and changed == base:
+                return base
+            try:
+                if stored is None:
+                    await self._store.create(COUNTER, changed)
+                else:
+                    await self._store.replace(COUNTER, changed, stored["_etag"])
+            except (Conflict, NotFound):
+                continue
+            return changed
+        raise StoreUnavailable(f"counter {item_id} of {partition} is written by too many at once")

@@ -1,0 +1,90 @@
+"""Ids: which ones callers may use, and how ours are made.
+
+Derived ids come from what a document rests on (user, thread, source turn, ordinal), never from model text, so
+that a run that is repeated writes the same documents again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+import uuid
+
+from agent_memory.errors import InvalidInput
+
+USER_THREAD = "__user__"
+"""The reserved thread that holds what belongs to a user and to no conversation."""
+USER_SUMMARY_THREAD = "__user_summary__"
+COUNTERS_THREAD = "__counters__"
+SETTINGS_THREAD = "__settings__"
+STATIC_USER = "__static__"
+STORE_USER = "__store__"
+"""The reserved user whose documents describe the store itself."""
+
+_FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f\x7f]")
+
+
+def check_id(value: object, what: str) -> str:
+    r"""Returns an id that Cosmos DB and our partition keys can carry.
+
+    Raises:
+        InvalidInput: if it is no text of 1 to 255 characters, holds `/ \ ? #` or a control character, begins
+            with `__`, which is reserved, or cannot be encoded.
+    """
+    if not isinstance(value, str) or not 1 <= len(value) <= 255:
+        raise InvalidInput(f"{what} must be a text of 1 to 255 characters, not {value!r:.60}")
+    if _FORBIDDEN.search(value):
+        raise InvalidInput(f"{what} must hold none of / \\ ? # and no control character: {value!r:.60}")
+    if value.startswith("__"):
+        raise InvalidInput(f"{what} must not begin with __, which is reserved: {value!r:.60}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds a lone surrogate: {value!r:.60}") from error
+    return value
+
+
+def new_turn_id() -> str:
+    """A UUIDv7 (RFC 9562): unique, and ordered by the millisecond in which it was made."""
+    milliseconds = time.time_ns() // 1_000_000
+    value = (milliseconds << 80) | int.from_bytes(os.urandom(10), "big")
+    value = (value & ~(0xF << 76)) | (0x7 << 76)
+    value = (value & ~(0x3 << 62)) | (0x2 << 62)
+    return str(uuid.UUID(int=value))
+
+
+def derived_id(prefix: str, *parts: str) -> str:
+    """An id made from what a document rests on."""
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{prefix}_{digest[:32]}"
+
+
+def _bounded(identifier: str) -> str:
+    """Keeps an id within the 255 characters that we allow, by its hash if need be."""
+    return (
+        identifier
+        if len(identifier) <= 255
+        else f"{identifier[:200]}_{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
+    )
+
+
+def summary_id(user_id: str, thread_id: str) -> str:
+    """The id of a thread's summary (row S1-10)."""
+    return _bounded(f"summary_{user_id}_{thread_id}")
+
+
+def state_id(user_id: str, thread_id: str) -> str:
+    """The id of a thread's current state."""
+    return _bounded(f"state_{user_id}_{thread_id}")
+
+
+def user_summary_id(user_id: str) -> str:
+    """The id of a user's profile (row S1-15)."""
+    return _bounded(f"user_summary_{user_id}")
+
+
+def cursor_id(step: str) -> str:
+    """The id of a step's cursor in the partition that the step commits to."""
+    return f"cursor_{step}"

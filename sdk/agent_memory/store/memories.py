@@ -1,0 +1,115 @@
+"""Memories: listed, found by id, superseded, and walked through their history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from agent_memory.errors import Conflict, NotFound
+from agent_memory.models import Memory, MemoryType, SupersedeReason, iso, now
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import from_document
+
+_TYPES = '"fact", "episodic", "procedural", "reflection"'
+
+
+async def list_memories(
+    store: Store,
+    user_id: str,
+    thread_id: str | None = None,
+    *,
+    types: Sequence[MemoryType] | None = None,
+    kinds: Sequence[str] | None = None,
+    include_superseded: bool = False,
+    as_of: datetime | None = None,
+    chunks: bool = False,
+) -> list[Memory]:
+    """A user's memories (or those of one thread), newest first. Chunks of raw talk only if asked for."""
+    sql = queries.memories(
+        types=types is not None,
+        kinds=kinds is not None,
+        superseded=include_superseded,
+        as_of=as_of is not None,
+        chunks=chunks,
+    )
+    parameters: dict[str, Any] = {"types": types, "kinds": kinds, "as_of": iso(as_of) if as_of else None}
+    partition = (user_id,) if thread_id is None else (user_id, thread_id)
+    rows = await store.query(
+        MEMORIES, sql, partition, **{name: value for name, value in parameters.items() if value is not None}
+    )
+    return [from_document(Memory, row) for row in rows]
+
+
+async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:
+    """One memory of a user, whichever thread it lies in, with its ETag.
+
+    Raises:
+        NotFound: if the user has no such memory.
+    """
+    rows = await store.query(MEMORIES, queries.MEMORY_BY_ID.format(types=_TYPES), (user_id,), id=memory_id)
+    if not rows:
+        raise NotFound(f"no memory {memory_id} in this scope")
+    return from_document(Memory, rows[0]), rows[0]["_etag"]
+
+
+async def active_hashes(store: Store, user_id: str, hashes: list[str]) -> set[str]:
+    """Which of these content hashes an active memory of the user has (row S1-37)."""
+    return set(await store.query(MEMORIES, queries.HASHES, (user_id,), hashes=hashes)) if hashes else set()
+
+
+async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:
+    """The most recent active facts of a user (row S1-29)."""
+    rows = await store.query(MEMORIES, queries.NEWEST_FACTS, (user_id,), limit=limit)
+    return [from_document(Memory, row) for row in rows]
+
+
+async def supersede(
+    store: Store,
+    user_id: str,
+    thread_id: str,
+    loser_id: str,
+    winner_id: str,
+    reason: SupersedeReason,
+    valid_to: datetime | None,
+) -> bool:
+    """Marks a memory as replaced, keeping it for the record; False if it was replaced or forgotten already."""
+    changes: dict[str, Any] = {
+        "superseded_by": winner_id,
+        "superseded_at": iso(now()),
+        "supersede_reason": reason,
+        "updated_at": iso(now()),
+    }
+    if valid_to is not None:
+        changes["valid_to"] = iso(valid_to)
+    try:
+        await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
+    except (Conflict, NotFound):
+        return False
+    return True
+
+
+async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:
+    """All versions that a memory is connected with, oldest first: what it replaced, and what replaced it.
+
+    Raises:
+        NotFound: if the user has no such memory.
+    """
+    first, _ = await get_memory(store, user_id, memory_id)
+    found = {first.id: first}
+    frontier = [first]
+    while frontier:
+        ids = [memory.id for memory in frontier]
+        rows = await store.query(MEMORIES, queries.SUPERSEDED_BY, (user_id,), ids=ids)
+        linked = [from_document(Memory, row) for row in rows]
+        for memory in frontier:
+            if memory.superseded_by and memory.superseded_by not in found:
+                try:
+                    linked.append((await get_memory(store, user_id, memory.superseded_by))[0])
+                except NotFound:
+                    continue
+        frontier = [memory for memory in linked if memory.id not in found]
+        found |= {memory.id: memory for memory in frontier}
+    return sorted(found.values(), key=lambda memory: (memory.created_at, memory.recorded_at, memory.id))

@@ -1,0 +1,110 @@
+"""Every query that the toolkit sends, as text. Values reach them as parameters only.
+
+A query over a user's memories goes to the prefix of the partition key, one over a thread to the full key. What is
+cross-partition says so; nothing that a scope offers uses it.
+"""
+
+from __future__ import annotations
+
+from agent_memory.models import Memory, Turn
+
+
+def fields(*names: str) -> str:
+    """A projection: what is not named (vectors above all) stays in the store."""
+    return ", ".join(f"c.{name}" for name in names)
+
+
+ACTIVE = "(NOT IS_DEFINED(c.superseded_by) OR IS_NULL(c.superseded_by))"
+"""What is believed now (row S1-35)."""
+
+AS_OF = (
+    "(NOT IS_DEFINED(c.valid_from) OR c.valid_from <= @as_of)"
+    " AND (NOT IS_DEFINED(c.valid_to) OR IS_NULL(c.valid_to) OR c.valid_to > @as_of)"
+    f' AND ({ACTIVE} OR c.supersede_reason IN ("update", "contradict"))'
+)
+"""What was true at a time: also what was replaced later, but not what was merged into something else."""
+
+USABLE = 'c.status = "active"'
+CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
+TURN_FIELDS = fields(*Turn.model_fields)
+MEMORY_FIELDS = fields(*Memory.model_fields)
+
+COUNT = "SELECT VALUE COUNT(1) FROM c"
+
+# Turns, in a thread.
+NEW_TURNS = (
+    f"SELECT TOP @limit {TURN_FIELDS}, c._ts FROM c"
+    " WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id) ORDER BY c._ts ASC"
+)
+TURNS_BEFORE = f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c.created_at < @before ORDER BY c.created_at DESC"
+LAST_TURNS = f"SELECT TOP @limit {TURN_FIELDS} FROM c ORDER BY c.created_at DESC"
+ALL_TURNS = f"SELECT {TURN_FIELDS} FROM c"
+TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+
+# Memories, of a user or of one of their threads.
+HASHES = f"SELECT VALUE c.content_hash FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND {ACTIVE}"
+MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
+SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
+NEWEST_FACTS = (
+    f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
+    f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'
+)
+CHANGED_MEMORIES = (
+    f'SELECT {MEMORY_FIELDS}, c._ts FROM c WHERE c.type IN ("fact", "procedural") AND c._ts >= @since'
+    " ORDER BY c._ts ASC"
+)
+EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
+
+# Counters.
+THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
+USER_TURNS = 'SELECT VALUE SUM(c.count) FROM c WHERE c.type = "counter"'
+
+# Across partitions: background work and administration only.
+PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
+PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
+USERS = 'SELECT DISTINCT VALUE c.user_id FROM c WHERE c.type = "counter"'
+
+
+def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:
+    """A listing of memories, newest first (`@types`, `@kinds`, `@as_of` as asked for)."""
+    where = _where(types, kinds, superseded, as_of, chunks)
+    return f"SELECT {MEMORY_FIELDS} FROM c WHERE {where} ORDER BY c.created_at DESC"
+
+
+def nearest(*, types: bool, as_of: bool, chunks: bool = True) -> str:
+    """The memories whose vectors are nearest to `@vector`, with their cosine."""
+    return (
+        f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+        f" WHERE {_where(types, False, False, as_of, chunks)} AND c.embedding_model = @model"
+        " ORDER BY VectorDistance(c.embedding, @vector)"
+    )
+
+
+def best_text(terms: int, *, types: bool, as_of: bool, chunks: bool = True) -> str:
+    """The memories whose text matches best, by BM25, with the cosine of those that have a vector.
+
+    Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array.
+    """
+    names = ", ".join(f"@t{i}" for i in range(terms))
+    return (
+        f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+        f" WHERE {_where(types, False, False, as_of, chunks)} AND FullTextContainsAny(c.content, {names})"
+        f" ORDER BY RANK FullTextScore(c.content, {names})"
+    )
+
+
+def _where(types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:
+    conditions = [
+        "ARRAY_CONTAINS(@types, c.type)" if types else 'c.type IN ("fact", "episodic", "procedural", "reflection")',
+        USABLE,
+    ]
+    if kinds:
+        conditions.append("ARRAY_CONTAINS(@kinds, c.kind)")
+    if not chunks:
+        conditions.append(f"NOT {CHUNK}")
+    if as_of:
+        conditions.append(AS_OF)
+    elif not superseded:
+        conditions.append(ACTIVE)
+    return " AND ".join(conditions)

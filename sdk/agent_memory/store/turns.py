@@ -1,0 +1,156 @@
+"""Turns: written once, never changed, read in order (decision D3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.models import Turn, TurnInput, iso, now
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import TURNS
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.ids import check_id, new_turn_id
+
+BATCH_TURNS = 100
+BATCH_BYTES = 1_000_000
+"""Half of what a transactional batch may hold (2 MB), since what travels is larger than what is counted."""
+MAX_CONTENT_BYTES = 1_500_000
+"""A turn above this cannot be a document of at most 2 MB with its own fields."""
+
+
+def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str) -> list[Turn]:
+    """Turns as they will be kept: with ids, and with times that keep the order in which they were given.
+
+    Raises:
+        InvalidInput: for an id that cannot be used, an empty content, or one too large for a document.
+    """
+    clock = now()
+    turns = []
+    for offset, given in enumerate(inputs):
+        if not given.content.strip():
+            raise InvalidInput(f"turn {offset + 1} has no content")
+        if len(given.content.encode(errors="surrogatepass")) > MAX_CONTENT_BYTES:
+            raise InvalidInput(f"turn {offset + 1} is larger than {MAX_CONTENT_BYTES} bytes; write it in parts")
+        turns.append(
+            Turn(
+                **given.model_dump(exclude={"id", "created_at"}),
+                id=check_id(given.id, "a turn's id") if given.id is not None else new_turn_id(),
+                user_id=user_id,
+                thread_id=thread_id,
+                created_at=given.created_at or clock + timedelta(microseconds=offset),
+            )
+        )
+    _check_repeats(turns)
+    return turns
+
+
+async def write_turns(store: Store, turns: Sequence[Turn], timed: set[str]) -> int:
+    """Writes turns of one thread in transactional batches; how many were not there yet.
+
+    Repeating a write is harmless. `timed` are the ids whose `created_at` came from the caller, and so belongs
+    to their content.
+
+    Raises:
+        Conflict: if an id is taken by a turn with other content; the turns ahead of it in the list are written.
+    """
+    created = 0
+    unique = list({turn.id: turn for turn in turns}.values())
+    for part in _batches(unique):
+        created += await _write_batch(store, part, timed)
+    return created
+
+
+async def _write_batch(store: Store, turns: list[Turn], timed: set[str]) -> int:
+    partition = (turns[0].user_id, turns[0].thread_id)
+    for _ in range(3):
+        try:
+            await store.batch(TURNS, partition, [("create", (to_document(turn),), {}) for turn in turns])
+        except Conflict:
+            there = {turn.id: turn for turn in await _by_id(store, partition, [turn.id for turn in turns])}
+            for turn in turns:
+                if turn.id in there and not _same(turn, there[turn.id], turn.id in timed):
+                    raise Conflict(f"turn {turn.id} exists in this thread with other content") from None
+            missing = [turn for turn in turns if turn.id not in there]
+            if not missing:
+                return 0
+            turns = missing
+        else:
+            return len(turns)
+    raise Conflict("other writers keep writing the same turns")
+
+
+async def _by_id(store: Store, partition: Sequence[str], ids: list[str]) -> list[Turn]:
+    rows = await store.query(TURNS, queries.TURNS_BY_ID, partition, ids=ids)
+    return [from_document(Turn, row) for row in rows]
+
+
+async def turns_by_id(store: Store, user_id: str, thread_id: str, ids: list[str]) -> list[Turn]:
+    """These turns of a thread, in the order of the talk."""
+    return in_order(await _by_id(store, (user_id, thread_id), ids))
+
+
+async def last_turns(store: Store, user_id: str, thread_id: str, limit: int | None) -> list[Turn]:
+    """The newest turns of a thread (or all), oldest first."""
+    partition = (user_id, thread_id)
+    if limit is None:
+        rows = await store.query(TURNS, queries.ALL_TURNS, partition)
+    else:
+        rows = await store.query(TURNS, queries.LAST_TURNS, partition, limit=limit)
+    return in_order([from_document(Turn, row) for row in rows])
+
+
+async def turns_before(store: Store, first: Turn, limit: int) -> list[Turn]:
+    """The turns just ahead of a turn in its thread, oldest first."""
+    partition = (first.user_id, first.thread_id)
+    rows = await store.query(TURNS, queries.TURNS_BEFORE, partition, limit=limit, before=iso(first.created_at))
+    return in_order([from_document(Turn, row) for row in rows])
+
+
+async def new_turns(store: Store, user_id: str, thread_id: str, cursor: Cursor, limit: int) -> list[tuple[Turn, int]]:
+    """The next turns that a cursor has not covered, each with its `_ts`, in the server's order."""
+    rows: list[Document] = await store.query(
+        TURNS, queries.NEW_TURNS, (user_id, thread_id), limit=limit, since=cursor.since, seen=list(cursor.seen)
+    )
+    return [(from_document(Turn, row), int(row["_ts"])) for row in rows]
+
+
+def in_order(turns: list[Turn]) -> list[Turn]:
+    """Turns as the talk went: by time, then by id."""
+    return sorted(turns, key=lambda turn: (turn.created_at, turn.id))
+
+
+def _same(ours: Turn, theirs: Turn, timed: bool) -> bool:
+    """Whether two turns say the same. A time that we chose ourselves does not count."""
+    ignored: set[str] = set() if timed else {"created_at"}
+    return ours.model_dump(exclude=ignored) == theirs.model_dump(exclude=ignored)
+
+
+def _check_repeats(turns: list[Turn]) -> None:
+    seen: dict[str, Turn] = {}
+    for turn in turns:
+        first = seen.setdefault(turn.id, turn)
+        if first.content != turn.content or first.role != turn.role:
+            raise Conflict(f"turn {turn.id} is given twice with different content")
+
+
+def _batches(turns: list[Turn]) -> Iterator[list[Turn]]:
+    part: list[Turn] = []
+    size = 0
+    for turn in turns:
+        bytes_ = len(turn.content.encode(errors="replace")) + len(json.dumps(turn.metadata, default=str)) + 500
+        if part and (len(part) == BATCH_TURNS or size + bytes_ > BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(turn)
+        size += bytes_
+    if part:
+        yield part
+
+
+def last_time(turns: Sequence[Turn]) -> datetime | None:
+    """The time of the newest of these turns."""
+    return max((turn.created_at for turn in turns), default=None)
