@@ -1,0 +1,75 @@
+"""When a call to a model service is tried again: one policy, in one place, for chat and embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import tenacity
+
+from agent_memory.errors import ModelError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Bounds on the retries of one call. Times are in seconds.
+
+    Waits grow exponentially from `first_wait` to `longest_wait`, with full jitter, on top of the wait that the
+    server asked for. A wait that does not fit into `total` is not begun: the call fails and says how long it is.
+    """
+
+    attempts: int = 5
+    total: float = 120.0
+    first_wait: float = 0.5
+    longest_wait: float = 20.0
+
+    async def run(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Runs a call until it succeeds, fails for good, or the bounds are reached.
+
+        Raises:
+            ModelError: the last failure; retryable if another attempt might have succeeded.
+        """
+        backoff = tenacity.wait_random_exponential(multiplier=self.first_wait, max=self.longest_wait)
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(_is_retryable),
+            stop=tenacity.stop_after_attempt(self.attempts) | tenacity.stop_before_delay(self.total),
+            wait=lambda state: _asked_wait(state) + backoff(state),
+            reraise=True,
+        )
+        return await retrying(call)
+
+
+def _is_retryable(error: BaseException) -> bool:
+    return isinstance(error, ModelError) and error.retryable
+
+
+def _asked_wait(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return (error.retry_after or 0.0) if isinstance(error, ModelError) else 0.0
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """The wait in seconds that a response asks for: milliseconds, seconds or a date; None if it asks for none.
+
+    Args:
+        headers: with names in lower case, or in a mapping that does not mind.
+        now: what a date counts from.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
+    try:
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max((date - now).total_seconds(), 0.0)
+    except (TypeError, ValueError):  # no date, or one without a zone
+        return None

@@ -1,0 +1,160 @@
+"""How many tokens a text costs, counted exactly (`TiktokenCounter`) or roughly (`ApproximateTokens`), offline."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import threading
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from agent_memory.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+EncodingName = Literal["o200k_base", "cl100k_base"]
+"""o200k_base is the encoding of current chat models, cl100k_base that of OpenAI's embedding models."""
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts tokens, and cuts a text to a number of them."""
+
+    def count(self, text: str) -> int:
+        """How many tokens the text has."""
+        ...
+
+    def truncate(self, text: str, limit: int) -> str:
+        """The longest beginning found that has at most `limit` tokens. Never splits a character."""
+        ...
+
+
+class ApproximateTokens:
+    """Four UTF-8 bytes to a token, rounded up: near enough for budgets, and needs nothing."""
+
+    def count(self, text: str) -> int:
+        """How many tokens the text has, roughly."""
+        return -(-len(text.encode(errors="surrogatepass")) // 4)
+
+    def truncate(self, text: str, limit: int) -> str:
+        """The longest beginning that has at most `limit` tokens by this count."""
+        return _prefix_of_bytes(text, max(limit, 0) * 4)
+
+
+class TiktokenCounter:
+    """Counts as a model's own tokenizer does. The ranks (84 MB in memory) are loaded on first use, once a process."""
+
+    def __init__(self, encoding: EncodingName = "o200k_base") -> None:
+        self._name = encoding
+
+    def count(self, text: str) -> int:
+        """How many tokens the text has. Names of special tokens in it count as the plain text that they are."""
+        return len(_encoding(self._name).encode_ordinary(text))
+
+    def truncate(self, text: str, limit: int) -> str:
+        """The longest beginning found that has at most `limit` tokens. Never splits a character."""
+        if len(text.encode(errors="surrogatepass")) <= limit:  # no token is shorter than a byte
+            return text
+        encoding = _encoding(self._name)
+        kept = encoding.encode_ordinary(text)[: max(limit, 0)]
+        # A cut may fall inside a character, or change how the last words split: then one token less is tried.
+        while kept:
+            beginning = _prefix_of_bytes(text, len(encoding.decode_bytes(kept)))
+            if len(encoding.encode_ordinary(beginning)) <= limit:
+                return beginning
+            kept.pop()
+        return ""
+
+
+def _prefix_of_bytes(text: str, length: int) -> str:
+    """The longest beginning of a text that takes at most `length` UTF-8 bytes."""
+    data = text.encode(errors="surrogatepass")
+    if len(data) <= length:
+        return text
+    while length and data[length] & 0b1100_0000 == 0b1000_0000:  # inside a character
+        length -= 1
+    return data[:length].decode(errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """What defines an encoding: the hash of its uncompressed rank file, and the pattern that splits words."""
+
+    sha256: str
+    pattern: str
+
+
+_RANKS: dict[EncodingName, _Ranks] = {
+    "o200k_base": _Ranks(
+        sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        pattern="|".join(
+            [
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                r"\p{N}{1,3}",
+                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+                r"\s*[\r\n]+",
+                r"\s+(?!\S)",
+                r"\s+",
+            ]
+        ),
+    ),
+    "cl100k_base": _Ranks(
+        sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        pattern="|".join(
+            [
+                r"'(?i:[sdmt]|ll|ve|re)",
+                r"[^\r\n\p{L}\p{N}]?+\p{L}++",
+                r"\p{N}{1,3}+",
+                r" ?[^\s\p{L}\p{N}]++[\r\n]*+",
+                r"\s++$",
+                r"\s*[\r\n]",
+                r"\s+(?!\S)",
+                r"\s",
+            ]
+        ),
+    ),
+}
+
+_loading = threading.Lock()
+
+
+def _encoding(name: EncodingName) -> tiktoken.Encoding:
+    with _loading:  # `cache` alone would let two threads load at once
+        return _load(name)
+
+
+@cache
+def _load(name: EncodingName) -> tiktoken.Encoding:
+    """Builds an encoding from the rank file in this package: tiktoken's own loader would fetch it."""
+    import tiktoken
+
+    packed = (files("agent_memory.language") / "data" / f"{name}.tiktoken.gz").read_bytes()
+    return tiktoken.Encoding(
+        name=name,
+        pat_str=_RANKS[name].pattern,
+        mergeable_ranks=read_ranks(packed, _RANKS[name].sha256),
+        special_tokens={},
+    )
+
+
+def read_ranks(packed: bytes, sha256: str) -> dict[bytes, int]:
+    """Reads a gzipped rank file (lines of base64 token and rank) whose content must have the given hash.
+
+    Raises:
+        ConfigurationError: the file is damaged, or another one.
+    """
+    try:
+        content = gzip.decompress(packed)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigurationError(f"The token ranks cannot be unpacked: {error}.") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ConfigurationError(f"The token ranks have the hash {found}, not {sha256}: the file was changed.")
+    pairs = (line.split() for line in content.splitlines())
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}
