@@ -1,0 +1,111 @@
+"""Turns and chat messages: one object a line, a list of them, or whole conversations under "messages"."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agent_memory.cli.utterances import Place, Utterance, utterance
+from agent_memory.models import TurnInput
+
+_TURN_FIELDS = set(TurnInput.model_fields)
+_ROLES = {"developer": "system"}
+"""Roles of chat APIs that the library itself has no alias for."""
+
+
+def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator[Utterance]:
+    """Reads turns (`{"role", "content", …}`) and conversations (`{"messages": […]}`), in any mixture.
+
+    `thread_id` is the thread of turns that name none; conversations without an id are numbered after it.
+
+    Raises:
+        InvalidInput: at the first row that is neither, or that is wrong.
+    """
+    positions: defaultdict[object, int] = defaultdict(int)
+    conversations = 0
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise place.error(f"expected an object, found {_kind(row)}")
+        if "messages" in row:
+            conversations += 1
+            yield from _conversation(place, row, f"{thread_id}-{conversations}")
+        else:
+            thread = thread_id if row.get("thread_id") is None else row["thread_id"]
+            yield _turn(place, row, thread, row.get("user_id"), positions[str(thread)])
+            positions[str(thread)] += 1
+
+
+def _conversation(place: Place, row: Mapping[str, Any], unnamed: str) -> Iterator[Utterance]:
+    messages = row["messages"]
+    if not isinstance(messages, list):
+        raise place.error(f'"messages" must be a list, not {_kind(messages)}')
+    thread = row.get("thread_id") or row.get("id") or unnamed
+    for position, message in enumerate(messages):
+        here = place.within(f"message {position + 1}")
+        if not isinstance(message, dict):
+            raise here.error(f"expected an object, found {_kind(message)}")
+        yield _turn(here, message, thread, row.get("user_id"), position)
+
+
+def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
+    fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
+    if isinstance(role := row.get("role"), str):
+        fields["role"] = _ROLES.get(role, role)
+    fields["content"] = _content(place, row)
+    others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, "thread_id", "user_id"}}
+    if others:
+        given = row.get("metadata") or {}
+        if not isinstance(given, dict):
+            raise place.error(f"metadata must be an object, not {_kind(given)}")
+        fields["metadata"] = {**others, **given}
+    return utterance(place, fields, thread_id=thread, user_id=user, position=position)
+
+
+def _content(place: Place, row: Mapping[str, Any]) -> str:
+    """What a message says in words: its text, the text of its parts, or the calls that it makes."""
+    content = row.get("content")
+    if content is None and row.get("tool_calls"):
+        return "\n".join(_call(place, call) for call in row["tool_calls"])
+    if content is None:
+        raise place.error("content is missing")
+    if isinstance(content, list):
+        return "\n".join(_part(place, part) for part in content)
+    if not isinstance(content, str):
+        raise place.error(f"content must be a text or a list of parts, not {_kind(content)}")
+    return content
+
+
+def _part(place: Place, part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict):
+        for name in ("text", "refusal"):
+            if isinstance(part.get(name), str):
+                return str(part[name])
+        if isinstance(part.get("type"), str):
+            return f"[{part['type'].removesuffix('_url').removeprefix('input_')}]"
+    raise place.error(f"a part of content has neither a text nor a type: {json.dumps(part):.60}")
+
+
+def _call(place: Place, call: object) -> str:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise place.error("a tool call names no function")
+    return f"[calls {function['name']}({function.get('arguments', '')})]"
+
+
+def _kind(value: object) -> str:
+    """What JSON calls this."""
+    match value:
+        case None | bool():
+            return json.dumps(value)
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "a text"
+        case _:
+            return "a number"

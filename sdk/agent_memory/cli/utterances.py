@@ -1,0 +1,94 @@
+"""One line of a transcript, checked: what all readers make, whatever format they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import TurnInput
+from agent_memory.store.ids import check_id, derived_id
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A turn with the thread it belongs to, and the user if the file names one."""
+
+    thread_id: str
+    user_id: str | None
+    turn: TurnInput
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a file something stands, for error messages."""
+
+    file: str
+    line: int | None = None
+    item: str | None = None
+
+    def within(self, item: str) -> Place:
+        """A place inside this one, such as "message 3"."""
+        return replace(self, item=f"{self.item}, {item}" if self.item else item)
+
+    def error(self, reason: str) -> InvalidInput:
+        """The error that names this place and what is wrong there."""
+        line = f"line {self.line}" if self.line is not None else None
+        return InvalidInput(f"{', '.join(part for part in (self.file, line, self.item) if part)}: {reason}")
+
+
+def utterance(
+    place: Place, fields: Mapping[str, Any], *, thread_id: object, user_id: object = None, position: int
+) -> Utterance:
+    """Checks the fields of a turn and makes it an utterance.
+
+    A turn without an id gets one from where it stands and what it says, so that reading the same file again
+    makes the same turns.
+
+    Raises:
+        InvalidInput: naming the place, if an id cannot be used, a field is wrong or nothing is said.
+    """
+    try:
+        thread = check_id(_text(thread_id), "thread_id")
+        user = None if user_id is None else check_id(_text(user_id), "user_id")
+        if fields.get("id") is not None:
+            fields = {**fields, "id": check_id(_text(fields["id"]), "id")}
+        turn = TurnInput.model_validate(fields)
+    except InvalidInput as error:
+        raise place.error(str(error)) from None
+    except ValidationError as error:
+        raise place.error(_reason(error)) from None
+    if not turn.content.strip():
+        raise place.error("content is empty")
+    if not _is_unicode(turn.content):
+        raise place.error("content holds half a character (a lone surrogate)")
+    if turn.id is None:
+        turn.id = derived_id("turn", thread, str(position), turn.role, turn.content)
+    return Utterance(thread, user, turn)
+
+
+def _text(identifier: object) -> object:
+    """Many systems number their messages: a number is a usable id."""
+    is_number = isinstance(identifier, int) and not isinstance(identifier, bool)
+    return str(identifier) if is_number else identifier
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be stored: JSON can spell halves of characters that UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _reason(error: ValidationError) -> str:
+    """The first thing that is wrong with a turn, in one line."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return f"{name} is missing"
+    return f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"
