@@ -17,13 +17,11 @@ Order = Literal["ascending", "descending"]
 
 MAX_KEY_LEVELS = 3
 MAX_VECTOR_DIMENSIONS = 4096
-MAX_FLAT_DIMENSIONS = 505
 MAX_TTL = 2**31 - 1
 TEXT_LANGUAGES = ("en-US", "de-DE", "es-ES", "fr-FR", "it-IT", "pt-BR", "pt-PT")
 
 _DATA_TYPES = ("float32", "float16", "int8", "uint8")
 _DISTANCES = ("cosine", "dotproduct", "euclidean")
-_VECTOR_INDEXES = ("flat", "quantizedFlat", "diskANN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ class ContainerProperties:
         """Parse a container's JSON; raises 400 with what is wrong."""
         embeddings = _vector_embeddings(body.get("vectorEmbeddingPolicy"))
         texts = _full_text_paths(body.get("fullTextPolicy"))
-        indexing = _object(body.get("indexingPolicy"), "indexingPolicy")
-        _check_vector_indexes(indexing, embeddings)
-        _check_text_indexes(indexing, texts)
+        indexing = json_object(body.get("indexingPolicy"), "indexingPolicy")
         return cls(
             id=body["id"],
             rid=body.get("_rid", ""),
@@ -111,7 +107,8 @@ def path_segments(path: str) -> tuple[str, ...]:
     return tuple(segments)
 
 
-def _object(value: Any, name: str) -> JsonObject:
+def json_object(value: Any, name: str) -> JsonObject:
+    """The value as an object, empty when absent; raises 400 when it is anything else."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -119,7 +116,8 @@ def _object(value: Any, name: str) -> JsonObject:
     return value
 
 
-def _list(value: Any, name: str) -> list[Any]:
+def json_list(value: Any, name: str) -> list[Any]:
+    """The value as an array, empty when absent; raises 400 when it is anything else."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -127,7 +125,8 @@ def _list(value: Any, name: str) -> list[Any]:
     return value
 
 
-def _path(entry: Any, name: str) -> str:
+def entry_path(entry: Any, name: str) -> str:
+    """The `path` of one entry of a policy; raises 400 when there is none."""
     path = entry.get("path") if isinstance(entry, dict) else None
     if not isinstance(path, str):
         raise bad_request(f"Every entry of '{name}' needs a 'path' string.")
@@ -135,8 +134,8 @@ def _path(entry: Any, name: str) -> str:
 
 
 def _partition_key_paths(value: Any) -> tuple[str, ...]:
-    definition = _object(value, "partitionKey")
-    paths = _list(definition.get("paths"), "partitionKey.paths")
+    definition = json_object(value, "partitionKey")
+    paths = json_list(definition.get("paths"), "partitionKey.paths")
     kind = definition.get("kind", "Hash")
     if kind not in ("Hash", "MultiHash"):
         raise bad_request(f"Partition key kind '{kind}' is not supported; use 'Hash' or 'MultiHash'.")
@@ -156,11 +155,11 @@ def _partition_key_paths(value: Any) -> tuple[str, ...]:
 
 
 def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:
-    policy = _object(value, "vectorEmbeddingPolicy")
+    policy = json_object(value, "vectorEmbeddingPolicy")
     name = "vectorEmbeddings"
     embeddings: dict[str, VectorEmbedding] = {}
-    for entry in _list(policy.get(name), name):
-        path = _path(entry, name)
+    for entry in json_list(policy.get(name), name):
+        path = entry_path(entry, name)
         path_segments(path)
         data_type, dimensions = entry.get("dataType"), entry.get("dimensions")
         distance = entry.get("distanceFunction")
@@ -188,12 +187,14 @@ def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:
 
 
 def _full_text_paths(value: Any) -> dict[str, str]:
-    policy = _object(value, "fullTextPolicy")
+    policy = json_object(value, "fullTextPolicy")
     default = policy.get("defaultLanguage", "en-US")
     name = "fullTextPaths"
     paths: dict[str, str] = {}
-    for entry in _list(policy.get(name), name):
-        path = _path(entry, name)
+    for entry in json_list(policy.get(name), name):
+        path = entry_path(entry, name)
+        if not path.startswith("/"):
+            raise bad_request(f"The Full Text Policy contains an invalid Path: {path}; it must begin with '/'.")
         path_segments(path)
         if path in paths:
             raise bad_request(f"The Full Text Policy names '{path}' twice.")
@@ -210,33 +211,10 @@ def _language(value: Any) -> str:
     return cast(str, value)
 
 
-def _check_vector_indexes(indexing: JsonObject, embeddings: Mapping[str, VectorEmbedding]) -> None:
-    for entry in _list(indexing.get("vectorIndexes"), "vectorIndexes"):
-        path = _path(entry, "vectorIndexes")
-        kind = entry.get("type")
-        if kind not in _VECTOR_INDEXES:
-            raise bad_request(
-                f"The vector index of '{path}' has an invalid type: {kind!r}; use one of {', '.join(_VECTOR_INDEXES)}."
-            )
-        if path not in embeddings:
-            raise bad_request(f"vector index path '{path}' is not in the Vector Embedding Policy.")
-        if kind == "flat" and embeddings[path].dimensions > MAX_FLAT_DIMENSIONS:
-            raise bad_request(
-                f"The vector index of '{path}' is 'flat', which allows at most {MAX_FLAT_DIMENSIONS} dimensions."
-            )
-
-
-def _check_text_indexes(indexing: JsonObject, texts: Mapping[str, str]) -> None:
-    for entry in _list(indexing.get("fullTextIndexes"), "fullTextIndexes"):
-        path = _path(entry, "fullTextIndexes")
-        if path not in texts:
-            raise bad_request(f"The path of the full-text index '{path}' is not in the Full Text Policy.")
-
-
 def _composite_indexes(indexing: JsonObject) -> tuple[tuple[CompositePath, ...], ...]:
     indexes: list[tuple[CompositePath, ...]] = []
-    for index in _list(indexing.get("compositeIndexes"), "compositeIndexes"):
-        columns = _list(index, "compositeIndexes")
+    for index in json_list(indexing.get("compositeIndexes"), "compositeIndexes"):
+        columns = json_list(index, "compositeIndexes")
         if len(columns) < 2:
             raise bad_request("A composite index needs at least two paths.")
         indexes.append(tuple(_composite_path(column) for column in columns))
@@ -244,7 +222,7 @@ def _composite_indexes(indexing: JsonObject) -> tuple[tuple[CompositePath, ...],
 
 
 def _composite_path(entry: Any) -> CompositePath:
-    path = _path(entry, "compositeIndexes")
+    path = entry_path(entry, "compositeIndexes")
     path_segments(path)
     order = entry.get("order", "ascending")
     if order not in ("ascending", "descending"):
@@ -255,7 +233,7 @@ def _composite_path(entry: Any) -> CompositePath:
 def _index_paths(indexing: JsonObject, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     if name not in indexing:
         return default
-    paths = tuple(_path(entry, name) for entry in _list(indexing[name], name))
+    paths = tuple(entry_path(entry, name) for entry in json_list(indexing[name], name))
     for path in paths:
         if not path.startswith("/") or not path.endswith(("/*", "/?")):
             raise bad_request(f"The path '{path}' in '{name}' must begin with '/' and end with '/?' or '/*'.")

@@ -1,0 +1,242 @@
+"""Databases and containers: held in memory, written through to SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import orjson
+
+from embedded_cosmos.errors import conflict, not_found, precondition_failed
+from embedded_cosmos.policies import changed_definition, check_name, new_definition
+from embedded_cosmos.properties import ContainerProperties, JsonObject
+from embedded_cosmos.rids import container_rid, database_rid, last_number
+from embedded_cosmos.storage import Storage
+
+OWNER_NOT_FOUND = 1003
+
+
+def new_etag() -> str:
+    """An ETag that no other version of anything has."""
+    return f'"{uuid4()}"'
+
+
+def check_etag(current: str, if_match: str | None, if_none_match: str | None = None) -> None:
+    """Raises 412 when a write's condition on the current version does not hold."""
+    if if_match not in (None, "*", current) or if_none_match in ("*", current):
+        raise precondition_failed("Operation cannot be performed because one of the specified precondition is not met.")
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database."""
+
+    number: int
+    id: str
+    etag: str
+    ts: int
+
+    @property
+    def rid(self) -> str:
+        """The resource id."""
+        return database_rid(self.number)
+
+    def to_json(self) -> JsonObject:
+        """The resource as clients see it."""
+        return {
+            "id": self.id,
+            "_rid": self.rid,
+            "_self": f"dbs/{self.rid}/",
+            "_etag": self.etag,
+            "_colls": "colls/",
+            "_users": "users/",
+            "_ts": self.ts,
+        }
+
+
+@dataclass(slots=True)
+class Container:
+    """A container, and how far its sequence of changes has come."""
+
+    number: int
+    database: Database
+    definition: JsonObject
+    etag: str
+    ts: int
+    lsn: int = 0
+    items_ts: int = 0
+    last_item: int = 0
+    next_expiry: float = float("inf")
+    """No item expires before this."""
+    id: str = field(init=False)
+    rid: str = field(init=False)
+    properties: ContainerProperties = field(init=False)
+    alt_path: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.id = self.definition["id"]
+        self.rid = container_rid(self.database.number, self.number)
+        self.alt_path = f"dbs/{self.database.id}/colls/{self.id}"
+        self.redefine(self.definition)
+
+    def redefine(self, definition: JsonObject) -> None:
+        """Take over a changed definition."""
+        self.definition = definition
+        self.properties = ContainerProperties.from_json({**definition, "_rid": self.rid})
+
+    @property
+    def self_link(self) -> str:
+        """The path of rids that names the container."""
+        return f"dbs/{self.database.rid}/colls/{self.rid}/"
+
+    def to_json(self) -> JsonObject:
+        """The resource as clients see it."""
+        return {
+            **self.definition,
+            "_rid": self.rid,
+            "_ts": self.ts,
+            "_self": self.self_link,
+            "_etag": self.etag,
+            "_docs": "docs/",
+            "_sprocs": "sprocs/",
+            "_triggers": "triggers/",
+            "_udfs": "udfs/",
+            "_conflicts": "conflicts/",
+        }
+
+
+class Catalog:
+    """All databases and containers of one store."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._databases = {row[1]: Database(*row) for row in storage.execute("SELECT * FROM databases")}
+        self._containers: dict[tuple[int, str], Container] = {}
+        by_number = {database.number: database for database in self._databases.values()}
+        for number, database, definition, etag, ts, lsn, items_ts, last_item, next_expiry in storage.execute(_LOAD):
+            self._add(
+                Container(
+                    number,
+                    by_number[database],
+                    orjson.loads(definition),
+                    etag,
+                    ts,
+                    lsn,
+                    items_ts,
+                    last_item,
+                    float("inf") if next_expiry is None else next_expiry,
+                )
+            )
+
+    def databases(self) -> list[Database]:
+        """All databases, oldest first."""
+        return list(self._databases.values())
+
+    def containers(self, database: Database) -> list[Container]:
+        """All containers of a database, oldest first."""
+        return [container for (owner, _), container in self._containers.items() if owner == database.number]
+
+    def database(self, ref: str) -> Database:
+        """The database of that name, or else of that rid."""
+        return self._databases.get(ref) or _by_rid(self._databases.values(), ref, "database", None)
+
+    def container(self, database: str, ref: str, substatus: int | None = None) -> Container:
+        """The container of that name, or else of that rid."""
+        owner = self.database(database)
+        found = self._containers.get((owner.number, ref))
+        return found or _by_rid(self.containers(owner), ref, "container", substatus)
+
+    def create_database(self, body: JsonObject) -> Database:
+        """Make an empty database."""
+        name, etag, ts = check_name(body.get("id")), new_etag(), int(self._clock())
+        if name in self._databases:
+            raise conflict(f"A database with the id '{name}' already exists.")
+        cursor = self._storage.execute("INSERT INTO databases (id, etag, ts) VALUES (?, ?, ?)", (name, etag, ts))
+        database = Database(_row_number(cursor), name, etag, ts)
+        self._databases[name] = database
+        return database
+
+    def delete_database(self, database: Database) -> list[Container]:
+        """Delete a database with all that is in it; returns the containers that went with it."""
+        gone = self.containers(database)
+        self._storage.execute("DELETE FROM databases WHERE number = ?", (database.number,))
+        for container in gone:
+            del self._containers[database.number, container.id]
+        del self._databases[database.id]
+        return gone
+
+    def create_container(self, database: Database, body: JsonObject) -> Container:
+        """Make an empty container."""
+        definition = new_definition(body)
+        name, etag, ts = definition["id"], new_etag(), int(self._clock())
+        if (database.number, name) in self._containers:
+            raise conflict(f"A container with the id '{name}' already exists in database '{database.id}'.")
+        with self._storage.transaction():
+            cursor = self._storage.execute(
+                "INSERT INTO containers (database, id, definition, etag, ts) VALUES (?, ?, ?, ?, ?)",
+                (database.number, name, orjson.dumps(definition), etag, ts),
+            )
+            number = _row_number(cursor)
+            self._storage.execute("INSERT INTO positions VALUES (?, 0, 0, 0)", (number,))
+        return self._add(Container(number, database, definition, etag, ts))
+
+    def replace_container(self, container: Container, body: JsonObject, if_match: str | None) -> None:
+        """Change a container's TTL, indexing or full-text policy."""
+        check_etag(container.etag, if_match)
+        definition = changed_definition(container.definition, body)
+        etag, ts, default_ttl = new_etag(), int(self._clock()), definition.get("defaultTtl")
+        with self._storage.transaction():
+            self._storage.execute(
+                "UPDATE containers SET definition = ?, etag = ?, ts = ? WHERE number = ?",
+                (orjson.dumps(definition), etag, ts, container.number),
+            )
+            if default_ttl != container.definition.get("defaultTtl"):
+                self._storage.execute(_RESET_EXPIRY, (default_ttl, default_ttl, default_ttl, container.number))
+        container.etag, container.ts = etag, ts
+        container.redefine(definition)
+        # Perhaps too early, which costs one look; the sweep sets it right.
+        container.next_expiry = 0
+
+    def delete_container(self, container: Container, if_match: str | None) -> None:
+        """Delete a container with all its items."""
+        check_etag(container.etag, if_match)
+        self._storage.execute("DELETE FROM containers WHERE number = ?", (container.number,))
+        del self._containers[container.database.number, container.id]
+
+    def _add(self, container: Container) -> Container:
+        self._containers[container.database.number, container.id] = container
+        return container
+
+
+_LOAD = """
+SELECT c.number, c.database, c.definition, c.etag, c.ts, p.lsn, p.ts, p.item,
+       (SELECT min(expires_at) FROM items WHERE container = c.number AND expires_at IS NOT NULL)
+FROM containers c JOIN positions p ON p.container = c.number ORDER BY c.number
+"""
+
+# An item's own TTL counts only while the container's is set; -1 means never.
+_RESET_EXPIRY = """
+UPDATE items SET expires_at = CASE
+    WHEN ? IS NULL OR coalesce(ttl, ?) = -1 THEN NULL
+    ELSE ts + coalesce(ttl, ?) END
+WHERE container = ?
+"""
+
+Resource = TypeVar("Resource", Database, Container)
+
+
+def _by_rid(candidates: Iterable[Resource], ref: str, kind: str, substatus: int | None) -> Resource:
+    number = last_number(ref)
+    for candidate in candidates:
+        if candidate.number == number and candidate.rid == ref:
+            return candidate
+    raise not_found(f"The {kind} '{ref}' does not exist.", substatus)
+
+
+def _row_number(cursor: sqlite3.Cursor) -> int:
+    number: Any = cursor.lastrowid
+    return int(number)
