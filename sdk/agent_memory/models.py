@@ -293,7 +293,6 @@ class DeadLetter(Model):
     step: str
     turn_ids: list[str]
     error: str
-    attempts: int
     created_at: UtcTime
 
 

@@ -50,7 +50,7 @@ NEWEST_FACTS = (
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'
 )
 CHANGED_MEMORIES = (
-    f'SELECT {MEMORY_FIELDS}, c._ts FROM c WHERE c.type IN ("fact", "procedural") AND c._ts >= @since'
+    f'SELECT TOP @limit {MEMORY_FIELDS}, c._ts FROM c WHERE c.type IN ("fact", "procedural") AND c._ts >= @since'
     " ORDER BY c._ts ASC"
 )
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'

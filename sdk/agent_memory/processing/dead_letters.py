@@ -1,0 +1,36 @@
+"""Dead letters: ranges of turns that a step gave up on, kept in sight until they are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_memory.errors import ModelError
+from agent_memory.models import DeadLetter, Turn, now
+from agent_memory.processing.gather import StepRequest
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import from_document
+from agent_memory.store.ids import derived_id
+from agent_memory.telemetry import dead_letters
+
+
+def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
+    """The record of a range that a step gave up on."""
+    dead_letters.add(1, {"step": step})
+    return DeadLetter(
+        id=derived_id("dead", step, request.user_id, request.thread_id, turns[0].id, turns[-1].id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        step=step,
+        turn_ids=[turn.id for turn in turns],
+        error=str(error),
+        created_at=now(),
+    )
+
+
+async def list_dead_letters(store: Store, user_id: str | None = None) -> list[DeadLetter]:
+    """The dead letters of a user, or (None, for the operator) of everybody, oldest first."""
+    partition = None if user_id is None else (user_id,)
+    rows = [row for name in (MEMORIES, SUMMARIES) for row in await store.query(name, queries.DEAD_LETTERS, partition)]
+    return sorted((from_document(DeadLetter, row) for row in rows), key=lambda letter: (letter.created_at, letter.id))

@@ -1,0 +1,48 @@
+"""The inline driver: runs a workflow in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from agent_memory.errors import AgentMemoryError
+from agent_memory.processing.activities import Activity
+from agent_memory.processing.workflows import WORKFLOWS, Call, Json
+
+ATTEMPTS = 4
+"""Tries of one activity before its workflow fails; the turns stay pending and are tried again later."""
+
+
+async def run_workflow(name: str, payload: Json, activities: Mapping[str, Activity]) -> list[Json]:
+    """Runs a workflow to its end; the results of its steps.
+
+    Raises:
+        AgentMemoryError: what an activity raised at its last attempt. What was committed stays committed.
+    """
+    workflow = WORKFLOWS[name](payload)
+    effect = next(workflow)
+    while True:
+        try:
+            if isinstance(effect, Call):
+                outcome: Any = await _attempt(activities[effect.activity], effect.payload)
+            else:
+                outcome = await run_workflow(effect.workflow, effect.payload, activities)
+            effect = workflow.send(outcome)
+        except StopIteration as stop:
+            results: list[Json] = stop.value
+            return results
+
+
+async def _attempt(activity: Activity, payload: Json) -> Json | None:
+    """Runs one activity, again after a while if the fault may pass."""
+    async for attempt in AsyncRetrying(
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.2, max=10),
+        retry=retry_if_exception(lambda error: isinstance(error, AgentMemoryError) and error.retryable),
+        reraise=True,
+    ):
+        with attempt:
+            return await activity(payload)
+    raise AssertionError("unreachable: the last attempt raises")

@@ -1,0 +1,104 @@
+"""Gathering: which turns a run covers, and how a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_memory.errors import NotFound
+from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
+from agent_memory.models import DeadLetter, Memory, Model, Turn
+from agent_memory.settings import Limits
+from agent_memory.store.client import Store
+from agent_memory.store.commits import StoredCursor, read_cursor
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import from_document
+from agent_memory.store.turns import in_order, new_turns, turns_by_id
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a step works with."""
+
+    store: Store
+    chat: ChatModel
+    embeddings: EmbeddingModel
+    limits: Limits
+
+
+class StepRequest(Model):
+    """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
+
+    `n` is how many facts a reconciliation looks at. Steps of a whole user leave `thread_id` aside.
+    """
+
+    user_id: str
+    thread_id: str = ""
+    dead_letter_id: str | None = None
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRange:
+    """The turns of one run in the order of the talk, and where the cursor stands after them."""
+
+    turns: list[Turn]
+    before: StoredCursor
+    cursor: Cursor
+    more: bool
+
+
+async def gather_turns(tools: Tools, request: StepRequest, container: str, step: str) -> TurnRange | None:
+    """The next turns that a step has not covered, bounded by number and tokens; None if there are none."""
+    partition = (request.user_id, request.thread_id)
+    stored = await read_cursor(tools.store, container, partition, step)
+    if request.dead_letter_id is not None:
+        document = await tools.store.read(container, request.dead_letter_id, partition)
+        if document is None:
+            raise NotFound(f"no dead letter {request.dead_letter_id} in this thread")
+        letter = from_document(DeadLetter, document)
+        turns = await turns_by_id(tools.store, *partition, letter.turn_ids)
+        return TurnRange(turns, stored, stored.cursor, more=False)
+    limit = tools.limits.batch_turns
+    found = await new_turns(tools.store, *partition, stored.cursor, limit)
+    if not found:
+        return None
+    taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
+    cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
+    more = len(found) == limit or len(taken) < len(found)
+    return TurnRange(in_order([turn for turn, _ in taken]), stored, cursor, more)
+
+
+def _within_tokens(turns: Sequence[Turn], budget: int) -> int:
+    """How many of these turns fit a budget; at least one. A token is about four bytes of UTF-8."""
+    total = 0
+    for index, turn in enumerate(turns):
+        total += len(turn.content.encode()) // 4 + 8
+        if total > budget and index > 0:
+            return index
+    return len(turns)
+
+
+def view_turns(turns: Sequence[Turn], prefix: str = "t") -> list[TurnView]:
+    """Turns as a model sees them: numbered, without our ids."""
+    return [
+        TurnView(
+            ref=f"{prefix}{number}", role=turn.role, name=turn.name, content=turn.content, created_at=turn.created_at
+        )
+        for number, turn in enumerate(turns, 1)
+    ]
+
+
+def view_facts(facts: Sequence[Memory], prefix: str = "f") -> list[FactView]:
+    """Memories as a model sees them: numbered, without our ids."""
+    return [
+        FactView(
+            ref=f"{prefix}{number}",
+            kind=fact.kind or fact.type,
+            content=fact.content,
+            quote=fact.quote,
+            confidence=fact.confidence,
+            said_at=fact.created_at,
+        )
+        for number, fact in enumerate(facts, 1)
+    ]

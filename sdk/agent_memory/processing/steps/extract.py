@@ -1,0 +1,150 @@
+"""Extract: facts, procedures and episodes out of turns, each with the words that it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from agent_memory.errors import ModelError
+from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput
+from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, content_hash, iso, now
+from agent_memory.processing.dead_letters import make_dead_letter
+from agent_memory.processing.draft import Draft
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns, view_turns
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import Document, to_document
+from agent_memory.store.ids import derived_id
+from agent_memory.store.memories import active_hashes
+from agent_memory.store.turns import turns_before
+from agent_memory.telemetry import exact_dedup_skipped
+
+NAME = "extract"
+SHORTEST = 20
+"""Characters of talk below which no model is asked (row S3-08)."""
+_SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool", "system": "agent"}
+_PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Asks for the memories in the next turns. None if there are no turns.
+
+    Raises:
+        ModelError: if the model is unavailable; nothing advances then. An answer that cannot be used makes a dead
+            letter instead.
+    """
+    found = await gather_turns(tools, request, MEMORIES, NAME)
+    if found is None:
+        return None
+    before = await turns_before(tools.store, found.turns[0], tools.limits.turns_before)
+    if sum(len(turn.content.strip()) for turn in [*before, *found.turns]) < SHORTEST:
+        return _draft(request, found, ProcessResult(step=NAME, turns=len(found.turns)))
+    data = ExtractInput(turns=view_turns(found.turns), before=view_turns(before, "b"))
+    try:
+        answer = await tools.chat.run(EXTRACT, data)
+    except ModelError as error:
+        if error.retryable or request.dead_letter_id is not None:
+            raise
+        return _dead_letter(request, found, error)
+    extracted = answer.output.memories[: tools.limits.batch_memories]
+    memories = _memories(found.turns, extracted, answer.model, answer.prompt_version, tools.embeddings.model_id)
+    fresh = await _without_known(tools, request.user_id, memories)
+    embedded = await tools.embeddings.embed([memory.content for memory in fresh])
+    dropped = len(answer.output.memories) - len(extracted)
+    skipped = len(memories) - len(fresh)
+    exact_dedup_skipped.add(skipped)
+    return _draft(
+        request,
+        found,
+        ProcessResult(
+            step=NAME,
+            turns=len(found.turns),
+            created=len(fresh),
+            exact_dedup_skipped=skipped,
+            rejected=answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []),
+            usage=answer.usage + embedded.usage,
+        ),
+        create=[to_document(memory, vector) for memory, vector in zip(fresh, embedded.vectors, strict=True)],
+    )
+
+
+def _draft(request: StepRequest, found: TurnRange, result: ProcessResult, create: Sequence[Document] = ()) -> Draft:
+    return Draft(
+        step=NAME,
+        container=MEMORIES,
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        cursor=found.cursor.to_document(),
+        etag=found.before.etag,
+        create=list(create),
+        delete=[request.dead_letter_id] if request.dead_letter_id else [],
+        more=found.more,
+        result=result,
+    )
+
+
+def _dead_letter(request: StepRequest, found: TurnRange, error: ModelError) -> Draft:
+    """Gives up on a range visibly: later turns go on, and this one can be replayed."""
+    letter = make_dead_letter(request, NAME, found.turns, error)
+    result = ProcessResult(step=NAME, turns=len(found.turns), dead_letters=1, rejected=[str(error)])
+    return _draft(request, found, result, create=[to_document(letter)])
+
+
+def _memories(
+    turns: Sequence[Turn], extracted: Sequence[ExtractedMemory], model: str, prompt_version: str, embedding_model: str
+) -> list[Memory]:
+    by_ref = {f"t{number}": turn for number, turn in enumerate(turns, 1)}
+    ordinals: Counter[tuple[str, str]] = Counter()
+    memories = []
+    for item in extracted:
+        anchor = by_ref[item.turns[-1]]
+        ordinal = ordinals[anchor.id, item.type]
+        ordinals[anchor.id, item.type] += 1
+        memories.append(_memory(anchor, ordinal, item, [by_ref[ref].id for ref in item.turns]))
+    return [
+        memory.model_copy(update={"model": model, "prompt_version": prompt_version, "embedding_model": embedding_model})
+        for memory in memories
+    ]
+
+
+def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: list[str]) -> Memory:
+    source = _SOURCES[anchor.role]
+    # What an agent or a tool said must not become a standing instruction without review (decision D9).
+    status: Status = "candidate" if item.type == "procedural" and source != "user" else "active"
+    # A date ahead of us is when something will happen; that it will is true from when it was said.
+    since = min(item.valid_from, anchor.created_at) if item.valid_from else anchor.created_at
+    return Memory(
+        id=derived_id(_PREFIX[item.type], anchor.user_id, anchor.thread_id, anchor.id, str(ordinal)),
+        user_id=anchor.user_id,
+        thread_id=anchor.thread_id,
+        type=item.type,
+        kind=item.kind if item.type == "fact" else None,
+        content=item.content,
+        confidence=item.confidence,
+        importance=item.importance,
+        source=source,
+        status=status,
+        quote=item.quote,
+        source_turn_ids=source_turn_ids,
+        time_phrase=item.time_phrase,
+        tags=item.tags,
+        metadata={"date": iso(item.valid_from)} if item.valid_from else {},
+        agent_id=anchor.agent_id,
+        project_id=anchor.project_id,
+        run_id=anchor.run_id,
+        created_at=anchor.created_at,
+        valid_from=since,
+        valid_to=item.valid_to,
+        recorded_at=now(),
+        content_hash=content_hash(item.content),
+    )
+
+
+async def _without_known(tools: Tools, user_id: str, memories: Sequence[Memory]) -> list[Memory]:
+    """Leaves out what an active memory, or an earlier one of this batch, already says word for word (S1-37)."""
+    known = await active_hashes(tools.store, user_id, [memory.content_hash for memory in memories])
+    fresh = []
+    for memory in memories:
+        if memory.content_hash not in known:
+            known.add(memory.content_hash)
+            fresh.append(memory)
+    return fresh

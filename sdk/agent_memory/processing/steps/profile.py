@@ -1,0 +1,111 @@
+"""Profile: merges what has changed among a user's memories into the picture of the user (rows S1-14 to S1-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
+from agent_memory.models import Memory, ProcessResult, UserProfile, now
+from agent_memory.processing.draft import Draft
+from agent_memory.processing.gather import StepRequest, Tools, view_facts
+from agent_memory.store import queries
+from agent_memory.store.commits import read_cursor
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import from_document, to_document
+from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
+
+NAME = "profile"
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Merges the memories that are new, changed or superseded since the last run. None if there are none.
+
+    Raises:
+        ModelError: if the model gave nothing usable; the profile stays as it is.
+    """
+    partition = (request.user_id, USER_SUMMARY_THREAD)
+    stored = await read_cursor(tools.store, SUMMARIES, partition, NAME)
+    limit = tools.limits.profile_facts + len(stored.cursor.seen) + 1
+    rows = await tools.store.query(
+        MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
+    )
+    changed = [row for row in rows if stored.cursor.is_new(row["id"], row["_ts"])]
+    if not changed:
+        return None
+    taken = changed[: tools.limits.profile_facts]
+    cursor = stored.cursor.advanced((row["id"], row["_ts"]) for row in taken)
+    memories = [from_document(Memory, row) for row in taken]
+    current = [memory for memory in memories if _holds(memory)]
+    gone = [memory for memory in memories if not _holds(memory)]
+    earlier = await read_profile(tools, request.user_id)
+    view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
+    newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    answer = await tools.chat.run(
+        PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(gone, "g"))
+    )
+    profile = _merge(request.user_id, earlier, answer.output, current, gone).model_copy(
+        update={"model": answer.model, "prompt_version": answer.prompt_version}
+    )
+    embedded = await tools.embeddings.embed([profile.content])
+    document = to_document(profile, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
+    return Draft(
+        step=NAME,
+        container=SUMMARIES,
+        user_id=request.user_id,
+        thread_id=USER_SUMMARY_THREAD,
+        cursor=cursor.to_document(),
+        etag=stored.etag,
+        upsert=[document | {"thread_id": USER_SUMMARY_THREAD}],
+        more=len(taken) < len(changed),
+        result=ProcessResult(
+            step=NAME,
+            created=1 if earlier is None else 0,
+            rejected=answer.rejected,
+            usage=answer.usage + embedded.usage,
+        ),
+    )
+
+
+async def read_profile(tools: Tools, user_id: str) -> UserProfile | None:
+    """The profile of a user as it stands."""
+    document = await tools.store.read(SUMMARIES, user_summary_id(user_id), (user_id, USER_SUMMARY_THREAD))
+    return from_document(UserProfile, document) if document else None
+
+
+def render_profile(view: ProfileView) -> str:
+    """A profile as text for a reader and for the index."""
+    parts = [
+        ("Personal", view.personal),
+        ("Preferences", view.preferences),
+        ("Current work", view.current_work),
+        ("Environment", view.environment),
+        ("Constraints", view.constraints),
+    ]
+    return "\n".join(f"{title}: " + "; ".join(line.rstrip(".") for line in lines) for title, lines in parts if lines)
+
+
+def _holds(memory: Memory) -> bool:
+    """Whether a memory is believed now."""
+    ended = memory.valid_to is not None and memory.valid_to <= now()
+    return memory.superseded_by is None and memory.status == "active" and not ended
+
+
+def _merge(
+    user_id: str,
+    earlier: UserProfile | None,
+    output: ProfileOutput,
+    current: Sequence[Memory],
+    gone: Sequence[Memory],
+) -> UserProfile:
+    clock = now()
+    left = {memory.id for memory in gone}
+    sources = [*(earlier.source_ids if earlier else []), *(memory.id for memory in current)]
+    return UserProfile(
+        id=user_summary_id(user_id),
+        user_id=user_id,
+        content=render_profile(output) or "Nothing is known yet.",
+        source_ids=[source for source in dict.fromkeys(sources) if source not in left],
+        created_at=earlier.created_at if earlier else clock,
+        updated_at=clock,
+        **ProfileView.model_validate(output.model_dump()).model_dump(),
+    )

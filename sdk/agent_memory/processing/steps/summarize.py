@@ -1,0 +1,124 @@
+"""Summarize: merges new turns into a thread's summary and its current state; never rebuilds (row S1-11)."""
+
+from __future__ import annotations
+
+from agent_memory.errors import ModelError
+from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView
+from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, now
+from agent_memory.processing.dead_letters import make_dead_letter
+from agent_memory.processing.draft import Draft
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns, view_turns
+from agent_memory.store.containers import SUMMARIES
+from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.ids import state_id, summary_id
+
+NAME = "summarize"
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Merges the next turns into the summary. None if there are no turns.
+
+    Raises:
+        ModelError: if the model is unavailable; the summary stays as it is. An answer that cannot be used makes a
+            dead letter instead.
+    """
+    found = await gather_turns(tools, request, SUMMARIES, NAME)
+    if found is None:
+        return None
+    earlier = await read_summary(tools, request.user_id, request.thread_id)
+    view = SummaryView.model_validate(earlier.model_dump()) if earlier else None
+    try:
+        answer = await tools.chat.run(SUMMARIZE, SummarizeInput(earlier=view, turns=view_turns(found.turns)))
+    except ModelError as error:
+        if error.retryable or request.dead_letter_id is not None:
+            raise
+        letter = make_dead_letter(request, NAME, found.turns, error)
+        result = ProcessResult(step=NAME, turns=len(found.turns), dead_letters=1, rejected=[str(error)])
+        return _draft(request, found, result, create=[to_document(letter)])
+    summary = _merge(request, found, earlier, answer.output).model_copy(
+        update={"model": answer.model, "prompt_version": answer.prompt_version}
+    )
+    state = ThreadState(
+        id=state_id(request.user_id, request.thread_id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        state=answer.output.state,
+        updated_at=summary.updated_at,
+    )
+    embedded = await tools.embeddings.embed([summary.content])
+    document = to_document(summary, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
+    return _draft(
+        request,
+        found,
+        ProcessResult(
+            step=NAME,
+            turns=len(found.turns),
+            created=1 if earlier is None else 0,
+            rejected=answer.rejected,
+            usage=answer.usage + embedded.usage,
+        ),
+        upsert=[document, to_document(state) | {"ttl": tools.limits.state_ttl_seconds}],
+    )
+
+
+async def read_summary(tools: Tools, user_id: str, thread_id: str) -> ThreadSummary | None:
+    """The summary of a thread as it stands."""
+    document = await tools.store.read(SUMMARIES, summary_id(user_id, thread_id), (user_id, thread_id))
+    return from_document(ThreadSummary, document) if document else None
+
+
+def render_summary(view: SummaryView) -> str:
+    """A summary as prose for a reader and for the index."""
+    parts = [
+        ("Topic", [view.topic] if view.topic else []),
+        ("Key points", view.key_points),
+        ("Decisions", view.decisions),
+        ("Open issues", view.open_issues),
+        ("Next steps", view.next_steps),
+    ]
+    return "\n".join(f"{title}: " + "; ".join(line.rstrip(".") for line in lines) for title, lines in parts if lines)
+
+
+def _merge(
+    request: StepRequest, found: TurnRange, earlier: ThreadSummary | None, output: SummarizeOutput
+) -> ThreadSummary:
+    times = [turn.created_at for turn in found.turns]
+    clock = now()
+    return ThreadSummary(
+        id=summary_id(request.user_id, request.thread_id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        content=render_summary(output) or "Nothing of note yet.",
+        topic=output.topic,
+        key_points=output.key_points,
+        decisions=output.decisions,
+        open_issues=output.open_issues,
+        next_steps=output.next_steps,
+        turn_count=(earlier.turn_count if earlier else 0) + len(found.turns),
+        covers_from=min([*times, *([earlier.covers_from] if earlier and earlier.covers_from else [])]),
+        covers_to=max([*times, *([earlier.covers_to] if earlier and earlier.covers_to else [])]),
+        created_at=earlier.created_at if earlier else clock,
+        updated_at=clock,
+    )
+
+
+def _draft(
+    request: StepRequest,
+    found: TurnRange,
+    result: ProcessResult,
+    create: list[Document] | None = None,
+    upsert: list[Document] | None = None,
+) -> Draft:
+    return Draft(
+        step=NAME,
+        container=SUMMARIES,
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        cursor=found.cursor.to_document(),
+        etag=found.before.etag,
+        create=create or [],
+        upsert=upsert or [],
+        delete=[request.dead_letter_id] if request.dead_letter_id else [],
+        more=found.more,
+        result=result,
+    )

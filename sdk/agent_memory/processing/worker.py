@@ -1,0 +1,219 @@
+"""The in-process worker: reads the change feed, counts, and runs what is due. The cloud has triggers instead.
+
+It keeps nothing that matters: counters and cursors in the store say what is left, so a worker that is killed is
+continued by the next one. Several workers on one store do the work once, since only one of two commits over the
+same range can succeed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.errors import AgentMemoryError
+from agent_memory.models import ProcessResult, now
+from agent_memory.processing.activities import activities
+from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.due import crossed, due_steps, enabled_steps
+from agent_memory.processing.gather import Tools
+from agent_memory.processing.steps.reconcile import is_due as reconcile_is_due
+from agent_memory.settings import Cadence
+from agent_memory.store.containers import LEASES
+from agent_memory.store.counters import Counters, ThreadCounter
+
+logger = logging.getLogger("agent_memory")
+
+FEED_LEASE = "feed_memories_turns"
+PAGE = 200
+"""Turns read from the change feed at a time."""
+PARALLEL = 4
+"""Threads that are processed at once; with a remote model nearly all of that is waiting."""
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long the worker waits, in seconds: for new turns when nobody wakes it, and after a failure."""
+
+    poll: float = 1.0
+    retry: float = 5.0
+    shutdown: float = 2.0
+
+
+class Worker:
+    """Background processing in this process."""
+
+    def __init__(self, tools: Tools, cadence: Cadence, pace: Pace | None = None) -> None:
+        self.counters = Counters(tools.store, enabled_steps(cadence))
+        self._tools = tools
+        self._cadence = cadence
+        self._pace = pace or Pace()
+        self._activities = activities(tools)
+        self._awake = asyncio.Event()
+        self._cycle = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begins to work in the background."""
+        self._stopping = False
+        self._task = asyncio.create_task(self._run(), name="agent-memory-worker")
+
+    async def stop(self) -> None:
+        """Ends the background work; what is under way is given a moment, then left for the next start."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        self._stopping = True
+        self._awake.set()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(task), self._pace.shutdown)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    def wake(self) -> None:
+        """Says that turns were written."""
+        self._awake.set()
+
+    async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
+        """Processes all that was written so far, whatever the thresholds; how many turns are left (0: none).
+
+        Turns are left if the time ran out or a model or the store stayed unavailable.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                while not await self._drain_once(progress):
+                    await asyncio.sleep(self._pace.retry)
+        return await self.counters.pending_turns()
+
+    async def _drain_once(self, progress: Progress | None) -> bool:
+        """One pass over everything that is pending; whether nothing is left."""
+        async with self._cycle:
+            await self._count_new_turns()
+            pending = await self.counters.pending()
+            await self._settle(pending, progress)
+        return not await self.counters.pending()
+
+    async def _run(self) -> None:
+        failed = True  # The counters may hold work that an earlier process left behind.
+        last_sweep = 0.0
+        loop = asyncio.get_running_loop()
+        while not self._stopping:
+            self._awake.clear()
+            try:
+                async with self._cycle:
+                    touched = await self._count_new_turns()
+                    idle = self._cadence.idle_seconds
+                    sweep = failed or (idle > 0 and loop.time() - last_sweep >= min(idle, 30.0))
+                    pending = await self.counters.pending() if sweep else touched
+                    last_sweep = loop.time() if sweep else last_sweep
+                    failed = not await self._run_due(pending)
+                    if sweep:
+                        failed |= not await self._settle([c for c in pending if self._is_idle(c)])
+            except AgentMemoryError as error:
+                logger.warning("background processing will be tried again: %s", error)
+                failed = True
+            pause = self._pace.retry if failed else self._pace.poll
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._awake.wait(), pause)
+
+    async def _count_new_turns(self) -> list[ThreadCounter]:
+        """Advances the counters by what is new in the change feed; the counters that it touched."""
+        store = self._tools.store
+        lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
+        touched: dict[tuple[str, str], ThreadCounter] = {}
+        async for page, continuation in store.changes(lease["continuation"] if lease else None, PAGE):
+            by_thread: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+            for document in page:
+                if document.get("type") == "turn":
+                    key = (document["user_id"], document["thread_id"])
+                    by_thread[key].append((document["id"], document["_ts"]))
+            for (user_id, thread_id), turns in by_thread.items():
+                touched[user_id, thread_id] = await self.counters.count(user_id, thread_id, turns)
+            await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
+        return list(touched.values())
+
+    def _is_idle(self, counter: ThreadCounter) -> bool:
+        return self._cadence.idle_seconds > 0 and now().timestamp() - counter.cursor.ts >= self._cadence.idle_seconds
+
+    async def _run_due(self, counters: Iterable[ThreadCounter]) -> bool:
+        """Runs the steps whose thresholds were crossed; whether all went well."""
+        work = [(counter, due_steps(counter, self._cadence)) for counter in counters]
+        done = await self._all(self._run_steps(counter, steps) for counter, steps in work if steps)
+        users = {counter.user_id for counter, _ in work}
+        return all([done, *[await self._run_user_due(user_id) for user_id in sorted(users)]])
+
+    async def _run_user_due(self, user_id: str) -> bool:
+        steps = []
+        if await reconcile_is_due(self._tools, user_id, self._cadence.reconcile):
+            steps.append("reconcile")
+        total = await self._user_total(user_id)
+        done = await self.counters.user_done(user_id)
+        if crossed(total, done.get("profile", 0), self._cadence.profile):
+            steps.append("profile")
+        return await self._run_user_steps(user_id, steps, total)
+
+    async def _settle(self, counters: list[ThreadCounter], progress: Progress | None = None) -> bool:
+        """Runs everything for these threads and their users, whatever the thresholds; whether all went well."""
+        left = sum(counter.pending for counter in counters)
+
+        async def settle_thread(counter: ThreadCounter) -> bool:
+            nonlocal left
+            done = await self._run_steps(counter, list(enabled_steps(self._cadence)))
+            left -= counter.pending if done else 0
+            if progress is not None:
+                progress(left)
+            return done
+
+        if progress is not None:
+            progress(left)
+        done = await self._all(settle_thread(counter) for counter in counters)
+        steps = [step for step in ("reconcile", "profile") if getattr(self._cadence, step) > 0]
+        for user_id in sorted({counter.user_id for counter in counters}):
+            done &= await self._run_user_steps(user_id, steps, await self._user_total(user_id))
+        return done
+
+    async def _run_steps(self, counter: ThreadCounter, steps: list[str]) -> bool:
+        request = {"user_id": counter.user_id, "thread_id": counter.thread_id}
+        for step in steps:
+            if await self._try(step, request) is None:
+                return False
+            await self.counters.ran(counter.user_id, counter.thread_id, step, counter.count)
+        return True
+
+    async def _run_user_steps(self, user_id: str, steps: list[str], total: int) -> bool:
+        for step in steps:
+            if await self._try(step, {"user_id": user_id}) is None:
+                return False
+            if step == "profile":
+                await self.counters.user_ran(user_id, step, total)
+        return True
+
+    async def _try(self, workflow: str, request: dict[str, str]) -> list[ProcessResult] | None:
+        """Runs a workflow; None if it failed, which is logged and tried again later."""
+        try:
+            results = await run_workflow(workflow, request, self._activities)
+        except AgentMemoryError as error:
+            logger.warning("%s of %s failed and will be tried again: %s", workflow, request, error)
+            return None
+        return [ProcessResult.model_validate(result) for result in results]
+
+    async def _user_total(self, user_id: str) -> int:
+        return sum(counter.count for counter in await self.counters.of_user(user_id))
+
+    async def _all(self, work: Iterable[Coroutine[Any, Any, bool]]) -> bool:
+        """Does these things a few at a time; whether all went well."""
+        gate = asyncio.Semaphore(PARALLEL)
+
+        async def one(item: Coroutine[Any, Any, bool]) -> bool:
+            async with gate:
+                return await item
+
+        return all(await asyncio.gather(*(one(item) for item in work)))

@@ -1,0 +1,28 @@
+"""Spans and metrics, by OpenTelemetry. Without an SDK configured by the application they cost next to nothing.
+
+Operation names are those of the GenAI semantic conventions for memory (create_memory, search_memory, …).
+Content is never recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry import metrics, trace
+
+_tracer = trace.get_tracer("agent_memory")
+_meter = metrics.get_meter("agent_memory")
+
+exact_dedup_skipped = _meter.create_counter(
+    "exact_dedup_skipped", description="Extracted memories that were there already, word for word"
+)
+dead_letters = _meter.create_counter("dead_letters", description="Ranges of turns that a step gave up on")
+
+
+@contextmanager
+def operation(name: str, store: str) -> Iterator[trace.Span]:
+    """A span around one memory operation."""
+    attributes = {"gen_ai.operation.name": name, "gen_ai.memory.store.id": store}
+    with _tracer.start_as_current_span(f"{name} {store}", attributes=attributes) as span:
+        yield span
