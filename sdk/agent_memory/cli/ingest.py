@@ -1,0 +1,131 @@
+"""`agent-memory ingest`: transcripts into a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_memory.cli.options import DEFAULT_STORE, DEFAULT_USER, JsonOption, StoreOption, examples, invocation
+from agent_memory.cli.terminal import emit, progress, stdout
+from agent_memory.cli.transcripts import Format, read_transcript
+from agent_memory.cli.utterances import Utterance
+
+if TYPE_CHECKING:
+    from agent_memory import Memory
+
+EXAMPLES = examples(
+    "ingest chat.jsonl --user ann",
+    "ingest conversations.json --format chatgpt --user ann --store ann.db",
+    "ingest samples/conversations/*.jsonl --no-process",
+)
+BATCH = 200
+"""Turns a call, so that the bar moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What an ingest did."""
+
+    turns: int
+    created: int
+    already_there: int
+    users: list[str]
+    threads: int
+    seconds: float
+    turns_per_second: float
+    unprocessed_turns: int
+
+
+def ingest(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Transcripts: JSON lines or JSON.")],
+    store: StoreOption = DEFAULT_STORE,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="ID", help=f"Whose memory; else as the file says, else '{DEFAULT_USER}'."),
+    ] = None,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="The files' format, if it is not to be guessed.")
+    ] = None,
+    process: Annotated[
+        bool, typer.Option("--process/--no-process", help="Whether to turn them into memories now.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Read conversations into the store, and turn them into memories.
+
+    Understands turns and chat messages (JSON lines or JSON), ChatGPT's export and LoCoMo. Reading the same
+    file again adds nothing; a line that cannot be read stops the command before anything is written.
+    """
+    from agent_memory import Memory
+
+    utterances = read_all(files, format)
+    with Memory.local(store) as memory:
+        result = write(memory, utterances, user, process=process)
+    if as_json:
+        emit(result)
+        return
+    console = stdout()
+    console.print(summary(result))
+    if result.unprocessed_turns:
+        console.print(f"{result.unprocessed_turns} turns wait: {invocation('process', '--store', store)}")
+
+
+def read_all(files: Iterable[Path], format: Format | None = None) -> list[Utterance]:
+    """Reads all files before anything is written.
+
+    Raises:
+        InvalidInput: at the first thing that cannot be read.
+    """
+    return [utterance for file in files for utterance in read_transcript(file, format)]
+
+
+def write(memory: Memory, utterances: list[Utterance], user: str | None, *, process: bool = True) -> Ingested:
+    """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars."""
+
+    def scope(utterance: Utterance) -> tuple[str, str]:
+        return user or utterance.user_id or DEFAULT_USER, utterance.thread_id
+
+    began, created, done = perf_counter(), 0, 0
+    ordered = sorted(utterances, key=scope)  # stable: a thread keeps its order
+    threads = {scope(utterance) for utterance in utterances}
+    with progress("Writing turns", len(ordered)) as show:
+        for (user_id, thread_id), group in groupby(ordered, key=scope):
+            turns = [utterance.turn for utterance in group]
+            thread = memory.user(user_id).thread(thread_id)
+            for start in range(0, len(turns), BATCH):
+                created += thread.add_many(turns[start : start + BATCH]).created
+                show(done := done + len(turns[start : start + BATCH]))
+    seconds = perf_counter() - began
+    left = work_off(memory) if process else memory.health().unprocessed_turns
+    return Ingested(
+        turns=len(ordered),
+        created=created,
+        already_there=len(ordered) - created,
+        users=sorted({user_id for user_id, _ in threads}),
+        threads=len(threads),
+        seconds=round(seconds, 3),
+        turns_per_second=round(len(ordered) / seconds, 1),
+        unprocessed_turns=left,
+    )
+
+
+def work_off(memory: Memory) -> int:
+    """Waits until everything written is processed, with a bar; returns what is left."""
+    total = memory.health().unprocessed_turns
+    with progress("Remembering", total) as show:
+        return memory.drain(timeout=None, progress=lambda left: show(max(0, total - left)))
+
+
+def summary(result: Ingested) -> str:
+    """What an ingest did, in a line."""
+    threads = f"{result.threads} {'thread' if result.threads == 1 else 'threads'} of {', '.join(result.users)}"
+    return (
+        f"{result.turns} turns in {threads}: {result.created} new, {result.already_there} already there "
+        f"({result.turns_per_second:.0f} turns/s)"
+    )

@@ -1,0 +1,57 @@
+"""The command `agent-memory`: its commands, and how they fail."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+from typing import Any
+
+try:
+    import typer
+except ImportError as error:
+    raise SystemExit("the command line needs its extra: pip install 'agent-memory-toolkit[cli,local]'") from error
+from typer.core import TyperGroup
+
+from agent_memory.cli import ingest, operate, quickstart, search, show
+from agent_memory.cli.options import examples
+from agent_memory.cli.terminal import clean
+from agent_memory.errors import AgentMemoryError
+
+
+class _Commands(TyperGroup):
+    """Commands whose expected failures are one line on stderr, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AgentMemoryError as error:
+            hints = [f"hint: {note}" for note in getattr(error, "__notes__", [])]
+            typer.echo(clean("\n".join([f"error: {error}", *hints])), err=True)
+            raise typer.Exit(2) from error
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="A memory for AI agents: ingest conversations, see what was remembered, ask for context.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples("quickstart", "ingest chat.jsonl --user ann", 'context "What is my budget?" --user ann'),
+)
+app.command(epilog=quickstart.EXAMPLES)(quickstart.quickstart)
+app.command(epilog=ingest.EXAMPLES)(ingest.ingest)
+app.command(epilog=search.SEARCH_EXAMPLES)(search.search)
+app.command(epilog=search.CONTEXT_EXAMPLES)(search.context)
+app.command(epilog=show.EXAMPLES)(show.show)
+app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
+app.command()(operate.status)
+app.command("dead-letters")(operate.dead_letters)
+
+
+def main() -> None:
+    """Runs the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command
+    app(prog_name="agent-memory")

@@ -1,0 +1,140 @@
+"""`agent-memory process`, `status` and `dead-letters`: running a store, and seeing how it does."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_memory.cli.ingest import work_off
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.views import day, table
+from agent_memory.errors import InvalidInput
+from agent_memory.models import ProcessResult
+
+if TYPE_CHECKING:
+    from agent_memory.sync import UserScope
+
+PROCESS_EXAMPLES = examples(
+    "process",
+    "process summarize --user maya --thread trip-2026-05-17",
+    "process reconcile --user maya",
+)
+
+
+class Step(StrEnum):
+    """A step that can be run on its own."""
+
+    EXTRACT = "extract"
+    SUMMARIZE = "summarize"
+    PROFILE = "profile"
+    RECONCILE = "reconcile"
+
+
+_OF_THREADS = {Step.EXTRACT, Step.SUMMARIZE}
+
+
+def process(
+    step: Annotated[
+        Step | None, typer.Argument(metavar="[STEP]", help="extract, summarize, profile or reconcile; else all.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="Only this thread (extract and summarize).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn waiting turns into memories, or run one step for a user now."""
+    if thread is not None and step not in _OF_THREADS:
+        raise InvalidInput("--thread goes with the steps extract and summarize")
+    with existing_store(store) as memory:
+        if step is None:
+            left = work_off(memory)
+            if as_json:
+                emit({"unprocessed_turns": left})
+            else:
+                stdout().print("Everything is processed." if not left else f"{left} turns are left.")
+            return
+        results = _run(one_user(memory, user), step, thread)
+    if as_json:
+        emit(results)
+    else:
+        _show_results(results)
+
+
+def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
+    """Runs a step, and says what it did by thread or user."""
+    if step not in _OF_THREADS:
+        return {scope.user_id: scope.process(step.value)}
+    threads = [thread] if thread is not None else [info.thread_id for info in scope.threads()]
+    return {thread_id: scope.thread(thread_id).process(step.value) for thread_id in threads}
+
+
+def _show_results(results: dict[str, ProcessResult]) -> None:
+    console = stdout()
+    made = table("of", "turns", "made", "replaced", "rejected", right=["turns", "made", "replaced", "rejected"])
+    for name, done in results.items():
+        made.add_row(name, str(done.turns), str(done.created), str(done.superseded), str(len(done.rejected)))
+    console.print(made)
+    for done in results.values():
+        for reason in done.rejected:
+            console.print(f"  rejected: {one_line(reason)}")
+
+
+def status(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Say what the store holds, and whether all of it is processed."""
+    with existing_store(store) as memory:
+        health = memory.health()
+        users = {user: memory.user(user).stats() for user in memory.users()}
+    if as_json:
+        emit({"health": health, "users": users})
+        return
+    console = stdout()
+    console.print(f"{'ok' if health.ok else 'NOT OK'}  {health.store}")
+    console.print(f"models: {health.chat_model}, {health.embedding_model}")
+    waiting = f"{health.unprocessed_turns} turns wait, " if health.unprocessed_turns else "all turns are processed, "
+    console.print(f"{waiting}{health.dead_letters} dead letters")
+    for warning in health.warnings:
+        console.print(f"warning: {one_line(warning)}")
+    if users:
+        numbers = ["threads", "turns", "waiting", "memories", "replaced"]
+        made = table("user", *numbers, "newest", right=numbers)
+        for user, counts in users.items():
+            figures = (counts.threads, counts.turns, counts.unprocessed_turns, counts.memories, counts.superseded)
+            made.add_row(user, *map(str, figures), day(counts.newest_memory))
+        console.print("", made, sep="\n")
+
+
+def dead_letters(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """List the turns that a step gave up on, and why."""
+    with existing_store(store) as memory:
+        letters = memory.dead_letters()
+    if as_json:
+        emit(letters)
+        return
+    console = stdout()
+    if not letters:
+        console.print("No dead letters.")
+        return
+    made = table("when", "step", "user", "thread", "turns", "error", right=["turns"])
+    for letter in letters:
+        made.add_row(
+            day(letter.created_at),
+            letter.step,
+            letter.user_id,
+            letter.thread_id,
+            str(len(letter.turn_ids)),
+            one_line(letter.error),
+        )
+    console.print(made)

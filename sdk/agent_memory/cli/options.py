@@ -1,0 +1,108 @@
+"""What several commands have in common: their options, the open store, and whose memory is meant."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from agent_memory import Memory
+    from agent_memory.sync import UserScope
+
+DEFAULT_STORE = "memory.db"
+DEFAULT_USER = "me"
+"""Whose memory a transcript becomes when neither the file nor the caller says."""
+
+
+def parse_date(text: str | datetime) -> datetime:
+    """Reads a date, meaning its end in UTC, or a date and time.
+
+    Raises:
+        typer.BadParameter: if it is neither.
+    """
+    if isinstance(text, datetime):
+        return text
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a date like 2026-04-01 or 2026-04-01T12:00:00Z") from None
+    if len(text.strip()) <= len("2026-04-01"):
+        moment = datetime.combine(moment.date(), time.max)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+StoreOption = Annotated[
+    str,
+    typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file."),
+]
+UserOption = Annotated[
+    str | None,
+    typer.Option("--user", metavar="ID", help="Whose memory; not needed when the store knows one user."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else.")]
+AsOfOption = Annotated[
+    datetime | None,
+    typer.Option("--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day."),
+]
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(["Examples:", *(f"  agent-memory {command}" for command in commands)])
+
+
+def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
+    """Adds to an error what the reader may do about it."""
+    error.add_note(hint)
+    return error
+
+
+@contextmanager
+def existing_store(path: str) -> Iterator[Memory]:
+    """Opens a store that must be there: a mistyped path shall not become a new, empty store."""
+    from agent_memory import Memory
+
+    if not Path(path).exists():
+        missing = InvalidInput(f"there is no store at {path}")
+        raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")
+    with Memory.local(path) as memory:
+        yield memory
+
+
+def one_user(memory: Memory, given: str | None) -> UserScope:
+    """The user that is meant: the given one, or the only one there is."""
+    users = memory.users()
+    if given is not None:
+        if given not in users:
+            raise with_hint(
+                NotFound(f"this store knows no user {given!r}"), f"it knows: {', '.join(users) or 'nobody'}"
+            )
+        return memory.user(given)
+    if len(users) != 1:
+        reason = "this store is empty" if not users else f"whose memory? This store knows {', '.join(users)}"
+        raise with_hint(
+            InvalidInput(reason), "name one with --user" if users else f"try: {invocation('ingest', 'FILE')}"
+        )
+    return memory.user(users[0])
+
+
+def invocation(*arguments: str) -> str:
+    """A command line that works here, for the reader to copy."""
+    name, called = "agent-memory", Path(sys.argv[0])
+    if called.name != name:
+        program = f"{Path(sys.executable).name} -m agent_memory.cli"
+    elif shutil.which(name) == str(called.absolute()):
+        program = name
+    else:
+        program = str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+    return " ".join([program, *(argument if argument.isupper() else shlex.quote(argument) for argument in arguments)])

@@ -1,0 +1,151 @@
+"""`agent-memory show`: what is remembered of a user, of one thread, or one memory with its history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    AsOfOption,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.views import (
+    day,
+    heading,
+    memory_table,
+    profile_view,
+    summary_view,
+    superseded_pairs,
+    superseded_table,
+)
+from agent_memory.errors import NotFound
+from agent_memory.models import Memory as Remembered
+from agent_memory.models import ThreadState, ThreadSummary, UserProfile
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agent_memory.sync import UserScope
+
+EXAMPLES = examples(
+    "show --user maya",
+    "show --user maya --superseded --type fact",
+    "show --user maya --thread trip-2026-05-17",
+    "show ID --user maya",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UserView:
+    """All that is remembered of a user. `superseded` pairs what is no longer true with what replaced it."""
+
+    user_id: str
+    memories: list[Remembered]
+    superseded: list[tuple[Remembered, Remembered | None]]
+    summaries: list[ThreadSummary]
+    profile: UserProfile | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    """All that is kept of a thread beside its turns."""
+
+    summary: ThreadSummary | None
+    state: ThreadState | None
+    memories: list[Remembered]
+
+
+def show(
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One memory: shows it with all its versions.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this thread.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be given several times.")
+    ] = None,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Also what was replaced, and by what.")] = False,
+    as_of: AsOfOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is remembered."""
+    console = stdout()
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        if memory_id is not None:
+            versions = scope.history(memory_id)
+            emit(versions) if as_json else _show_history(console, versions)
+        elif thread is not None:
+            of_thread = thread_view(scope, thread)
+            emit(of_thread) if as_json else _show_thread(console, of_thread)
+        else:
+            of_user = user_view(scope, types=types, as_of=as_of)
+            emit(of_user) if as_json else _show_user(console, of_user, superseded)
+
+
+def user_view(scope: UserScope, *, types: list[str] | None = None, as_of: datetime | None = None) -> UserView:
+    """Gathers what is remembered of a user."""
+    summaries = (scope.thread(info.thread_id).summary() for info in scope.threads())
+    return UserView(
+        user_id=scope.user_id,
+        memories=scope.memories(types=types, as_of=as_of),
+        superseded=superseded_pairs(scope.memories(types=types, include_superseded=True)),
+        summaries=[summary for summary in summaries if summary is not None],
+        profile=scope.profile(),
+    )
+
+
+def thread_view(scope: UserScope, thread_id: str) -> ThreadView:
+    """Gathers what is kept of a thread.
+
+    Raises:
+        NotFound: if the user has no such thread.
+    """
+    if thread_id not in {info.thread_id for info in scope.threads()}:
+        raise NotFound(f"user {scope.user_id!r} has no thread {thread_id!r}")
+    thread = scope.thread(thread_id)
+    memories = [memory for memory in scope.memories() if memory.thread_id == thread_id]
+    return ThreadView(thread.summary(), thread.state(), memories)
+
+
+def _show_user(console: Console, view: UserView, superseded: bool) -> None:
+    if view.profile:
+        console.print(heading(f"Profile of {view.user_id}"), profile_view(view.profile))
+    if view.summaries:
+        console.print(heading("Threads"), *(summary_view(summary) for summary in view.summaries), sep="\n")
+    console.print(heading(f"{len(view.memories)} memories"), memory_table(view.memories), sep="\n")
+    if superseded and view.superseded:
+        console.print(heading("Replaced"), superseded_table(view.superseded), sep="\n")
+    elif view.superseded:
+        console.print(f"{len(view.superseded)} more were replaced: --superseded shows them.")
+
+
+def _show_thread(console: Console, view: ThreadView) -> None:
+    if view.summary:
+        console.print(summary_view(view.summary, points=20))
+    values = view.state.state.get("values") if view.state else None
+    if isinstance(values, dict) and values:
+        console.print(heading("Stands at"))
+        for name, value in values.items():
+            console.print(f"  {one_line(str(name))}: {one_line(str(value))}")
+    console.print(heading(f"{len(view.memories)} memories"), memory_table(view.memories), sep="\n")
+
+
+def _show_history(console: Console, versions: list[Remembered]) -> None:
+    console.print(memory_table(versions))
+    for version in versions:
+        until = f" to {day(version.valid_to)}" if version.valid_to else ""
+        since = f"true from {day(version.valid_from or version.created_at)}{until}"
+        reason = f", replaced ({version.supersede_reason})" if version.superseded_at else ""
+        console.print(f"  {version.id}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")

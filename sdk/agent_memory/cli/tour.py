@@ -1,0 +1,105 @@
+"""What the quickstart found out, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from agent_memory.cli.ingest import Ingested
+from agent_memory.cli.options import invocation
+from agent_memory.cli.show import UserView
+from agent_memory.cli.terminal import one_line
+from agent_memory.cli.views import (
+    context_view,
+    day,
+    heading,
+    memory_table,
+    profile_view,
+    summary_view,
+    superseded_table,
+)
+from agent_memory.models import Context, Memory
+
+SHOWN_MEMORIES = 12
+SHOWN_SUPERSEDED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something a user asks, perhaps about the past."""
+
+    user_id: str
+    text: str
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question, and the context that an agent would get with it."""
+
+    question: Question
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """All that a quickstart shows."""
+
+    store: str
+    resumed: bool
+    ingested: Ingested
+    users: list[UserView]
+    answers: list[Answer]
+
+
+def by_importance(memories: Sequence[Memory]) -> list[Memory]:
+    """Memories, the most important and surest first, newer ones ahead of older."""
+    return sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, -memory.created_at.timestamp()))
+
+
+def show_tour(console: Console, tour: Tour) -> None:
+    """Prints the tour: what is remembered, what changed, summaries, profiles, answers, and where to go on."""
+    for number, user in enumerate(tour.users, start=1):
+        console.print()
+        console.rule(Text(f" {number}. {user.user_id} ", style="bold"), align="left", style="dim")
+        _show_user(console, user)
+    console.print()
+    console.rule(Text(" Asked from a new session ", style="bold"), align="left", style="dim")
+    for answer in tour.answers:
+        _show_answer(console, answer)
+    _show_next(console, tour)
+
+
+def _show_user(console: Console, user: UserView) -> None:
+    chosen = sorted(by_importance(user.memories)[:SHOWN_MEMORIES], key=lambda memory: memory.created_at)
+    console.print(heading("Remembered"), memory_table(chosen), sep="\n")
+    if len(user.memories) > len(chosen):
+        console.print(Text(f"and {len(user.memories) - len(chosen)} more", style="dim"))
+    if user.superseded:
+        console.print(heading("No longer true"), superseded_table(user.superseded[-SHOWN_SUPERSEDED:]), sep="\n")
+    if user.summaries:
+        console.print(heading("Threads"), *(summary_view(summary, points=2) for summary in user.summaries), sep="\n")
+    if user.profile:
+        console.print(heading("Profile"), profile_view(user.profile), sep="\n")
+
+
+def _show_answer(console: Console, answer: Answer) -> None:
+    past = f" (as of {day(answer.question.as_of)})" if answer.question.as_of else ""
+    console.print()
+    console.print(Text.assemble(f"{answer.question.user_id}: ", (one_line(answer.question.text), "bold"), past))
+    console.print(context_view(answer.context))
+
+
+def _show_next(console: Console, tour: Tour) -> None:
+    user = tour.users[0].user_id if tour.users else "me"
+    console.print(heading("Try next"))
+    for command in (
+        invocation("search", "what matters most", "--user", user, "--store", tour.store),
+        invocation("show", "--superseded", "--user", user, "--store", tour.store),
+        invocation("ingest", "FILE", "--store", tour.store),
+    ):
+        console.print(f"  {command}", soft_wrap=True)

@@ -1,0 +1,132 @@
+"""How things remembered look in a terminal: plain tables and lists, legible without colour and in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from agent_memory.cli.terminal import clean, one_line
+from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
+
+_SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
+
+
+def day(moment: datetime | None) -> str:
+    """A date as people write it."""
+    return f"{moment.day} {moment:%b %Y}" if moment else ""
+
+
+def heading(text: str) -> RenderableType:
+    """The title of a part."""
+    return Padding(Text(text, style="bold"), (1, 0, 0, 0))
+
+
+def table(*columns: str, right: Iterable[str] = ()) -> Table:
+    """An empty table with these columns; the widest text column takes what is left."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", no_wrap=column in _NARROW)
+    return made
+
+
+_NARROW = {"kind", "sure", "said", "when", "near", "why", "turns", "step", "tries", "user", "waiting"}
+
+
+def statement(memory: Memory) -> Text:
+    """What is remembered, with the words that it rests on; in quotation marks if it is those very words."""
+    content, quote = one_line(memory.content), one_line(memory.quote or "")
+    if not quote:
+        return Text(content)
+    if quote.rstrip(".!") == content.rstrip(".!"):
+        return Text(f"“{content}”")
+    return Text.assemble(content, "\n", (f"“{one_line(quote, 160)}”", "dim"))
+
+
+def memory_table(memories: Iterable[Memory]) -> Table:
+    """Memories with their kind, how sure they are, and when they were said."""
+    made = table("kind", "remembered", "sure", "said", right=["sure"])
+    for memory in memories:
+        made.add_row(_kind(memory), statement(memory), f"{memory.confidence:.2f}", day(memory.created_at))
+    return made
+
+
+def superseded_table(pairs: Iterable[tuple[Memory, Memory | None]]) -> Table:
+    """What was replaced, by what, why and when."""
+    made = table("no longer", "instead", "why", "since")
+    for old, new in pairs:
+        since = new.created_at if new else old.superseded_at
+        instead = one_line(new.content) if new else "(nothing)"
+        made.add_row(Text(one_line(old.content)), Text(instead), old.supersede_reason or "", day(since))
+    return made
+
+
+def superseded_pairs(memories: Sequence[Memory]) -> list[tuple[Memory, Memory | None]]:
+    """Each memory that was replaced, oldest first, with the one that replaced it."""
+    by_id = {memory.id: memory for memory in memories}
+    gone = [memory for memory in memories if memory.superseded_at is not None]
+    pairs = [(memory, by_id.get(memory.superseded_by or "")) for memory in gone]
+    return sorted(pairs, key=lambda pair: pair[0].created_at)
+
+
+def hit_table(hits: Iterable[Hit]) -> Table:
+    """Results of a search, best first."""
+    made = table("kind", "remembered", "near", "said", right=["near"])
+    for hit in hits:
+        near = "" if hit.similarity is None else f"{hit.similarity:.2f}"
+        made.add_row(_kind(hit.memory), statement(hit.memory), near, day(hit.memory.created_at))
+    return made
+
+
+def summary_view(summary: ThreadSummary, points: int = 3) -> RenderableType:
+    """A thread in a few lines."""
+    title = Text.assemble((clean(summary.thread_id), "bold"), f"  {summary.turn_count} turns")
+    if summary.topic:
+        title.append(f"  {one_line(summary.topic, 60)}", style="dim")
+    lines: list[RenderableType] = [title]
+    lines += _bullets(summary.key_points, points)
+    for label, items in (("decided", summary.decisions), ("open", summary.open_issues), ("next", summary.next_steps)):
+        lines += _bullets((f"{label}: {item}" for item in items[-1:]), 1)
+    return Group(*lines)
+
+
+def profile_view(profile: UserProfile, points: int = 5) -> RenderableType:
+    """A user's profile, section by section."""
+    lines: list[RenderableType] = []
+    for section in _SECTIONS:
+        if items := getattr(profile, section):
+            lines.append(Text(section.replace("_", " ").capitalize()))
+            lines += _bullets(items, points)
+    return Group(*lines or [Text(one_line(profile.content))])
+
+
+def context_view(context: Context) -> RenderableType:
+    """The block that an agent would get, and what it cost."""
+    text = Text(clean(context.text)) if context.text else Text(f"(empty: {context.skipped_reason or 'nothing fits'})")
+    cost = f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {len(context.used)} memories"
+    if context.left_out:
+        cost += f" · {len(context.left_out)} left out"
+    notes = [Text(f"  degraded: {one_line(reason)}") for reason in context.degraded]
+    return Group(Panel(text, box=box.SQUARE, border_style="dim"), Text(f"  {cost}", style="dim"), *notes)
+
+
+def _bullets(items: Iterable[str], limit: int) -> list[RenderableType]:
+    shown = list(items)
+    lines: list[RenderableType] = []
+    for item in shown[:limit]:
+        line = Table.grid(padding=(0, 1))
+        line.add_row("  -", Text(one_line(item, 240)))
+        lines.append(line)
+    if len(shown) > limit:
+        lines.append(Text(f"    and {len(shown) - limit} more", style="dim"))
+    return lines
+
+
+def _kind(memory: Memory) -> str:
+    return memory.kind or memory.type if memory.type == "fact" else memory.type
