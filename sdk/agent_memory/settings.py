@@ -45,11 +45,13 @@ class RecallSettings:
 
     `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
-    (row S0-037). Each arm of the search fetches `candidates`.
+    (row S0-037). Each arm of the search fetches `candidates`. `chunk_weight` puts raw talk a little behind what was
+    derived from it.
     """
 
     candidates: int = 50
     rrf_k: int = 10
+    chunk_weight: float = 0.9
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_timeout: float = 5.0

@@ -6,6 +6,8 @@ from agent_memory.settings import Cadence
 from agent_memory.store.counters import ThreadCounter
 
 THREAD_STEPS = ("extract", "summarize")
+USER = "user"
+"""Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
 
 
 def every(cadence: Cadence, step: str) -> int:
@@ -14,8 +16,14 @@ def every(cadence: Cadence, step: str) -> int:
 
 
 def enabled_steps(cadence: Cadence) -> tuple[str, ...]:
-    """The per-thread steps that are not switched off."""
-    return tuple(step for step in THREAD_STEPS if every(cadence, step) > 0)
+    """What a thread's counter waits for: the per-thread steps and `USER`, less what is switched off."""
+    for_user = (USER,) if user_steps(cadence) else ()
+    return tuple(step for step in THREAD_STEPS if every(cadence, step) > 0) + for_user
+
+
+def user_steps(cadence: Cadence) -> list[str]:
+    """The per-user steps that are not switched off, in the order in which they run."""
+    return [step for step, n in (("reconcile", cadence.reconcile), ("profile", cadence.profile)) if n > 0]
 
 
 def crossed(count: int, done: int, n: int) -> bool:
@@ -25,8 +33,4 @@ def crossed(count: int, done: int, n: int) -> bool:
 
 def due_steps(counter: ThreadCounter, cadence: Cadence) -> list[str]:
     """The steps of a thread whose threshold has been crossed since they last ran."""
-    return [
-        step
-        for step in enabled_steps(cadence)
-        if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))
-    ]
+    return [step for step in THREAD_STEPS if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))]

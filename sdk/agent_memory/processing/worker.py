@@ -19,7 +19,7 @@ from agent_memory.errors import AgentMemoryError
 from agent_memory.models import ProcessResult, now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import crossed, due_steps, enabled_steps
+from agent_memory.processing.due import THREAD_STEPS, USER, crossed, due_steps, enabled_steps, every, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.steps.reconcile import is_due as reconcile_is_due
 from agent_memory.settings import Cadence
@@ -89,7 +89,7 @@ class Worker:
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while not await self._drain_once(progress):
+                while not await self._drain_once(progress):  # noqa: ASYNC110 - a pause after a failure
                     await asyncio.sleep(self._pace.retry)
         return await self.counters.pending_turns()
 
@@ -164,20 +164,28 @@ class Worker:
         """Runs everything for these threads and their users, whatever the thresholds; whether all went well."""
         left = sum(counter.pending for counter in counters)
 
-        async def settle_thread(counter: ThreadCounter) -> bool:
+        def report(settled: int) -> None:
             nonlocal left
-            done = await self._run_steps(counter, list(enabled_steps(self._cadence)))
-            left -= counter.pending if done else 0
+            left -= settled
             if progress is not None:
                 progress(left)
+
+        async def settle_thread(counter: ThreadCounter) -> bool:
+            behind = [step for step in THREAD_STEPS if every(self._cadence, step) > 0]
+            done = await self._run_steps(counter, [s for s in behind if counter.done.get(s, 0) < counter.count])
+            report(counter.pending if done else 0)
             return done
 
-        if progress is not None:
-            progress(left)
+        report(0)
         done = await self._all(settle_thread(counter) for counter in counters)
-        steps = [step for step in ("reconcile", "profile") if getattr(self._cadence, step) > 0]
         for user_id in sorted({counter.user_id for counter in counters}):
-            done &= await self._run_user_steps(user_id, steps, await self._user_total(user_id))
+            total = await self._user_total(user_id)
+            if not await self._run_user_steps(user_id, user_steps(self._cadence), total):
+                done = False
+                continue
+            for counter in counters:
+                if counter.user_id == user_id:
+                    await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
         return done
 
     async def _run_steps(self, counter: ThreadCounter, steps: list[str]) -> bool:

@@ -82,13 +82,13 @@ def nearest(*, types: bool, as_of: bool, chunks: bool = True) -> str:
 
 
 def best_text(terms: int, *, types: bool, as_of: bool, chunks: bool = True) -> str:
-    """The memories whose text matches best, by BM25, with the cosine of those that have a vector.
+    """The memories whose text matches best, by BM25.
 
     Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array.
     """
     names = ", ".join(f"@t{i}" for i in range(terms))
     return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
         f" WHERE {_where(types, False, False, as_of, chunks)} AND FullTextContainsAny(c.content, {names})"
         f" ORDER BY RANK FullTextScore(c.content, {names})"
     )

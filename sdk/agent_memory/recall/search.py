@@ -1,0 +1,99 @@
+"""Search: a vector arm and a full-text arm over one user's memories, in parallel, fused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.models import Hit, Memory, MemoryType, iso
+from agent_memory.recall.fusion import Candidate, fuse
+from agent_memory.recall.terms import query_terms
+from agent_memory.settings import RecallSettings
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import from_document
+
+logger = logging.getLogger("agent_memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """What a search works with."""
+
+    store: Store
+    embeddings: EmbeddingModel
+    settings: RecallSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits of a search, best first, and what went missing on the way."""
+
+    hits: list[Hit]
+    degraded: list[str]
+
+
+async def search(
+    searcher: Searcher,
+    partition: Sequence[str],
+    query: str,
+    *,
+    limit: int = 5,
+    types: Sequence[MemoryType] | None = None,
+    as_of: datetime | None = None,
+) -> Found:
+    """The memories of a user (or one thread of theirs) that matter for a query.
+
+    An arm that fails is left out and named in `degraded`.
+
+    Raises:
+        AgentMemoryError: if no arm is left.
+    """
+    terms = query_terms(query)
+    parameters: dict[str, Any] = {"limit": searcher.settings.candidates}
+    if types is not None:
+        parameters["types"] = list(types)
+    if as_of is not None:
+        parameters["as_of"] = iso(as_of)
+    options = {"types": types is not None, "as_of": as_of is not None}
+    degraded = []
+    arms = {}
+    try:
+        vector = (await searcher.embeddings.embed([query])).vectors[0]
+        nearest = queries.nearest(**options)
+        arms["vector"] = _arm(
+            searcher, nearest, partition, parameters | {"vector": vector, "model": searcher.embeddings.model_id}
+        )
+    except ModelError as error:
+        logger.warning("Embedding of a query failed, searching by text only: %s", error)
+        degraded.append(f"vector search: {error}")
+    if terms:
+        words = {f"t{number}": term for number, term in enumerate(terms)}
+        arms["text"] = _arm(searcher, queries.best_text(len(terms), **options), partition, parameters | words)
+    answers = await asyncio.gather(*arms.values(), return_exceptions=True)
+    ranked: dict[str, list[Candidate]] = {}
+    failure: AgentMemoryError | None = None
+    for name, answer in zip(arms, answers, strict=True):
+        if isinstance(answer, AgentMemoryError):
+            failure = answer
+            degraded.append(f"{name} search: {answer}")
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            ranked[name] = answer
+    if failure is not None and not ranked:
+        raise failure
+    threshold = searcher.settings.threshold(searcher.embeddings.model_id)
+    return Found(fuse(ranked, searcher.settings, threshold)[:limit], degraded)
+
+
+async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
+    rows = await searcher.store.query(MEMORIES, sql, partition, **parameters)
+    return [Candidate(from_document(Memory, row), row.get("similarity")) for row in rows]

@@ -1,0 +1,30 @@
+"""The words of a question that are worth a full-text search."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TERMS = 30
+"""Azure Cosmos DB accepts no more than this many terms well; questions are shorter, pasted text is not."""
+
+_WORD = re.compile(r"\w+(?:[.,:'’\-]\w+)*")
+
+# Function words and question words: they say how something is asked, not what about.
+_STOP = frozenset(
+    """a about above after again all also am an and any are as at be because been before being below between both but by
+    can could did do does doing down during each few for from further had has have having he her here hers him his how
+    i if in into is it its just like me more most my myself no nor not now of off on once only or other our ours out
+    over own please remind same she should so some such tell than that the their theirs them then there these they
+    this those through to too under until up us very was we were what what's when where where's which while who who's
+    whom why will with would you your yours""".split()
+)
+
+
+def query_terms(query: str) -> list[str]:
+    """The distinct words of a query in order, lower-cased, without function words.
+
+    A query of function words only keeps them all: then they are all there is to go by.
+    """
+    words = list(dict.fromkeys(word.lower().replace("’", "'") for word in _WORD.findall(query)))
+    telling = [word for word in words if word not in _STOP and word.removesuffix("'s") not in _STOP]
+    return (telling or words)[:MAX_TERMS]
