@@ -1,0 +1,1 @@
+"""Cosmos SQL: text to syntax tree, syntax tree to Python closures, over JSON values with `undefined`."""

@@ -1,0 +1,254 @@
+"""The syntax tree of a query: immutable, comparable nodes without behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal as OneOf
+
+from embedded_cosmos.sql.values import Json
+
+Direction = OneOf["ASC", "DESC"]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: a JSON value or `undefined`."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`@name`, before binding."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """An alias of the FROM clause."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`target.key`, `target["key"]` or `target[0]`."""
+
+    target: Expression
+    key: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-`, `+`, `~` or `NOT`."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic, comparison, `||` and `??`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """`AND` or `OR` over two operands or more: a chain of a thousand is flat, not deep."""
+
+    operator: OneOf["AND", "OR"]
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """`operand BETWEEN low AND high`, both ends included."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`operand IN (items)`."""
+
+    operand: Expression
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`operand LIKE pattern ESCAPE escape`."""
+
+    operand: Expression
+    pattern: Expression
+    escape: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`condition ? consequent : alternative`."""
+
+    condition: Expression
+    consequent: Expression
+    alternative: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function call; the name is in upper case."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLiteral:
+    """`[a, b]`; undefined items are left out."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectLiteral:
+    """`{"a": b}`; undefined members are left out."""
+
+    members: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """`(SELECT …)` as a value, `EXISTS(SELECT …)` or `ARRAY(SELECT …)`."""
+
+    kind: OneOf["scalar", "exists", "array"]
+    query: Query
+
+
+Expression = (
+    Literal
+    | Parameter
+    | Identifier
+    | Member
+    | Unary
+    | Binary
+    | Logical
+    | Between
+    | In
+    | Like
+    | Conditional
+    | Call
+    | ArrayLiteral
+    | ObjectLiteral
+    | Subquery
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectItem:
+    """One column of a SELECT list."""
+
+    expression: Expression
+    alias: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The SELECT clause; `star` and `value` exclude each other, a value has one item."""
+
+    kind: OneOf["star", "value", "list"]
+    items: tuple[SelectItem, ...]
+    distinct: bool
+    top: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input of FROM or JOIN.
+
+    The origin is a subquery, or an expression whose innermost target is an alias or the container itself.
+    `alias IN origin` iterates over the origin's elements.
+    """
+
+    alias: str
+    origin: Expression | Query
+    iterate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    """One key of ORDER BY; no direction means ascending and is told apart from `ASC` by the linter."""
+
+    expression: Expression
+    direction: Direction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query or subquery."""
+
+    select: Select
+    sources: tuple[Source, ...]
+    where: Expression | None
+    group_by: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    by_rank: bool
+    offset: Expression | None
+    limit: Expression | None
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {
+    node: tuple(field.name for field in fields(node))
+    for node in (*Expression.__args__, SelectItem, Select, Source, OrderItem, Query)
+}
+
+
+def children(node: Any) -> Iterator[Any]:
+    """The nodes directly under a node, in the order of the text."""
+    for name in _FIELDS[type(node)]:
+        yield from _nodes_in(getattr(node, name))
+
+
+def walk(node: Any, into_subqueries: bool = True) -> Iterator[Any]:
+    """A node and all that is under it, parents first."""
+    yield node
+    if isinstance(node, Subquery) and not into_subqueries:
+        return
+    for child in children(node):
+        yield from walk(child, into_subqueries)
+
+
+def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
+    """The tree with every node for which `replace` gives another one exchanged; untouched parts are shared."""
+    if type(node) is tuple:
+        items = tuple(transform(item, replace) for item in node)
+        return items if any(new is not old for new, old in zip(items, node, strict=True)) else node
+    names = _FIELDS.get(type(node))
+    if names is None:
+        return node
+    replacement = replace(node)
+    if replacement is not node:
+        return replacement
+    if type(node) is Literal:
+        return node
+    changed = False
+    values = []
+    for name in names:
+        old = getattr(node, name)
+        new = transform(old, replace)
+        changed = changed or new is not old
+        values.append(new)
+    return type(node)(*values) if changed else node
+
+
+def _nodes_in(value: Any) -> Iterator[Any]:
+    if type(value) is tuple:
+        for item in value:
+            yield from _nodes_in(item)
+    elif type(value) in _FIELDS:
+        yield value

@@ -1,0 +1,209 @@
+"""Queries over rows: FROM and JOIN, WHERE, ORDER BY, GROUP BY, SELECT, DISTINCT, TOP and OFFSET LIMIT.
+
+This is the plain way to run any query, used for subqueries and for whatever the indexes do not answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
+from embedded_cosmos.errors import bad_request
+from embedded_cosmos.sql import ast
+from embedded_cosmos.sql.aggregates import accumulator, aggregates_of, check_grouping
+from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, object_of
+from embedded_cosmos.sql.parser import implied_name
+from embedded_cosmos.sql.values import UNDEFINED, Json, is_integer, sort_key
+
+_Expansion = Callable[[Environment], Iterator[Environment]]
+
+
+class Pipeline:
+    """A compiled query.
+
+    What its inputs refer to must be in scope of the outer compiler, where the first `bound` inputs lie already.
+    """
+
+    def __init__(self, query: ast.Query, outer: Compiler, bound: int = 0) -> None:
+        scope = outer
+        self._expansions: list[_Expansion] = []
+        _check_aliases(query)
+        for source in query.sources[bound:]:
+            self._expansions.append(_expansion(source, scope))
+            scope = scope.bind(source.alias)
+        self.where = scope.compile(query.where) if query.where is not None else None
+        self._keys = [(scope.compile(item.expression), item.direction == "DESC") for item in query.order_by]
+        self._distinct = query.select.distinct
+        self._window = window(query)
+        aggregates = aggregates_of(query)
+        self._grouping = None
+        if aggregates or query.group_by:
+            check_grouping(query)
+            self._grouping = _Grouping(query, aggregates, scope)
+            scope = scope.knowing(aggregates)
+        self._project = _projection(query, scope)
+
+    def run(self, environment: Environment) -> Iterator[Json]:
+        """The results of the query for one binding of what surrounds it."""
+        return self.select(self.order(self.filter(self.expand(environment))))
+
+    def expand(self, environment: Environment) -> Iterator[Environment]:
+        """One row for every combination of the inputs of FROM and JOIN."""
+        rows: Iterator[Environment] = iter((environment,))
+        for expansion in self._expansions:
+            rows = _flat(expansion, rows)
+        return rows
+
+    def filter(self, rows: Iterable[Environment]) -> Iterable[Environment]:
+        """The rows for which WHERE is true."""
+        where = self.where
+        return rows if where is None else (row for row in rows if where(row) is True)
+
+    def order(self, rows: Iterable[Environment]) -> Iterable[Environment]:
+        """The rows in the order of ORDER BY; ties keep their order, reversed when the first key descends."""
+        if not self._keys:
+            return rows
+        ordered = list(rows)
+        if self._keys[0][1]:
+            ordered.reverse()
+        for evaluator, descending in reversed(self._keys):
+            decorated = [sort_key(evaluator(row)) for row in ordered]
+            positions = sorted(range(len(ordered)), key=decorated.__getitem__, reverse=descending)
+            ordered = [ordered[position] for position in positions]
+        return ordered
+
+    def select(self, rows: Iterable[Environment]) -> Iterator[Json]:
+        """The results of rows that are filtered and ordered."""
+        if self._grouping is not None:
+            rows = self._grouping.groups(rows)
+        results: Iterator[Json] = (value for row in rows if (value := self._project(row)) is not UNDEFINED)
+        if self._distinct:
+            results = _distinct(results)
+        start, stop = self._window
+        return islice(results, start, stop)
+
+
+def root_compiler(intrinsics: Mapping[str, Intrinsic]) -> Compiler:
+    """The empty scope of a top-level query."""
+    return Compiler(_compile_subquery, intrinsics)
+
+
+def window(query: ast.Query) -> tuple[int, int | None]:
+    """The slice of the results that TOP and OFFSET LIMIT leave."""
+    if query.select.top is not None and query.limit is not None:
+        raise bad_request("TOP cannot be used together with OFFSET LIMIT.")
+    if query.select.top is not None:
+        return 0, _count(query.select.top, "TOP")
+    if query.offset is None or query.limit is None:
+        return 0, None
+    start = _count(query.offset, "OFFSET")
+    return start, start + _count(query.limit, "LIMIT")
+
+
+def _count(expression: ast.Expression, clause: str) -> int:
+    value = expression.value if isinstance(expression, ast.Literal) else UNDEFINED
+    if not is_integer(value) or not 0 <= value < 2**31:
+        raise bad_request(f"{clause} must be a non-negative integer, not {value!r}.")
+    return int(value)
+
+
+def _check_aliases(query: ast.Query) -> None:
+    aliases = [source.alias for source in query.sources]
+    for alias in aliases:
+        if aliases.count(alias) > 1:
+            raise bad_request(f"The input alias '{alias}' is specified more than once in the FROM clause.")
+
+
+def _compile_subquery(compiler: Compiler, node: ast.Subquery) -> Evaluator:
+    pipeline = Pipeline(node.query, compiler)
+    if node.kind == "exists":
+        return lambda environment: any(True for _ in pipeline.run(environment))
+    if node.kind == "array":
+        return lambda environment: list(pipeline.run(environment))
+
+    def scalar(environment: Environment) -> Json:
+        rows = list(pipeline.run(environment))
+        if len(rows) > 1:
+            raise bad_request("The cardinality of a scalar subquery result set cannot be greater than 1.")
+        return rows[0] if rows else UNDEFINED
+
+    return scalar
+
+
+def _expansion(source: ast.Source, scope: Compiler) -> _Expansion:
+    if isinstance(source.origin, ast.Query):
+        pipeline = Pipeline(source.origin, scope)
+        if source.iterate:
+            return lambda row: ((*row, item) for value in pipeline.run(row) for item in _elements(value))
+        return lambda row: ((*row, value) for value in pipeline.run(row))
+    origin = scope.compile(source.origin)
+    if source.iterate:
+        return lambda row: ((*row, item) for item in _elements(origin(row)))
+    return lambda row: iter(() if (value := origin(row)) is UNDEFINED else ((*row, value),))
+
+
+def _elements(value: Json) -> Iterable[Json]:
+    return value if type(value) is list else ()
+
+
+def _flat(expansion: _Expansion, rows: Iterable[Environment]) -> Iterator[Environment]:
+    return (expanded for row in rows for expanded in expansion(row))
+
+
+def _distinct(results: Iterable[Json]) -> Iterator[Json]:
+    seen: set[tuple[Json, ...]] = set()
+    for result in results:
+        key = sort_key(result)
+        if key not in seen:
+            seen.add(key)
+            yield result
+
+
+def _projection(query: ast.Query, scope: Compiler) -> Evaluator:
+    select = query.select
+    if select.kind == "star":
+        if len(query.sources) != 1:
+            raise bad_request("'SELECT *' is only valid with a single input set.")
+        slot = scope.resolve(query.sources[0].alias)
+        return lambda row: row[slot]
+    if select.kind == "value":
+        return scope.compile(select.items[0].expression)
+    members: list[tuple[str, Evaluator]] = []
+    unnamed = 0
+    for item in select.items:
+        name = item.alias if item.alias is not None else implied_name(item.expression)
+        if name is None:
+            unnamed += 1
+            name = f"${unnamed}"
+        if any(name == other for other, _ in members):
+            raise bad_request(f"The column '{name}' is selected twice; give one of them another name with AS.")
+        members.append((name, scope.compile(item.expression)))
+    return object_of(tuple(members))
+
+
+class _Grouping:
+    """GROUP BY, or the one group of a query that only aggregates."""
+
+    def __init__(self, query: ast.Query, aggregates: tuple[ast.Call, ...], scope: Compiler) -> None:
+        self._keys = [scope.compile(expression) for expression in query.group_by]
+        self._arguments = [scope.compile(call.arguments[0]) for call in aggregates]
+        self._names = [call.name for call in aggregates]
+        self._empty: Environment = (UNDEFINED,) * scope.width
+
+    def groups(self, rows: Iterable[Environment]) -> Iterator[Environment]:
+        """For every group its first row, extended by the values of the aggregates."""
+        groups: dict[tuple[Json, ...], tuple[Environment, list[Json]]] = {}
+        if not self._keys:
+            groups[()] = (self._empty, self._accumulators())
+        for row in rows:
+            key = tuple(sort_key(evaluator(row)) for evaluator in self._keys)
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = (row, self._accumulators())
+            for collect, argument in zip(group[1], self._arguments, strict=True):
+                collect.add(argument(row))
+        for first, accumulators in groups.values():
+            yield (*first, tuple(collect.result() for collect in accumulators))
+
+    def _accumulators(self) -> list[Json]:
+        return [accumulator(name) for name in self._names]
