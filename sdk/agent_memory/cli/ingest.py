@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_memory.cli.options import DEFAULT_STORE, DEFAULT_USER, JsonOption, StoreOption, examples, invocation
-from agent_memory.cli.terminal import emit, progress, stdout
+from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.transcripts import Format, read_transcript
 from agent_memory.cli.utterances import Utterance
 
@@ -124,8 +124,8 @@ def work_off(memory: Memory) -> int:
 
 def summary(result: Ingested) -> str:
     """What an ingest did, in a line."""
-    threads = f"{result.threads} {'thread' if result.threads == 1 else 'threads'} of {', '.join(result.users)}"
+    threads = f"{counted(result.threads, 'thread')} of {', '.join(result.users)}"
     return (
-        f"{result.turns} turns in {threads}: {result.created} new, {result.already_there} already there "
+        f"{counted(result.turns, 'turn')} in {threads}: {result.created} new, {result.already_there} already there "
         f"({result.turns_per_second:.0f} turns/s)"
     )

@@ -18,7 +18,7 @@ from agent_memory.cli.options import (
     existing_store,
     one_user,
 )
-from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import (
     day,
     heading,
@@ -124,11 +124,11 @@ def _show_user(console: Console, view: UserView, superseded: bool) -> None:
         console.print(heading(f"Profile of {view.user_id}"), profile_view(view.profile))
     if view.summaries:
         console.print(heading("Threads"), *(summary_view(summary) for summary in view.summaries), sep="\n")
-    console.print(heading(f"{len(view.memories)} memories"), memory_table(view.memories), sep="\n")
+    console.print(heading(counted(len(view.memories), "memory", "memories")), memory_table(view.memories), sep="\n")
     if superseded and view.superseded:
         console.print(heading("Replaced"), superseded_table(view.superseded), sep="\n")
     elif view.superseded:
-        console.print(f"{len(view.superseded)} more were replaced: --superseded shows them.")
+        console.print(f"Replaced: {len(view.superseded)}; --superseded shows them.")
 
 
 def _show_thread(console: Console, view: ThreadView) -> None:
@@ -139,7 +139,7 @@ def _show_thread(console: Console, view: ThreadView) -> None:
         console.print(heading("Stands at"))
         for name, value in values.items():
             console.print(f"  {one_line(str(name))}: {one_line(str(value))}")
-    console.print(heading(f"{len(view.memories)} memories"), memory_table(view.memories), sep="\n")
+    console.print(heading(counted(len(view.memories), "memory", "memories")), memory_table(view.memories), sep="\n")
 
 
 def _show_history(console: Console, versions: list[Remembered]) -> None:

@@ -52,6 +52,11 @@ def one_line(text: str, limit: int | None = None) -> str:
     return line if limit is None or len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """Shows a bar on stderr while something runs; yields a function that is told how much is done."""

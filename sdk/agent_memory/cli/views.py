@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from agent_memory.cli.terminal import clean, one_line
+from agent_memory.cli.terminal import clean, counted, one_line
 from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
@@ -86,7 +86,7 @@ def hit_table(hits: Iterable[Hit]) -> Table:
 
 def summary_view(summary: ThreadSummary, points: int = 3) -> RenderableType:
     """A thread in a few lines."""
-    title = Text.assemble((clean(summary.thread_id), "bold"), f"  {summary.turn_count} turns")
+    title = Text.assemble((clean(summary.thread_id), "bold"), f"  {counted(summary.turn_count, 'turn')}")
     if summary.topic:
         title.append(f"  {one_line(summary.topic, 60)}", style="dim")
     lines: list[RenderableType] = [title]
@@ -109,7 +109,9 @@ def profile_view(profile: UserProfile, points: int = 5) -> RenderableType:
 def context_view(context: Context) -> RenderableType:
     """The block that an agent would get, and what it cost."""
     text = Text(clean(context.text)) if context.text else Text(f"(empty: {context.skipped_reason or 'nothing fits'})")
-    cost = f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {len(context.used)} memories"
+    cost = (
+        f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {counted(len(context.used), 'memory', 'memories')}"
+    )
     if context.left_out:
         cost += f" · {len(context.left_out)} left out"
     notes = [Text(f"  degraded: {one_line(reason)}") for reason in context.degraded]

@@ -1,0 +1,185 @@
+"""The commands on a real store, in process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from agent_memory.cli.main import app
+
+TURNS = [
+    ("t1", "2026-03-08T18:00:00Z", "user", "My budget for the Hawaii trip is $10,000."),
+    ("t1", "2026-03-08T18:00:10Z", "assistant", "That is a comfortable budget."),
+    ("t1", "2026-03-08T18:01:00Z", "user", "I love a good steak."),
+    ("t1", "2026-03-08T18:01:10Z", "assistant", "There are fine steakhouses on Maui."),
+    ("t2", "2026-05-17T19:00:00Z", "user", "My budget for the Hawaii trip is now $15,000."),
+    ("t2", "2026-05-17T19:00:10Z", "assistant", "Lovely, that gives you room."),
+    ("t2", "2026-05-17T19:01:00Z", "user", "I am allergic to peanuts."),
+]
+
+
+def run(*arguments: str | Path, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def parsed(*arguments: str | Path) -> Any:
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def transcript(folder: Path, **fields: str) -> Path:
+    file = folder / "talk.jsonl"
+    rows = [
+        {"thread_id": thread, "created_at": time, "role": role, "content": content, **fields}
+        for thread, time, role, content in TURNS
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    path = folder / "memory.db"
+    result = parsed("ingest", transcript(folder), "--user", "maya", "--store", path)
+    assert (result["turns"], result["created"], result["already_there"]) == (7, 7, 0)
+    assert (result["users"], result["threads"], result["unprocessed_turns"]) == (["maya"], 2, 0)
+    return path
+
+
+def test_a_second_ingest_of_a_file_adds_nothing(store, tmp_path):
+    before = parsed("show", "--store", store)
+    result = run("ingest", transcript(tmp_path), "--user", "maya", "--store", store)
+    assert "7 turns in 2 threads of maya: 0 new, 7 already there" in result.stdout
+    after = parsed("show", "--store", store)
+    assert [memory["id"] for memory in after["memories"]] == [memory["id"] for memory in before["memories"]]
+    assert len(after["superseded"]) == len(before["superseded"])
+    assert parsed("status", "--store", store)["users"]["maya"]["turns"] == 7
+
+
+def test_a_malformed_line_is_named_and_nothing_is_written(tmp_path):
+    file = transcript(tmp_path)
+    lines = file.read_text().splitlines()
+    lines[4] = '{"role": "user", "content": "half'
+    file.write_text("\n".join(lines))
+    result = run("ingest", file, "--store", tmp_path / "new.db", code=2)
+    assert result.stderr.startswith(f"error: {file}, line 5: not valid JSON")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_search_finds_the_current_value_and_the_past_one(store):
+    hits = parsed("search", "budget for Hawaii", "--store", store)
+    assert "$15,000" in hits[0]["memory"]["content"]
+    assert not any("$10,000" in hit["memory"]["content"] for hit in hits)
+    past = parsed("search", "budget for Hawaii", "--as-of", "2026-04-01", "--store", store)
+    assert "$10,000" in past[0]["memory"]["content"]
+    assert len(parsed("search", "budget", "--superseded", "--limit", "1", "--store", store)) == 1
+    table = run("search", "what am I allergic to", "--store", store).stdout
+    assert "peanuts" in table
+    assert "17 May 2026" in table
+
+
+def test_context_is_what_an_agent_would_get(store):
+    found = parsed("context", "What's my budget for Hawaii?", "--store", store)
+    assert "$15,000" in found["text"]
+    assert 0 < found["tokens"] <= 650
+    small = parsed("context", "What's my budget for Hawaii?", "--budget", "30", "--store", store)
+    assert small["tokens"] <= 30
+    past = parsed("context", "What's my budget for Hawaii?", "--as-of", "2026-04-01", "--store", store)
+    assert "$10,000" in past["text"]
+    assert "$15,000" not in past["text"]
+    printed = run("context", "What's my budget for Hawaii?", "--thread", "t9", "--store", store).stdout
+    assert "$15,000" in printed
+    assert "tokens" in printed
+
+
+def test_show_tells_what_was_replaced_by_what(store):
+    view = parsed("show", "--store", store)
+    ((old, new),) = [pair for pair in view["superseded"] if "budget" in pair[0]["content"]]
+    assert "$10,000" in old["content"]
+    assert "$15,000" in new["content"]
+    assert old["superseded_by"] == new["id"]
+    assert view["user_id"] == "maya"
+    assert {summary["thread_id"] for summary in view["summaries"]} == {"t1", "t2"}
+    printed = run("show", "--superseded", "--store", store).stdout
+    for part in ("Profile of maya", "Threads", "Replaced", "$10,000", "peanuts"):
+        assert part in printed
+
+
+def test_show_narrows_to_a_thread_or_a_memory(store):
+    view = parsed("show", "--thread", "t2", "--store", store)
+    assert view["summary"]["thread_id"] == "t2"
+    assert {memory["thread_id"] for memory in view["memories"]} == {"t2"}
+    assert "peanuts" in run("show", "--thread", "t2", "--store", store).stdout
+    memory = next(memory for memory in view["memories"] if "$15,000" in memory["content"])
+    versions = parsed("show", memory["id"], "--store", store)
+    assert memory["id"] in [version["id"] for version in versions]
+    assert memory["id"] in run("show", memory["id"], "--store", store).stdout
+    assert "has no thread 't7'" in run("show", "--thread", "t7", "--store", store, code=2).stderr
+    run("show", "no-such-memory", "--store", store, code=2)
+
+
+def test_status_and_dead_letters(store):
+    state = parsed("status", "--store", store)
+    assert state["health"]["ok"] is True
+    assert state["health"]["unprocessed_turns"] == 0
+    assert state["users"]["maya"]["threads"] == 2
+    assert "all turns are processed" in run("status", "--store", store).stdout
+    assert parsed("dead-letters", "--store", store) == []
+    assert "No dead letters." in run("dead-letters", "--store", store).stdout
+
+
+def test_process_works_off_what_waits(tmp_path):
+    path = tmp_path / "later.db"
+    run("ingest", transcript(tmp_path, user_id="eve"), "--no-process", "--store", path)
+    assert "Everything is processed." in run("process", "--store", path).stdout
+    assert parsed("process", "--store", path) == {"unprocessed_turns": 0}
+    assert len(parsed("show", "--user", "eve", "--store", path)["memories"]) >= 2
+
+
+def test_one_step_can_be_run_now(store):
+    assert parsed("process", "extract", "--thread", "t1", "--store", store)["t1"]["created"] == 0
+    assert set(parsed("process", "summarize", "--store", store)) == {"t1", "t2"}
+    assert parsed("process", "reconcile", "--store", store)["maya"]["step"] == "reconcile"
+    assert "maya" in run("process", "profile", "--store", store).stdout
+    assert "--thread goes with" in run("process", "profile", "--thread", "t1", "--store", store, code=2).stderr
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path):
+    path = tmp_path / "typo.db"
+    for command in (["search", "x"], ["context", "x"], ["show"], ["status"], ["process"], ["dead-letters"]):
+        result = run(*command, "--store", path, code=2)
+        assert result.stderr.startswith(f"error: there is no store at {path}\nhint: ")
+    assert not path.exists()
+
+
+@pytest.mark.req("S0-003")
+def test_the_user_must_be_named_when_there_are_several(tmp_path):
+    path = tmp_path / "two.db"
+    file = transcript(tmp_path)
+    for user in ("ann", "ben"):
+        run("ingest", file, "--user", user, "--store", path)
+    assert "This store knows ann, ben" in run("search", "budget", "--store", path, code=2).stderr
+    result = run("show", "--user", "anna", "--store", path, code=2)
+    assert result.stderr == "error: this store knows no user 'anna'\nhint: it knows: ann, ben\n"
+    (of_ann,) = {hit["memory"]["user_id"] for hit in parsed("search", "budget", "--user", "ann", "--store", path)}
+    assert of_ann == "ann"
+
+
+def test_the_store_may_be_named_by_the_environment(store, monkeypatch):
+    monkeypatch.setenv("AGENT_MEMORY_STORE", str(store))
+    assert "maya" in run("status").stdout
+
+
+@pytest.mark.parametrize("command", ["quickstart", "ingest", "search", "context", "show", "process", "status"])
+def test_every_command_has_help(command):
+    assert "--store" in run(command, "--help").stdout
+
+
+def test_a_wrong_date_is_a_usage_error(store):
+    assert "is not a date like" in run("search", "x", "--as-of", "soon", "--store", store, code=2).stderr

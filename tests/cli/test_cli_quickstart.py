@@ -1,0 +1,80 @@
+"""The quickstart, and the command line as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
+
+
+def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "agent_memory.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        **options,
+    )
+
+
+@pytest.mark.req("S0-001", "S0-002")
+def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
+    store = tmp_path / "new" / "memory.db"
+    first = command("quickstart", "--store", store)
+    assert first.returncode == 0, first.stderr
+    assert "226 new, 0 already there" in first.stdout
+    assert not any(ord(character) < 32 and character != "\n" for character in first.stdout)
+    assert max(len(line) for line in first.stdout.splitlines()) <= 100
+    for part in ("Remembered", "No longer true", "Threads", "Profile", "Asked from a new session", "Try next"):
+        assert part in first.stdout
+
+    again = command("quickstart", "--store", store, "--json")
+    assert again.returncode == 0, again.stderr
+    tour = json.loads(again.stdout)
+    assert tour["resumed"] is True
+    assert (tour["ingested"]["created"], tour["ingested"]["already_there"]) == (0, 226)
+    answers = {(answer["question"]["text"], bool(answer["question"]["as_of"])): answer for answer in tour["answers"]}
+    budget = answers["What's my budget for Hawaii?", False]["context"]["text"]
+    assert "$15,000" in budget
+    assert "budget for the Hawaii trip is $10,000" not in budget
+    before = answers["What's my budget for Hawaii?", True]["context"]["text"]
+    assert "$10,000" in before
+    assert "$15,000" not in before
+    assert "peanuts" in answers["What food should I avoid?", False]["context"]["text"]
+    deploy = answers["How do I deploy payment-service?", False]["context"]["text"]
+    assert all(step in deploy for step in ("npm run build", "docker push", "helm upgrade"))
+    assert "three days a week" in answers["How many days may I work from home?", False]["context"]["text"]
+
+
+def test_the_quickstart_takes_a_file_and_questions_of_ones_own(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text(json.dumps({"role": "user", "content": "I live in Porto and I play the cello."}) + "\n")
+    store = tmp_path / "mine.db"
+    asked = command("quickstart", file, "--user", "joao", "--ask", "Where do I live?", "--store", store, "--json")
+    assert asked.returncode == 0, asked.stderr
+    (answer,) = json.loads(asked.stdout)["answers"]
+    assert answer["question"] == {"user_id": "joao", "text": "Where do I live?", "as_of": None}
+    assert "Porto" in answer["context"]["text"]
+
+
+def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path):
+    store = tmp_path / "m.db"
+    assert command("ingest", SAMPLES / "hr.jsonl", "--no-process", "--store", store).returncode == 0
+    line = f'"{sys.executable}" -m agent_memory.cli show --json --store "{store}" | head -c 1'
+    piped = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+    assert piped.stdout == "{"
+    assert piped.stderr == ""
+
+
+def test_no_traceback_for_a_mistake(tmp_path):
+    failed = command("status", "--store", tmp_path / "none.db")
+    assert failed.returncode == 2
+    assert failed.stdout == ""
+    assert failed.stderr.startswith("error: there is no store at ")
+    assert "Traceback" not in failed.stderr
