@@ -43,7 +43,7 @@ class Ingested:
 
 
 def ingest(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Transcripts: JSON lines or JSON.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts: JSON lines or JSON.")],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
@@ -57,7 +57,7 @@ def ingest(
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Read conversations into the store, and turn them into memories.
+    """Read conversations and turn them into memories.
 
     Understands turns and chat messages (JSON lines or JSON), ChatGPT's export and LoCoMo. Reading the same
     file again adds nothing; a line that cannot be read stops the command before anything is written.

@@ -36,6 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples("quickstart", "ingest chat.jsonl --user ann", 'context "What is my budget?" --user ann'),
 )

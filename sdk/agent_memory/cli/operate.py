@@ -46,7 +46,7 @@ _OF_THREADS = {Step.EXTRACT, Step.SUMMARIZE}
 
 def process(
     step: Annotated[
-        Step | None, typer.Argument(metavar="[STEP]", help="extract, summarize, profile or reconcile; else all.")
+        Step | None, typer.Argument(metavar="STEP", help="extract, summarize, profile or reconcile; else all.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -55,7 +55,7 @@ def process(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn waiting turns into memories, or run one step for a user now."""
+    """Turn waiting turns into memories, or run one step."""
     if thread is not None and step not in _OF_THREADS:
         raise InvalidInput("--thread goes with the steps extract and summarize")
     with existing_store(store) as memory:
@@ -93,7 +93,7 @@ def _show_results(results: dict[str, ProcessResult]) -> None:
 
 
 def status(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Say what the store holds, and whether all of it is processed."""
+    """Say what the store holds and what waits."""
     with existing_store(store) as memory:
         health = memory.health()
         users = {user: memory.user(user).stats() for user in memory.users()}

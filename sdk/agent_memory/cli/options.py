@@ -58,7 +58,8 @@ AsOfOption = Annotated[
 
 def examples(*commands: str) -> str:
     """The end of a command's help."""
-    return "\n\n".join(["Examples:", *(f"  agent-memory {command}" for command in commands)])
+    keep_lines = "\b"  # tells the help formatter not to wrap what follows
+    return "\n".join([keep_lines, "Examples:", *(f"  agent-memory {command}" for command in commands)])
 
 
 def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:

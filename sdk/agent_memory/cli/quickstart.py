@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_memory.cli.ingest import read_all, summary, write
-from agent_memory.cli.options import AsOfOption, JsonOption, StoreOption, examples, with_hint
+from agent_memory.cli.options import AsOfOption, JsonOption, examples, with_hint
 from agent_memory.cli.show import UserView, user_view
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.tour import Answer, Question, Tour, by_importance, show_tour
@@ -41,9 +41,9 @@ QUESTIONS_OF_OWN = 3
 
 def quickstart(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE…]", help="Your own transcripts, in place of the samples.")
+        list[Path] | None, typer.Argument(metavar="FILE", help="Your own transcripts, in place of the samples.")
     ] = None,
-    store: StoreOption = STORE,
+    store: Annotated[str, typer.Option("--store", metavar="PATH", help="The store file.")] = STORE,
     user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Whose memory your transcripts are.")] = None,
     ask: Annotated[
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this; may be given several times.")
@@ -51,9 +51,9 @@ def quickstart(
     as_of: AsOfOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ingest sample conversations (or yours), see what is remembered, and ask from a new session.
+    """From conversations to memories to answers, in one run.
 
-    Needs no key and no network. A second run finds the store and goes on from there.
+    Ingests the sample conversations (or yours), shows what is remembered and asks from a new session. Needs no key and no network. A second run finds the store and goes on from there.
     """
     from agent_memory import Memory
 

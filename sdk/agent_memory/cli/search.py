@@ -66,7 +66,7 @@ def context(
     as_of: AsOfOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the block of memories that an agent would get before it answers."""
+    """Print what an agent would be told before it answers."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)

@@ -67,7 +67,7 @@ class ThreadView:
 
 def show(
     memory_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="One memory: shows it with all its versions.")
+        str | None, typer.Argument(metavar="ID", help="One memory: shows it with all its versions.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
