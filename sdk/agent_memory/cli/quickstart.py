@@ -53,7 +53,8 @@ def quickstart(
 ) -> None:
     """From conversations to memories to answers, in one run.
 
-    Ingests the sample conversations (or yours), shows what is remembered and asks from a new session. Needs no key and no network. A second run finds the store and goes on from there.
+    Ingests the sample conversations (or yours), shows what is remembered and asks from a new session. Needs no
+    key and no network. A second run finds the store and goes on from there.
     """
     from agent_memory import Memory
 
