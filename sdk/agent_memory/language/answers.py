@@ -1,0 +1,248 @@
+"""Reading a model's answer: text to a task's output, keeping what is good and saying what was not.
+
+Lenient with items, strict with documents. An answer made of items (memories, duplicates) loses the items that are
+wrong; an answer that is one document (a summary, a profile) must be whole, because it replaces an earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+import json_repair
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from agent_memory.language.grounding import Ungrounded, find_evidence, ground
+from agent_memory.language.schemas import free_form_fields, restore
+from agent_memory.language.tasks import (
+    Data,
+    ExtractedMemory,
+    ExtractInput,
+    In,
+    Out,
+    ProfileInput,
+    SummarizeInput,
+    Task,
+)
+from agent_memory.models import TYPE_ALIASES
+
+Json = dict[str, Any]
+
+
+class UnusableAnswer(ValueError):
+    """Nothing of an answer can be used; the message says why, in one line."""
+
+
+def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = True) -> tuple[Out, list[str]]:
+    """Reads an answer and drops what the task's input does not support.
+
+    Args:
+        task: whose answer it is.
+        text: the answer: a JSON object, perhaps fenced or in prose, or the bare array of an answer with one list.
+        data: what the task was run on.
+        salvage: whether broken or cut-off JSON is read as far as it goes. A document that was cut off never is.
+
+    Returns:
+        The output, and one line for each thing that was dropped or repaired.
+
+    Raises:
+        UnusableAnswer: there is no JSON in it, or not of the right shape.
+    """
+    parsed = parse_json(text, salvage=salvage)
+    rejected = [f"the answer was {parsed.flaw}"] if parsed.flaw else []
+    items = _item_fields(task.output)
+    answer = restore(task.output, _as_object(parsed.value, items))
+    if items:
+        answer = {name: value for name, value in answer.items() if value is not None}
+        if not answer.keys() & task.output.model_fields.keys():
+            raise UnusableAnswer(f"it has none of the fields {', '.join(task.output.model_fields)}")
+        for name in items.keys() & answer.keys():
+            answer[name] = _read_items(name, items[name], answer[name], data, parsed, rejected)
+    else:
+        _require_whole(task.output, answer, parsed)
+        answer = {name: _strings_only(name, value, rejected) for name, value in answer.items()}
+    try:
+        output = task.output.model_validate(answer)
+    except ValidationError as error:
+        raise UnusableAnswer(f"it is not of the right shape: {_reasons(error)}") from error
+    _refuse_wipe(output, data)
+    output, ungrounded = ground(output, data)
+    return output, rejected + ungrounded
+
+
+# --- text to JSON -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedJson:
+    """A JSON value found in an answer, and what was wrong with its text."""
+
+    value: Any
+    flaw: Literal["cut off, and read up to there", "broken JSON, and repaired"] | None = None
+
+
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_OPENING = re.compile(r"\{\s*[\"'}]|\[\s*[\[{\]]")
+
+
+def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
+    """Finds the object or array in an answer, whatever prose or fence is around it.
+
+    Raises:
+        UnusableAnswer: there is none, or it is broken and not to be salvaged.
+    """
+    text = _THOUGHTS.sub("", text)
+    opening = _OPENING.search(text)
+    if opening is None:
+        raise UnusableAnswer("there is no JSON in it")
+    text = text[opening.start() :]
+    try:
+        return ParsedJson(json.JSONDecoder().raw_decode(text)[0])
+    except (ValueError, RecursionError) as error:
+        if not salvage:
+            raise UnusableAnswer(f"its JSON is broken: {error}") from error
+    try:
+        # An incomplete string at the end is left out, so that no half sentence passes for a whole one.
+        return ParsedJson(from_json(text, allow_partial=True), "cut off, and read up to there")
+    except ValueError:
+        pass  # broken elsewhere than at its end
+    try:
+        repaired = json_repair.loads(text, skip_json_loads=True)
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswer(f"its JSON cannot be repaired: {error}") from error
+    if not isinstance(repaired, dict | list):
+        raise UnusableAnswer("its JSON cannot be repaired")
+    return ParsedJson(repaired, "broken JSON, and repaired")
+
+
+# --- JSON to the shape of an output -------------------------------------------------------------------------
+
+
+def _item_fields(output: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The fields of an output that are lists of models, with the model."""
+    found: dict[str, type[BaseModel]] = {}
+    for name, field in output.model_fields.items():
+        arguments = get_args(field.annotation)
+        if (
+            get_origin(field.annotation) is list
+            and isinstance(arguments[0], type)
+            and issubclass(arguments[0], BaseModel)
+        ):
+            found[name] = arguments[0]
+    return found
+
+
+def _as_object(value: Any, items: dict[str, type[BaseModel]]) -> Json:
+    if isinstance(value, list) and len(items) == 1:
+        return {next(iter(items)): value}
+    if not isinstance(value, dict):
+        raise UnusableAnswer("it is an array, where an object is wanted")
+    return value
+
+
+def _require_whole(output: type[BaseModel], answer: Json, parsed: ParsedJson) -> None:
+    if parsed.flaw and parsed.flaw.startswith("cut off"):
+        raise UnusableAnswer("it was cut off")
+    missing = [
+        name for name in output.model_fields if answer.get(name) is None and name not in free_form_fields(output)
+    ]
+    if missing:
+        raise UnusableAnswer(f"it lacks {', '.join(missing)}")
+
+
+def _strings_only(name: str, value: Any, rejected: list[str]) -> Any:
+    """A list without what is not text: the lists of documents hold sentences."""
+    if not isinstance(value, list):
+        return value
+    sentences = [item.strip() for item in value if isinstance(item, str) and item.strip()]
+    if len(sentences) < len(value):
+        rejected.append(f"{name}: {len(value) - len(sentences)} entries that are not text")
+    return sentences
+
+
+def _refuse_wipe(output: Data, data: Data) -> None:
+    """An empty document must not replace a full one, unless something has ceased to be true."""
+    if not isinstance(data, SummarizeInput | ProfileInput) or data.earlier is None:
+        return
+    had = any(data.earlier.model_dump().values())
+    has = any(output.model_dump(include=set(type(data.earlier).model_fields)).values())
+    if had and not has and not (isinstance(data, ProfileInput) and data.gone):
+        raise UnusableAnswer("it is empty, and what it replaces is not")
+
+
+# --- items --------------------------------------------------------------------------------------------------
+
+
+def _read_items(
+    name: str, model: type[BaseModel], raw: Any, data: Data, parsed: ParsedJson, rejected: list[str]
+) -> list[BaseModel]:
+    if not isinstance(raw, list):
+        raise UnusableAnswer(f"{name} is not a list")
+    kept: list[BaseModel] = []
+    for number, item in enumerate(raw, 1):
+        try:
+            if not isinstance(item, dict):
+                raise Ungrounded("it is not an object")
+            if issubclass(model, ExtractedMemory) and isinstance(data, ExtractInput):
+                # Half an item, completed with evidence from the input, would look whole.
+                item = shape_memory(item, data, complete=parsed.flaw is None)
+            kept.append(_validated(model, item, f"{name} {number}", rejected))
+        except ValidationError as error:
+            rejected.append(f"{name} {number}: {_reasons(error)}")
+        except Ungrounded as reason:
+            rejected.append(f"{name} {number}: {reason}")
+    return kept
+
+
+def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Json:
+    """One memory in the contract's own field names, from those or from either of the seeds' shapes.
+
+    The shapes are {"type", "content"} and {"content", "memory_type", "confidence_score"}. With `complete`, missing
+    evidence is looked for in the input.
+
+    Raises:
+        Ungrounded: there is no evidence for it.
+    """
+    shaped = {key: value for key, value in item.items() if value is not None}
+    shaped.setdefault("type", shaped.pop("memory_type", "fact"))
+    if "confidence_score" in shaped:
+        shaped.setdefault("confidence", shaped.pop("confidence_score"))
+    name = str(shaped["type"]).lower()
+    shaped["type"], kind = TYPE_ALIASES.get(name, (name, None))
+    if isinstance(shaped.get("kind"), str):
+        shaped["kind"] = shaped["kind"].lower()
+    elif kind and shaped["type"] == "fact":
+        shaped["kind"] = kind
+    if isinstance(shaped.get("turns"), str):
+        shaped["turns"] = [shaped["turns"]]
+    if complete and not (shaped.get("quote") and shaped.get("turns")):
+        content, quote, refs = shaped.get("content"), shaped.get("quote"), shaped.get("turns", [])
+        if isinstance(content, str) and isinstance(quote, str | None) and isinstance(refs, list):
+            shaped["quote"], shaped["turns"] = find_evidence(content, quote, refs, data.turns)
+    return shaped
+
+
+def _validated(model: type[BaseModel], item: Json, label: str, rejected: list[str]) -> BaseModel:
+    """Validates an item; a bad value of a field that may be null becomes null."""
+    try:
+        return model.model_validate(item)
+    except ValidationError as error:
+        bad = {str(problem["loc"][0]) for problem in error.errors()}
+        if not bad <= {name for name, field in model.model_fields.items() if _is_nullable(field.annotation)}:
+            raise
+        good = model.model_validate({name: value for name, value in item.items() if name not in bad})
+        rejected.append(f"{label}: kept without {_reasons(error)}")
+        return good
+
+
+def _is_nullable(annotation: Any) -> bool:
+    return get_origin(annotation) in (Union, types.UnionType) and type(None) in get_args(annotation)
+
+
+def _reasons(error: ValidationError) -> str:
+    """What is wrong where, in one line, without the values: they may be private."""
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())

@@ -1,0 +1,217 @@
+"""Whether a model's answer rests on what the model was given.
+
+Any adapter passes its output through `ground`. What does not hold is dropped, item by item, each with a reason
+of one line; an invented quote, ref or figure never reaches the store.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from typing import TypeVar
+
+from agent_memory.language.tasks import (
+    Contradiction,
+    Data,
+    Duplicates,
+    ExtractedMemory,
+    ExtractInput,
+    ExtractOutput,
+    FactView,
+    ReconcileInput,
+    ReconcileOutput,
+    TurnView,
+)
+from agent_memory.models import content_hash
+
+Out = TypeVar("Out", bound=Data)
+
+
+class Ungrounded(ValueError):
+    """An item does not rest on the input; the message says why."""
+
+
+def ground(output: Out, data: Data) -> tuple[Out, list[str]]:
+    """The part of an output that its input supports, and why the rest was dropped. Other tasks pass unchanged."""
+    rejected: list[str] = []
+    if isinstance(output, ExtractOutput) and isinstance(data, ExtractInput):
+        return output.model_copy(update={"memories": _ground_memories(output, data, rejected)}), rejected
+    if isinstance(output, ReconcileOutput) and isinstance(data, ReconcileInput):
+        return output.model_copy(update=_ground_findings(output, data, rejected)), rejected
+    return output, rejected
+
+
+# --- extraction ---------------------------------------------------------------------------------------------
+
+
+def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[str]) -> list[ExtractedMemory]:
+    if not output.worth_extracting:
+        if output.memories:
+            rejected.append(f"{len(output.memories)} memories: the answer says that nothing is worth extracting")
+        return []
+    kept: dict[str, ExtractedMemory] = {}
+    for number, memory in enumerate(output.memories, 1):
+        try:
+            grounded = ground_memory(memory, data.turns)
+            if content_hash(grounded.content) in kept:
+                raise Ungrounded("the answer has it already")
+            kept[content_hash(grounded.content)] = grounded
+        except Ungrounded as reason:
+            rejected.append(f"memory {number}: {reason}")
+    return list(kept.values())
+
+
+def ground_memory(memory: ExtractedMemory, turns: Sequence[TurnView]) -> ExtractedMemory:
+    """A memory with its refs in order, its quote as the transcript has it, and no time phrase that nobody used.
+
+    A fact must quote a user; what an agent or a tool said is at most the occasion of it. Procedures and episodes
+    may rest on any turn but a system turn.
+
+    Raises:
+        Ungrounded: its refs or its quote cannot be found.
+    """
+    cited = [turn for turn in turns if turn.ref in memory.turns and turn.role != "system"]
+    if not cited:
+        raise Ungrounded("it cites no turn that may be a source")
+    said = {turn.ref: quote for turn in cited if (quote := find_quote(memory.quote, turn.content))}
+    if not said:
+        raise Ungrounded("its quote is not in the turns that it cites")
+    if memory.type == "fact":
+        by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
+        if not by_user:
+            raise Ungrounded("it is a fact that no user stated")
+        said = by_user
+        while cited[-1].role != "user":  # an agent's echo does not settle what a user said
+            cited.pop()
+    changes: dict[str, object] = {"turns": [turn.ref for turn in cited], "quote": list(said.values())[-1]}
+    if memory.time_phrase and not any(find_quote(memory.time_phrase, turn.content) for turn in cited):
+        changes["time_phrase"] = None
+    if memory.valid_from and memory.valid_to and memory.valid_to < memory.valid_from:
+        changes |= {"valid_from": None, "valid_to": None}
+    return memory.model_copy(update=changes)
+
+
+_EDGES = " \t\r\n\"'“”„‘’«».,;:!?…"
+_ALIKE = ['"“”„‟«»', "'’‘‛`´ʼ", "-‐‑‒–—−"]
+_QUOTE_PART = re.compile(r"\s+|\.{3}|.", re.DOTALL)
+
+
+def find_quote(quote: str, text: str) -> str | None:
+    """The place in a text that a quote quotes, as it stands there.
+
+    Case, spacing, the shape of quotation marks, dashes and dots, and what surrounds the quote do not matter.
+    """
+    wanted = unicodedata.normalize("NFC", quote).replace("…", "...").strip(_EDGES)
+    if not any(character.isalnum() for character in wanted):
+        return None
+    pattern = "".join(_pattern_of(part) for part in _QUOTE_PART.findall(wanted))
+    found = re.search(pattern, unicodedata.normalize("NFC", text), re.IGNORECASE)
+    return found[0] if found else None
+
+
+def _pattern_of(part: str) -> str:
+    if part.isspace():
+        return r"\s+"
+    if part == "...":
+        return r"(?:\.{3}|…)"
+    for alike in _ALIKE:
+        if part in alike:
+            return f"[{re.escape(alike)}]"
+    return re.escape(part)
+
+
+def find_evidence(
+    content: str, quote: str | None, refs: Sequence[str], turns: Sequence[TurnView]
+) -> tuple[str, list[str]]:
+    """Completes the evidence of a memory that lacks its quote or its refs.
+
+    Refs are found by the quote, the last user turn that has it first; a single turn given needs neither. A quote
+    is found only in a single turn: its sentence that shares most words with the memory.
+
+    Raises:
+        Ungrounded: nothing in the turns can be pointed at.
+    """
+    if not refs and quote:
+        sources = [turn for turn in turns if find_quote(quote, turn.content)]
+        refs = [turn.ref for turn in sorted(sources, key=lambda turn: turn.role == "user")][-1:]
+    if not refs and len(turns) == 1:
+        refs = [turns[0].ref]
+    if not refs:
+        raise Ungrounded("it cites no turn, and none can be found for it")
+    if quote:
+        return quote, list(refs)
+    cited = [turn for turn in turns if turn.ref in refs]
+    sentence = _closest_sentence(content, cited[0].content) if len(cited) == 1 else None
+    if sentence is None:
+        raise Ungrounded("it has no quote, and none can be found for it")
+    return sentence, list(refs)
+
+
+def _closest_sentence(content: str, text: str) -> str | None:
+    wanted = _telling_words(content)
+    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
+    best = max(sentences, key=lambda sentence: len(wanted & _telling_words(sentence)), default="")
+    return best if wanted & _telling_words(best) else None
+
+
+def _telling_words(text: str) -> set[str]:
+    """Figures, and words long enough to mean something."""
+    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3 or word.isdigit()}
+
+
+# --- reconciliation -----------------------------------------------------------------------------------------
+
+
+def _ground_findings(output: ReconcileOutput, data: ReconcileInput, rejected: list[str]) -> dict[str, object]:
+    facts = {fact.ref: fact for fact in data.facts}
+    grouped: set[str] = set()
+    groups: list[Duplicates] = []
+    for number, group in enumerate(output.duplicates, 1):
+        try:
+            groups.append(_ground_group(group, facts, grouped))
+            grouped.update(groups[-1].refs)
+        except Ungrounded as reason:
+            rejected.append(f"duplicates {number}: {reason}")
+    pairs: dict[frozenset[str], Contradiction] = {}
+    for number, pair in enumerate(output.contradictions, 1):
+        try:
+            _check_pair(pair, facts, known=pairs.keys())
+            pairs[frozenset(pair.refs)] = pair
+        except Ungrounded as reason:
+            rejected.append(f"contradiction {number}: {reason}")
+    for refs in list(pairs):  # what is called the same and opposite is neither: keep the facts as they are
+        torn = [group for group in groups if refs <= set(group.refs)]
+        if torn:
+            del pairs[refs]
+            groups = [group for group in groups if group not in torn]
+            rejected.append(f"{' and '.join(sorted(refs))}: called duplicates and a contradiction at once")
+    return {"duplicates": groups, "contradictions": list(pairs.values())}
+
+
+def _ground_group(group: Duplicates, facts: dict[str, FactView], grouped: set[str]) -> Duplicates:
+    refs = [ref for ref in dict.fromkeys(group.refs) if ref in facts]
+    if len(refs) < 2:
+        raise Ungrounded("it names fewer than two facts that exist")
+    taken = [ref for ref in refs if ref in grouped]
+    if taken:
+        raise Ungrounded(f"{', '.join(taken)} is in an earlier group")
+    known = _figures(" ".join(f"{facts[ref].content} {facts[ref].quote or ''}" for ref in refs))
+    if not _figures(group.content) <= known:
+        raise Ungrounded("its sentence has a figure that none of its facts has")
+    return group.model_copy(update={"refs": refs})
+
+
+def _check_pair(pair: Contradiction, facts: dict[str, FactView], *, known: Collection[frozenset[str]]) -> None:
+    if not all(ref in facts for ref in pair.refs):
+        raise Ungrounded("it names a fact that does not exist")
+    if len(set(pair.refs)) < 2:
+        raise Ungrounded("both sides are the same fact")
+    if pair.reason == "duplicate":
+        raise Ungrounded("a duplicate is no contradiction")
+    if frozenset(pair.refs) in known:
+        raise Ungrounded("the answer has it already")
+
+
+def _figures(text: str) -> set[str]:
+    return {re.sub(r"[.,]", "", figure) for figure in re.findall(r"\d+(?:[.,]\d+)*", text)}
