@@ -89,12 +89,14 @@ def test_a_summary_and_a_profile_are_bounded():
         created_at=SAID,
         updated_at=SAID,
     )
-    shown = printed(views.summary_view(summary, points=2))
+    shown = printed(views.summary_lines(summary, points=2))
     assert "trip  12 turns  Hawaii" in shown
     assert "Point 1" in shown
     assert "Point 2" not in shown
-    assert "and 7 more" in shown
-    assert "open: the car" in shown
+    assert "the car" not in shown
+    whole = printed(views.summary_view(summary))
+    assert "Point 8" in whole
+    assert "Open\n  - the car" in whole
     profile = UserProfile(
         id="p", user_id="u", content="", current_work=points, personal=[], created_at=SAID, updated_at=SAID
     )

@@ -94,13 +94,13 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
     began, created, done = perf_counter(), 0, 0
     ordered = sorted(utterances, key=scope)  # stable: a thread keeps its order
     threads = {scope(utterance) for utterance in utterances}
-    with progress("Writing turns", len(ordered)) as show:
+    with progress("Writing turns") as show:
         for (user_id, thread_id), group in groupby(ordered, key=scope):
             turns = [utterance.turn for utterance in group]
             thread = memory.user(user_id).thread(thread_id)
             for start in range(0, len(turns), BATCH):
                 created += thread.add_many(turns[start : start + BATCH]).created
-                show(done := done + len(turns[start : start + BATCH]))
+                show(done := done + len(turns[start : start + BATCH]), len(ordered))
     seconds = perf_counter() - began
     left = work_off(memory) if process else memory.health().unprocessed_turns
     return Ingested(
@@ -117,9 +117,15 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
 
 def work_off(memory: Memory) -> int:
     """Waits until everything written is processed, with a bar; returns what is left."""
-    total = memory.health().unprocessed_turns
-    with progress("Remembering", total) as show:
-        return memory.drain(timeout=None, progress=lambda left: show(max(0, total - left)))
+    most = 0
+    with progress("Remembering") as show:
+
+        def tell(left: int) -> None:
+            nonlocal most
+            most = max(most, left)
+            show(most - left, most)
+
+        return memory.drain(progress=tell)
 
 
 def summary(result: Ingested) -> str:

@@ -24,6 +24,7 @@ from agent_memory.cli.views import (
     heading,
     memory_table,
     profile_view,
+    summary_lines,
     summary_view,
     superseded_pairs,
     superseded_table,
@@ -123,7 +124,7 @@ def _show_user(console: Console, view: UserView, superseded: bool) -> None:
     if view.profile:
         console.print(heading(f"Profile of {view.user_id}"), profile_view(view.profile))
     if view.summaries:
-        console.print(heading("Threads"), *(summary_view(summary) for summary in view.summaries), sep="\n")
+        console.print(heading("Threads"), *(summary_lines(summary) for summary in view.summaries), sep="\n")
     console.print(heading(counted(len(view.memories), "memory", "memories")), memory_table(view.memories), sep="\n")
     if superseded and view.superseded:
         console.print(heading("Replaced"), superseded_table(view.superseded), sep="\n")
@@ -133,7 +134,7 @@ def _show_user(console: Console, view: UserView, superseded: bool) -> None:
 
 def _show_thread(console: Console, view: ThreadView) -> None:
     if view.summary:
-        console.print(summary_view(view.summary, points=20))
+        console.print(summary_view(view.summary))
     values = view.state.state.get("values") if view.state else None
     if isinstance(values, dict) and values:
         console.print(heading("Stands at"))

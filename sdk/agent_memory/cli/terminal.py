@@ -58,10 +58,10 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Shows a bar on stderr while something runs; yields a function that is told how much is done."""
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows a bar on stderr while something runs; yields a function that is told how much is done, and of how much."""
     console = stderr()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        bar = bars.add_task(label, total=total)
-        yield lambda done: bars.update(bar, completed=done)
+        bar = bars.add_task(label, total=None)
+        yield lambda done, total: bars.update(bar, completed=done, total=total)

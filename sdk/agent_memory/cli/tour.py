@@ -19,7 +19,7 @@ from agent_memory.cli.views import (
     heading,
     memory_table,
     profile_view,
-    summary_view,
+    summary_lines,
     superseded_table,
 )
 from agent_memory.models import Context, Memory
@@ -65,10 +65,10 @@ def show_tour(console: Console, tour: Tour) -> None:
     """Prints the tour: what is remembered, what changed, summaries, profiles, answers, and where to go on."""
     for number, user in enumerate(tour.users, start=1):
         console.print()
-        console.rule(Text(f" {number}. {user.user_id} ", style="bold"), align="left", style="dim")
+        console.rule(Text(f"{number}. {user.user_id}", style="bold"), align="left", style="dim")
         _show_user(console, user)
     console.print()
-    console.rule(Text(" Asked from a new session ", style="bold"), align="left", style="dim")
+    console.rule(Text("Asked from a new session", style="bold"), align="left", style="dim")
     for answer in tour.answers:
         _show_answer(console, answer)
     _show_next(console, tour)
@@ -82,9 +82,9 @@ def _show_user(console: Console, user: UserView) -> None:
     if user.superseded:
         console.print(heading("No longer true"), superseded_table(user.superseded[-SHOWN_SUPERSEDED:]), sep="\n")
     if user.summaries:
-        console.print(heading("Threads"), *(summary_view(summary, points=2) for summary in user.summaries), sep="\n")
+        console.print(heading("Threads"), *(summary_lines(summary, points=1) for summary in user.summaries), sep="\n")
     if user.profile:
-        console.print(heading("Profile"), profile_view(user.profile), sep="\n")
+        console.print(heading("Profile"), profile_view(user.profile, points=3), sep="\n")
 
 
 def _show_answer(console: Console, answer: Answer) -> None:

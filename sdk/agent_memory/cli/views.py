@@ -7,7 +7,6 @@ from datetime import datetime
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -25,7 +24,7 @@ def day(moment: datetime | None) -> str:
 
 def heading(text: str) -> RenderableType:
     """The title of a part."""
-    return Padding(Text(text, style="bold"), (1, 0, 0, 0))
+    return Text.assemble("\n", (text, "bold"))
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
@@ -84,15 +83,20 @@ def hit_table(hits: Iterable[Hit]) -> Table:
     return made
 
 
-def summary_view(summary: ThreadSummary, points: int = 3) -> RenderableType:
-    """A thread in a few lines."""
+def summary_lines(summary: ThreadSummary, points: int = 2) -> RenderableType:
+    """A thread in very few lines: how long it is, what it is about, its first points."""
     title = Text.assemble((clean(summary.thread_id), "bold"), f"  {counted(summary.turn_count, 'turn')}")
     if summary.topic:
         title.append(f"  {one_line(summary.topic, 60)}", style="dim")
-    lines: list[RenderableType] = [title]
-    lines += _bullets(summary.key_points, points)
-    for label, items in (("decided", summary.decisions), ("open", summary.open_issues), ("next", summary.next_steps)):
-        lines += _bullets((f"{label}: {item}" for item in items[-1:]), 1)
+    return Group(title, *_bullets(summary.key_points[:points], points))
+
+
+def summary_view(summary: ThreadSummary) -> RenderableType:
+    """A thread's whole summary."""
+    lines = [summary_lines(summary, points=len(summary.key_points))]
+    for label, items in (("Decided", summary.decisions), ("Open", summary.open_issues), ("Next", summary.next_steps)):
+        if items:
+            lines += [Text(label), *_bullets(items, len(items))]
     return Group(*lines)
 
 
