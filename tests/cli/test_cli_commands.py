@@ -78,7 +78,7 @@ def test_search_finds_the_current_value_and_the_past_one(store):
     assert not any("$10,000" in hit["memory"]["content"] for hit in hits)
     past = parsed("search", "budget for Hawaii", "--as-of", "2026-04-01", "--store", store)
     assert "$10,000" in past[0]["memory"]["content"]
-    assert len(parsed("search", "budget", "--superseded", "--limit", "1", "--store", store)) == 1
+    assert len(parsed("search", "budget", "--limit", "1", "--store", store)) == 1
     table = run("search", "what am I allergic to", "--store", store).stdout
     assert "peanuts" in table
     assert "17 May 2026" in table

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,16 +31,8 @@ PROCESS_EXAMPLES = examples(
 )
 
 
-class Step(StrEnum):
-    """A step that can be run on its own."""
-
-    EXTRACT = "extract"
-    SUMMARIZE = "summarize"
-    PROFILE = "profile"
-    RECONCILE = "reconcile"
-
-
-_OF_THREADS = {Step.EXTRACT, Step.SUMMARIZE}
+Step = Literal["extract", "summarize", "profile", "reconcile"]
+"""A step that can be run on its own: the first two for threads, the others for users."""
 
 
 def process(
@@ -56,7 +47,7 @@ def process(
     as_json: JsonOption = False,
 ) -> None:
     """Turn waiting turns into memories, or run one step."""
-    if thread is not None and step not in _OF_THREADS:
+    if thread is not None and step not in ("extract", "summarize"):
         raise InvalidInput("--thread goes with the steps extract and summarize")
     with existing_store(store) as memory:
         if step is None:
@@ -75,10 +66,10 @@ def process(
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
     """Runs a step, and says what it did by thread or user."""
-    if step not in _OF_THREADS:
-        return {scope.user_id: scope.process(step.value)}
+    if step == "profile" or step == "reconcile":
+        return {scope.user_id: scope.process(step)}
     threads = [thread] if thread is not None else [info.thread_id for info in scope.threads()]
-    return {thread_id: scope.thread(thread_id).process(step.value) for thread_id in threads}
+    return {thread_id: scope.thread(thread_id).process(step) for thread_id in threads}
 
 
 def _show_results(results: dict[str, ProcessResult]) -> None:

@@ -38,15 +38,12 @@ def search(
     types: Annotated[
         list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be given several times.")
     ] = None,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Also what is no longer true.")] = False,
     as_of: AsOfOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories of a user, best first."""
     with existing_store(store) as memory:
-        hits = one_user(memory, user).search(
-            query, limit=limit, types=types, as_of=as_of, include_superseded=superseded
-        )
+        hits = one_user(memory, user).search(query, limit=limit, types=types, as_of=as_of)
     if as_json:
         emit(hits)
     elif hits:

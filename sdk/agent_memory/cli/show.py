@@ -116,8 +116,7 @@ def thread_view(scope: UserScope, thread_id: str) -> ThreadView:
     if thread_id not in {info.thread_id for info in scope.threads()}:
         raise NotFound(f"user {scope.user_id!r} has no thread {thread_id!r}")
     thread = scope.thread(thread_id)
-    memories = [memory for memory in scope.memories() if memory.thread_id == thread_id]
-    return ThreadView(thread.summary(), thread.state(), memories)
+    return ThreadView(thread.summary(), thread.state(), thread.memories())
 
 
 def _show_user(console: Console, view: UserView, superseded: bool) -> None:
