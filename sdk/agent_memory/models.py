@@ -46,6 +46,11 @@ def iso(value: datetime) -> str:
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def day(value: datetime) -> str:
+    """Writes the day of a time as people do: 5 March 2026."""
+    return f"{value.day} {value:%B %Y}"
+
+
 def _role(value: object) -> object:
     return ROLE_ALIASES.get(value, value) if isinstance(value, str) else value
 

@@ -90,10 +90,19 @@ def settle(request: Json) -> Workflow:
     return results
 
 
+def replay(request: Json) -> Workflow:
+    """Runs one step again over the range of a dead letter, which goes when that succeeds."""
+    step, inner = request["step"], {name: value for name, value in request.items() if name != "step"}
+    draft = yield Call(f"{step}.think", inner)
+    committed = yield Call("commit", draft)
+    return [] if committed["raced"] else [committed["result"]]
+
+
 WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "extract": extract,
     "summarize": summarize,
     "profile": profile,
     "reconcile": reconcile,
     "settle": settle,
+    "replay": replay,
 }

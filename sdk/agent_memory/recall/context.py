@@ -90,7 +90,11 @@ async def _gather(searcher: Searcher, request: ContextRequest, degraded: list[st
         return from_document(ThreadSummary, document) if document else None
 
     async def turns() -> Sequence[Turn]:
-        return [] if request.thread_id is None else await last_turns(store, user, request.thread_id, LAST_TURNS)
+        if request.thread_id is None:
+            return []
+        recent = await last_turns(store, user, request.thread_id, LAST_TURNS)
+        # A tool's answer without its call is refused by chat models.
+        return [turn for turn in recent if turn.role in ("user", "agent")]
 
     work: dict[str, Callable[[], Awaitable[Any]]] = {
         "memories": find,

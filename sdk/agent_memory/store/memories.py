@@ -60,6 +60,12 @@ async def active_hashes(store: Store, user_id: str, hashes: list[str]) -> set[st
     return set(await store.query(MEMORIES, queries.HASHES, (user_id,), hashes=hashes)) if hashes else set()
 
 
+async def find_by_hash(store: Store, user_id: str, digest: str) -> Memory | None:
+    """The active memory of a user that has this content hash."""
+    rows = await store.query(MEMORIES, queries.MEMORY_BY_HASH, (user_id,), hash=digest)
+    return from_document(Memory, rows[0]) if rows else None
+
+
 async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:
     """The most recent active facts of a user (row S1-29)."""
     rows = await store.query(MEMORIES, queries.NEWEST_FACTS, (user_id,), limit=limit)

@@ -43,6 +43,7 @@ TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.
 
 # Memories, of a user or of one of their threads.
 HASHES = f"SELECT VALUE c.content_hash FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND {ACTIVE}"
+MEMORY_BY_HASH = f"SELECT TOP 1 {MEMORY_FIELDS} FROM c WHERE c.content_hash = @hash AND {ACTIVE}"
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 NEWEST_FACTS = (
@@ -58,12 +59,19 @@ DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
-USER_TURNS = 'SELECT VALUE SUM(c.count) FROM c WHERE c.type = "counter"'
 
-# Across partitions: background work and administration only.
+# Overviews.
+COVERED_TURNS = 'SELECT VALUE SUM(c.count) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+THREAD_IDS = "SELECT DISTINCT VALUE c.thread_id FROM c"
+MEMORY_OVERVIEW = (
+    "SELECT c.type, c.created_at, c.superseded_by FROM c"
+    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
+)
+
+# Across partitions: background work and administration only; nothing that a scope offers.
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
-USERS = 'SELECT DISTINCT VALUE c.user_id FROM c WHERE c.type = "counter"'
+USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 
 
 def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:

@@ -7,7 +7,7 @@ several turns lower it, so neighbours are brought in when searching instead.
 
 from __future__ import annotations
 
-from agent_memory.models import Memory, ProcessResult, Turn, content_hash, now
+from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, gather_turns
 from agent_memory.store.containers import MEMORIES
@@ -45,7 +45,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 def chunk_text(turn: Turn) -> str:
     """What is indexed of a turn: when, who, what."""
     speaker = turn.name or turn.role
-    return f"[{turn.created_at:%-d %B %Y}] {speaker}: {turn.content.strip()[:LONGEST]}"
+    return f"[{day(turn.created_at)}] {speaker}: {turn.content.strip()[:LONGEST]}"
 
 
 def _chunk(turn: Turn, embedding_model: str) -> Memory:

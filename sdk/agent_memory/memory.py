@@ -1,0 +1,385 @@
+"""AsyncMemory: where a memory is opened, and what concerns all of its users."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from azure.cosmos.aio import CosmosClient
+
+from agent_memory.errors import ConfigurationError, NotFound, StoreUnavailable
+from agent_memory.language.tasks import ChatModel, EmbeddingModel
+from agent_memory.language.tokens import TiktokenCounter, TokenCounter
+from agent_memory.models import DeadLetter, Health, ProcessResult
+from agent_memory.processing.activities import activities
+from agent_memory.processing.dead_letters import list_dead_letters
+from agent_memory.processing.due import enabled_steps
+from agent_memory.processing.gather import Tools
+from agent_memory.processing.worker import Progress, Worker
+from agent_memory.recall.search import Searcher
+from agent_memory.runtime import Runtime
+from agent_memory.scopes import AsyncUserScope
+from agent_memory.settings import Cadence, Environment, Limits, RecallSettings
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.counters import Counters
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+LOCAL_DATABASE = "ai_memory"
+
+
+class AsyncMemory:
+    """A memory for agents: `local`, `cosmos` and `from_env` make one; `async with` opens and closes it.
+
+    Example:
+        ```python
+        async with AsyncMemory.local("memory.db") as memory:
+            chat = memory.user("alice").thread("hawaii")
+            await chat.add("user", "My budget for the Hawaii trip is $10,000.")
+            await memory.drain(timeout=60)
+            context = await chat.context("What's my budget?")
+        ```
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        chat_model: ChatModel,
+        embedding_model: EmbeddingModel,
+        cadence: Cadence,
+        process: Literal["inline", "functions"],
+        provision: bool,
+        limits: Limits | None = None,
+        recall: RecallSettings | None = None,
+        tokens: TokenCounter | None = None,
+        autoscale_max_ru: int | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        tools = Tools(store, chat_model, embedding_model, limits or Limits())
+        worker = Worker(tools, cadence) if process == "inline" else None
+        self._runtime = Runtime(
+            store=store,
+            tools=tools,
+            searcher=Searcher(store, embedding_model, recall or RecallSettings()),
+            tokens=tokens or TiktokenCounter(),
+            counters=Counters(store, enabled_steps(cadence)),
+            activities=activities(tools),
+            worker=worker,
+        )
+        self._provision = provision
+        self._autoscale_max_ru = autoscale_max_ru
+        self._on_close = on_close
+        self._open = False
+
+    @classmethod
+    def local(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        chat_model: ChatModel | None = None,
+        embedding_model: EmbeddingModel | None = None,
+        cadence: Cadence | None = None,
+        limits: Limits | None = None,
+        recall: RecallSettings | None = None,
+        tokens: TokenCounter | None = None,
+    ) -> Self:
+        """A memory in this process: kept in the file at `path`, or in RAM if there is none.
+
+        Needs no account, no key and no network. Without models of the caller's own, extraction is by rules and
+        embeddings are all-MiniLM-L6-v2 from a package (or hashed words, with a warning, if that is missing).
+
+        Raises:
+            ConfigurationError: if the file cannot be opened as a store, or a package of the extra `local` is missing.
+        """
+        try:
+            from embedded_cosmos import AsyncTransport, CosmosError, Engine
+        except ImportError as error:
+            raise ConfigurationError(f"the embedded engine needs the extra 'local': {error}") from error
+        try:
+            engine = Engine(None if path is None else os.fspath(path))
+        except CosmosError as error:
+            raise ConfigurationError(f"cannot open {path}: {error.message}") from error
+
+        def connect() -> CosmosClient:
+            return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine))
+
+        return cls(
+            Store(connect, LOCAL_DATABASE, name="embedded" if path is None else os.fspath(path)),
+            chat_model=chat_model or _offline_chat(),
+            embedding_model=embedding_model or _local_embeddings(),
+            cadence=cadence or Cadence(),
+            process="inline",
+            provision=True,
+            limits=limits,
+            recall=recall,
+            tokens=tokens,
+            on_close=engine.close,
+        )
+
+    @classmethod
+    def cosmos(
+        cls,
+        endpoint: str,
+        credential: str | AsyncTokenCredential | None = None,
+        database: str = "ai_memory",
+        *,
+        chat_model: ChatModel,
+        embedding_model: EmbeddingModel,
+        process: Literal["functions", "inline"] = "functions",
+        cadence: Cadence | None = None,
+        limits: Limits | None = None,
+        recall: RecallSettings | None = None,
+        tokens: TokenCounter | None = None,
+        autoscale_max_ru: int | None = None,
+        connection_verify: bool = True,
+    ) -> Self:
+        """A memory in Azure Cosmos DB, or in its emulator.
+
+        Args:
+            endpoint: The account's URL.
+            credential: A key or a token credential; `DefaultAzureCredential` if none is given.
+            database: The database; `create_memory_store()` makes it with its containers.
+            chat_model: Runs the language tasks of processing.
+            embedding_model: Must be the one that the store was made with.
+            process: Who processes turns: the deployed function app, or this process.
+            cadence: How often, when this process does.
+            limits: Bounds on one run of a step.
+            recall: How search and context choose.
+            tokens: Counts tokens for budgets.
+            autoscale_max_ru: Throughput cap for containers made here; None for serverless accounts.
+            connection_verify: Whether TLS certificates are checked; False only for an emulator.
+        """
+        actual: Any = credential if credential is not None else _default_credential()
+
+        def connect() -> CosmosClient:
+            return CosmosClient(endpoint, actual, connection_verify=connection_verify)
+
+        return cls(
+            Store(connect, database, name=database),
+            chat_model=chat_model,
+            embedding_model=embedding_model,
+            cadence=cadence or Cadence(),
+            process=process,
+            provision=False,
+            limits=limits,
+            recall=recall,
+            tokens=tokens,
+            autoscale_max_ru=autoscale_max_ru,
+        )
+
+    @classmethod
+    def from_env(cls, environment: Environment | None = None) -> Self:
+        """A memory as the environment says: Cosmos DB if an endpoint is set, else local.
+
+        Models likewise: Azure OpenAI (or Foundry), then OpenAI or a compatible server, else offline. See
+        `settings.Environment` for the names.
+
+        Raises:
+            ConfigurationError: if what is set does not suffice.
+        """
+        env = environment or Environment()
+        chat, embeddings = _models(env)
+        if env.cosmos_endpoint is None:
+            return cls.local(env.store, chat_model=chat, embedding_model=embeddings)
+        key = env.cosmos_key.get_secret_value() if env.cosmos_key else None
+        return cls.cosmos(
+            env.cosmos_endpoint,
+            key,
+            env.cosmos_database,
+            chat_model=chat or _offline_chat(),
+            embedding_model=embeddings or _local_embeddings(),
+            autoscale_max_ru=env.cosmos_autoscale_max_ru,
+        )
+
+    async def open(self) -> None:
+        """Connects, and starts background processing if it happens here. Harmless when open.
+
+        Raises:
+            ConfigurationError: if the store was filled with another embedding model.
+            StoreUnavailable: if the store does not answer.
+        """
+        if self._open:
+            return
+        runtime = self._runtime
+        await runtime.store.open()
+        try:
+            if self._provision:
+                await self.create_memory_store()
+            embeddings = runtime.tools.embeddings
+            await runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
+        except BaseException:
+            await runtime.store.close()
+            raise
+        if runtime.worker is not None:
+            runtime.worker.start()
+        self._open = True
+
+    async def close(self) -> None:
+        """Stops background processing and disconnects. What is unprocessed is processed at the next opening."""
+        runtime = self._runtime
+        self._open = False
+        if runtime.worker is not None:
+            await runtime.worker.stop()
+        await runtime.store.close()
+        await runtime.tools.chat.close()
+        await runtime.tools.embeddings.close()
+        if self._on_close is not None:
+            self._on_close()
+
+    async def __aenter__(self) -> Self:
+        """Opens it."""
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        await self.close()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is open and remembers (row S0-065)."""
+        return self._open
+
+    async def create_memory_store(self) -> None:
+        """Makes the database and its five containers where they are missing (row S1-55).
+
+        Raises:
+            ConfigurationError: if the credential may not create containers; Azure wants a management role for that.
+        """
+        await self._runtime.store.open()
+        await self._runtime.store.provision(
+            dimensions=self._runtime.tools.embeddings.dimensions, autoscale_max_ru=self._autoscale_max_ru
+        )
+
+    def user(self, user_id: str) -> AsyncUserScope:
+        """The scope of one user: all that can be written and read of them.
+
+        Raises:
+            InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \\ ? # or a control character,
+                or begins with __.
+        """
+        return AsyncUserScope(self._runtime, user_id)
+
+    async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
+        """Waits until all that was written so far is processed, whatever the thresholds.
+
+        Args:
+            timeout: Seconds to wait at most.
+            progress: Called with the number of turns that are left, whenever it changes.
+
+        Returns:
+            How many turns are left: 0, unless time ran out or a model or the store stayed unavailable.
+
+        Raises:
+            StoreUnavailable: if processing does not happen in this process.
+        """
+        worker = self._runtime.worker
+        if worker is None:
+            raise StoreUnavailable("the function app processes this store; its counters say how far it is")
+        return await worker.drain(timeout, progress)
+
+    async def users(self) -> list[str]:
+        """Every user of whom something is kept, sorted; for the operator."""
+        store = self._runtime.store
+        found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
+        return sorted(found)
+
+    async def health(self) -> Health:
+        """Whether the parts answer, and which they are. Never raises."""
+        runtime = self._runtime
+        warnings = []
+        pending = dead = 0
+        try:
+            pending = await runtime.counters.pending_turns()
+            dead = len(await list_dead_letters(runtime.store))
+        except Exception as error:
+            warnings.append(f"the store does not answer: {error}")
+        ok = not warnings
+        if runtime.tools.embeddings.model_id.startswith("hashing"):
+            warnings.append("embeddings are hashed words: search finds wording, not meaning")
+        return Health(
+            ok=ok,
+            store=runtime.store.name,
+            chat_model=runtime.tools.chat.model_id,
+            embedding_model=runtime.tools.embeddings.model_id,
+            unprocessed_turns=pending,
+            dead_letters=dead,
+            warnings=warnings,
+        )
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """The ranges of turns that processing gave up on, oldest first; for the operator."""
+        return await list_dead_letters(self._runtime.store)
+
+    async def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again; it goes when that succeeds.
+
+        Raises:
+            NotFound: if there is no such dead letter.
+            ModelError: if the model still gives nothing usable; the dead letter stays.
+        """
+        for letter in await list_dead_letters(self._runtime.store):
+            if letter.id == dead_letter_id:
+                return await self._runtime.run(
+                    "replay",
+                    step=letter.step,
+                    user_id=letter.user_id,
+                    thread_id=letter.thread_id,
+                    dead_letter_id=letter.id,
+                )
+        raise NotFound(f"no dead letter {dead_letter_id}")
+
+
+def _offline_chat() -> ChatModel:
+    from agent_memory.language.offline import OfflineChat
+
+    return OfflineChat()
+
+
+def _local_embeddings() -> EmbeddingModel:
+    from agent_memory.language.defaults import default_embeddings
+
+    return default_embeddings()
+
+
+def _default_credential() -> AsyncTokenCredential:
+    try:
+        from azure.identity.aio import DefaultAzureCredential
+    except ImportError as error:
+        raise ConfigurationError("give a credential, or install the extra 'azure' for azure-identity") from error
+    return DefaultAzureCredential()
+
+
+def _models(env: Environment) -> tuple[ChatModel | None, EmbeddingModel | None]:
+    """The models that the environment names; None, None for offline."""
+    azure = env.azure_openai_endpoint
+    if azure is None and env.openai_api_key is None and env.openai_base_url is None:
+        return None, None
+    from agent_memory.language.openai_chat import OpenAIChat
+    from agent_memory.language.openai_embeddings import OpenAIEmbeddings
+
+    secret = env.openai_api_key if azure is None else env.azure_openai_api_key
+    connection: dict[str, Any] = {"api_key": secret.get_secret_value() if secret else None}
+    connection |= {"base_url": env.openai_base_url} if azure is None else {"azure_endpoint": azure}
+    if azure is not None and secret is None:
+        connection["azure_ad_token_provider"] = _token_provider()
+    return (
+        OpenAIChat(env.chat_model, **connection),
+        OpenAIEmbeddings(env.embedding_model, dimensions=env.embedding_dimensions, **connection),
+    )
+
+
+def _token_provider() -> Callable[[], str]:
+    try:
+        from azure.identity import DefaultAzureCredential, get_bearer_token_provider
+    except ImportError as error:
+        raise ConfigurationError("set AZURE_OPENAI_API_KEY, or install the extra 'azure'") from error
+    return get_bearer_token_provider(DefaultAzureCredential(), "https://cognitiveservices.azure.com/.default")

@@ -1,0 +1,59 @@
+"""Portal: one background thread with an event loop, on which the synchronous face runs the async one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from agent_memory.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+
+class Portal:
+    """An event loop in a thread of its own. Any number of threads may run things on it at once."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="agent-memory", daemon=True)
+        self._thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._loop.is_closed()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine to its end and gives what it returned or raised.
+
+        Raises:
+            StoreUnavailable: if the portal is closed, or this is its own thread, which would wait for itself.
+        """
+        if self.closed or threading.current_thread() is self._thread:
+            work.close()
+            raise StoreUnavailable("the memory is closed" if self.closed else "use AsyncMemory inside async code")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Stops the loop and its thread. Harmless when closed."""
+        if self.closed:
+            return
+        asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _finish(self) -> None:
+        """Ends what is still running, so that nothing is destroyed while pending."""
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._loop.shutdown_default_executor()

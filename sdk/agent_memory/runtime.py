@@ -1,0 +1,60 @@
+"""Runtime: the parts of an open memory, as the scopes use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_memory.language.tokens import TokenCounter
+from agent_memory.models import ProcessResult, Usage
+from agent_memory.processing.activities import Activity
+from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.gather import Tools
+from agent_memory.processing.worker import Worker
+from agent_memory.recall.search import Searcher
+from agent_memory.store.client import Store
+from agent_memory.store.counters import Counters
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What the scopes work with. Without a `worker`, processing happens elsewhere (in the function app)."""
+
+    store: Store
+    tools: Tools
+    searcher: Searcher
+    tokens: TokenCounter
+    counters: Counters
+    activities: Mapping[str, Activity]
+    worker: Worker | None
+
+    def written(self) -> None:
+        """Tells the background worker, if there is one here, that turns were written."""
+        if self.worker is not None:
+            self.worker.wake()
+
+    async def run(self, workflow: str, **request: str | int | None) -> ProcessResult:
+        """Runs a workflow here and now; what all its steps did, added up.
+
+        Raises:
+            AgentMemoryError: if a step failed at its last attempt; what was committed before stays.
+        """
+        payload = {name: value for name, value in request.items() if value is not None}
+        results = [ProcessResult.model_validate(r) for r in await run_workflow(workflow, payload, self.activities)]
+        return _total(workflow, results)
+
+
+def _total(step: str, results: list[ProcessResult]) -> ProcessResult:
+    counts = [result.counts for result in results if result.counts]
+    return ProcessResult(
+        step=step,
+        # Indexing and extraction go over the same turns.
+        turns=max((sum(r.turns for r in results if r.step == name) for name in {r.step for r in results}), default=0),
+        created=sum(result.created for result in results if result.step != "index"),
+        superseded=sum(result.superseded for result in results),
+        exact_dedup_skipped=sum(result.exact_dedup_skipped for result in results),
+        rejected=[reason for result in results for reason in result.rejected],
+        counts={name: sum(count.get(name, 0) for count in counts) for name in sorted({n for c in counts for n in c})},
+        dead_letters=sum(result.dead_letters for result in results),
+        usage=sum((result.usage for result in results), Usage()),
+    )

@@ -1,0 +1,476 @@
+"""Scopes: everything a caller can do, always for one user, or one thread of theirs (decision D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.models import (
+    TYPE_ALIASES,
+    Context,
+    FactKind,
+    Hit,
+    Memory,
+    MemoryType,
+    Model,
+    ProcessResult,
+    Receipt,
+    Stats,
+    ThreadInfo,
+    ThreadState,
+    ThreadSummary,
+    Turn,
+    TurnInput,
+    Usage,
+    UserProfile,
+    content_hash,
+    now,
+)
+from agent_memory.processing.steps.profile import read_profile
+from agent_memory.processing.steps.summarize import read_summary
+from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
+from agent_memory.recall.search import search
+from agent_memory.runtime import Runtime
+from agent_memory.store import queries
+from agent_memory.store.client import metered
+from agent_memory.store.commits import create
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.documents import from_document, to_document
+from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id, state_id
+from agent_memory.store.memories import find_by_hash, get_memory, history, list_memories
+from agent_memory.store.turns import last_turns, make_turns, write_turns
+from agent_memory.telemetry import operation
+
+M = TypeVar("M", bound=Model)
+ThreadStep = Literal["extract", "summarize"]
+UserStep = Literal["profile", "reconcile"]
+
+
+class AsyncThreadScope:
+    """One conversation of one user."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        user_id: str,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self.user_id = check_id(user_id, "user_id")
+        self.thread_id = check_id(thread_id, "thread_id")
+        self.agent_id = None if agent_id is None else check_id(agent_id, "agent_id")
+        self.project_id = None if project_id is None else check_id(project_id, "project_id")
+
+    async def add(
+        self,
+        role: str,
+        content: str,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        created_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        run_id: str | None = None,
+    ) -> Receipt:
+        """Keeps one turn. Processing follows in the background.
+
+        Args:
+            role: user, assistant (or agent), tool or system.
+            content: What was said.
+            id: Makes the write repeatable: the same id with the same content is kept once.
+            name: Who speaks, if the transcript names them.
+            created_at: When it was said; now, if not given.
+            metadata: Anything that belongs to the turn (tool_name, tool_call_id, …); must be JSON.
+            run_id: The agent run that it belongs to.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the id is taken by another content.
+            StoreUnavailable: if the store did not answer; the call may be repeated if it gave an id.
+        """
+        turn = {
+            "role": role,
+            "content": content,
+            "id": id,
+            "name": name,
+            "created_at": created_at,
+            "metadata": dict(metadata or {}),
+            "run_id": run_id,
+        }
+        return await self.add_many([turn])
+
+    async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
+        """Keeps turns in their order, any number of them. Repeating the call with the same ids adds nothing.
+
+        Raises:
+            InvalidInput: if a value cannot be used; nothing was written.
+            Conflict: if an id is taken by another content; the turns ahead of it may be written.
+            StoreUnavailable: if the store did not answer; the call may be repeated if the turns had ids.
+        """
+        defaults = {"agent_id": self.agent_id, "project_id": self.project_id}
+        inputs = [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
+        kept = make_turns(inputs, self.user_id, self.thread_id)
+        timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
+        with operation("create_memory", self._runtime.store.name), metered() as charges:
+            created = await write_turns(self._runtime.store, kept, timed)
+        self._runtime.written()
+        usage = Usage(request_units=sum(charges))
+        return Receipt(ids=[turn.id for turn in kept], created=created, usage=usage)
+
+    async def turns(self, last: int | None = None) -> list[Turn]:
+        """The turns of the thread (or the `last` ones), oldest first."""
+        if last is not None and last < 1:
+            raise InvalidInput(f"last must be at least 1, not {last}")
+        return await last_turns(self._runtime.store, self.user_id, self.thread_id, last)
+
+    async def context(
+        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+    ) -> Context:
+        """What an agent should be told before it answers `query`, within `budget` tokens. Never raises.
+
+        Memories come from all threads of the user; the summary and the last turns are this thread's.
+        """
+        request = ContextRequest(self.user_id, self.thread_id, query, budget, limit, as_of)
+        with operation("search_memory", self._runtime.store.name):
+            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+
+    async def search(
+        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
+    ) -> list[Hit]:
+        """The memories of this thread that matter for a query, best first.
+
+        Raises:
+            StoreUnavailable: if no part of the search could be made.
+        """
+        return await _search(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of)
+
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+    ) -> list[Memory]:
+        """The memories that come from this thread, newest first."""
+        return await list_memories(
+            self._runtime.store,
+            self.user_id,
+            self.thread_id,
+            types=_types(types),
+            include_superseded=include_superseded,
+            as_of=as_of,
+        )
+
+    async def summary(self) -> ThreadSummary | None:
+        """The summary of the thread, once there is one."""
+        return await read_summary(self._runtime.tools, self.user_id, self.thread_id)
+
+    async def state(self) -> ThreadState | None:
+        """Where the thread stands: topic, settled values, decisions, what is open. None when it has expired."""
+        partition = (self.user_id, self.thread_id)
+        document = await self._runtime.store.read(SUMMARIES, state_id(*partition), partition)
+        return from_document(ThreadState, document) if document else None
+
+    async def stats(self) -> Stats:
+        """Counts of what this thread holds."""
+        return await _stats(self._runtime, (self.user_id, self.thread_id))
+
+    async def process(self, step: ThreadStep) -> ProcessResult:
+        """Runs a step now for all turns that it has not covered: `extract` (memories) or `summarize`.
+
+        Raises:
+            InvalidInput: for a step that there is not.
+            ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
+        """
+        if step not in ("extract", "summarize"):
+            raise InvalidInput(f"a thread's steps are extract and summarize, not {step!r}")
+        return await self._runtime.run(step, user_id=self.user_id, thread_id=self.thread_id)
+
+    async def end(self) -> ProcessResult:
+        """Says that the conversation is over: all its turns are processed now, however few they are."""
+        return await self._runtime.run("settle", user_id=self.user_id, thread_id=self.thread_id)
+
+
+class AsyncUserScope:
+    """All that is kept of one user."""
+
+    def __init__(self, runtime: Runtime, user_id: str) -> None:
+        self._runtime = runtime
+        self.user_id = check_id(user_id, "user_id")
+
+    def thread(self, thread_id: str, *, agent_id: str | None = None, project_id: str | None = None) -> AsyncThreadScope:
+        """A conversation of this user, new or old. Turns written through it carry the agent and the project.
+
+        Raises:
+            InvalidInput: if an id cannot be used.
+        """
+        return AsyncThreadScope(self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id)
+
+    async def threads(self) -> list[ThreadInfo]:
+        """The user's conversations, the one that was written last first."""
+        store = self._runtime.store
+        counters = {counter.thread_id: counter for counter in await self._runtime.counters.of_user(self.user_id)}
+        infos = []
+        for thread_id in await store.query(TURNS, queries.THREAD_IDS, (self.user_id,)):
+            stats = await _stats(self._runtime, (self.user_id, thread_id))
+            last = await last_turns(store, self.user_id, thread_id, 1)
+            counter = counters.get(thread_id)
+            infos.append(
+                ThreadInfo(
+                    thread_id=thread_id,
+                    turns=stats.turns,
+                    unprocessed_turns=max(stats.unprocessed_turns, counter.pending if counter else 0),
+                    last_turn_at=last[0].created_at if last else None,
+                )
+            )
+        return sorted(infos, key=lambda info: (info.last_turn_at or now(), info.thread_id), reverse=True)
+
+    async def search(
+        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
+    ) -> list[Hit]:
+        """The user's memories that matter for a query, best first, whichever thread they come from.
+
+        Args:
+            query: A question, or words.
+            limit: How many at most.
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            as_of: What was true then, instead of now.
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            StoreUnavailable: if no part of the search could be made.
+        """
+        return await _search(self._runtime, (self.user_id,), query, limit, types, as_of)
+
+    async def context(
+        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+    ) -> Context:
+        """What an agent should be told before it answers `query` in a conversation of its own. Never raises."""
+        request = ContextRequest(self.user_id, None, query, budget, limit, as_of)
+        with operation("search_memory", self._runtime.store.name):
+            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+
+    async def profile(self) -> UserProfile | None:
+        """What is known of the user across threads, once there is a profile."""
+        return await read_profile(self._runtime.tools, self.user_id)
+
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+    ) -> list[Memory]:
+        """The user's memories, newest first: what is believed now, unless asked otherwise."""
+        return await list_memories(
+            self._runtime.store,
+            self.user_id,
+            types=_types(types),
+            include_superseded=include_superseded,
+            as_of=as_of,
+        )
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        kind: FactKind = "fact",
+        confidence: float = 1.0,
+        importance: float = 0.8,
+        valid_from: datetime | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Memory:
+        """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            ModelError: if the content could not be embedded.
+        """
+        if not content.strip():
+            raise InvalidInput("there is nothing to remember: content is empty")
+        same = content_hash(content)
+        known = await find_by_hash(self._runtime.store, self.user_id, same)
+        if known is not None:
+            return known
+        clock = now()
+        fields = {
+            "id": f"fact_{new_turn_id()}",
+            "user_id": self.user_id,
+            "thread_id": USER_THREAD,
+            "type": "fact",
+            "kind": kind,
+            "content": content.strip(),
+            "confidence": confidence,
+            "importance": importance,
+            "tags": list(tags),
+            "metadata": dict(metadata or {}),
+            "created_at": clock,
+            "valid_from": valid_from or clock,
+            "recorded_at": clock,
+            "content_hash": same,
+            "embedding_model": self._runtime.tools.embeddings.model_id,
+        }
+        memory = _validated(Memory, fields)
+        embedded = await self._runtime.tools.embeddings.embed([memory.content])
+        await self._runtime.store.create(MEMORIES, to_document(memory, embedded.vectors[0]))
+        return memory
+
+    async def get(self, id: str) -> Memory:
+        """One memory of this user.
+
+        Raises:
+            NotFound: if the user has none with this id; another user's look the same.
+        """
+        return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
+
+    async def update(self, id: str, *, content: str, reason: str | None = None) -> Memory:
+        """Corrects what a memory says. The new version replaces the old one, which stays in the history.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced already (update the newest version), or is being changed by another.
+            InvalidInput: if the content is empty.
+        """
+        if not content.strip():
+            raise InvalidInput("a memory needs content; to remove one, forget it")
+        old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        if old.superseded_by is not None:
+            raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
+        if old.content == content.strip():
+            return old
+        clock = now()
+        new = old.model_copy(
+            update={
+                "id": f"{old.type}_{new_turn_id()}",
+                "content": content.strip(),
+                "content_hash": content_hash(content),
+                "created_at": clock,
+                "recorded_at": clock,
+                "valid_from": clock,
+                "valid_to": None,
+                "confidence": 1.0,
+                "supersedes_ids": [old.id],
+                "embedding_model": self._runtime.tools.embeddings.model_id,
+                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+            }
+        )
+        embedded = await self._runtime.tools.embeddings.embed([new.content])
+        partition = (old.user_id, old.thread_id)
+        stored = await self._runtime.store.read(MEMORIES, old.id, partition)
+        ended = (stored or {}) | {
+            "superseded_by": new.id,
+            "superseded_at": to_document(new)["recorded_at"],
+            "supersede_reason": "update",
+            "valid_to": to_document(new)["valid_from"],
+        }
+        await self._runtime.store.batch(
+            MEMORIES,
+            partition,
+            [
+                create(to_document(new, embedded.vectors[0])),
+                ("replace", (old.id, ended), {"if_match_etag": etag}),
+            ],
+        )
+        return new
+
+    async def history(self, id: str) -> list[Memory]:
+        """All versions of a memory, oldest first: what it replaced and what replaced it.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return await history(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    async def stats(self) -> Stats:
+        """Counts of what is kept of the user."""
+        return await _stats(self._runtime, (self.user_id,))
+
+    async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
+        """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
+
+        Raises:
+            InvalidInput: for a step that there is not, or an `n` below 2.
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        if step not in ("profile", "reconcile"):
+            raise InvalidInput(f"a user's steps are profile and reconcile, not {step!r}")
+        if n is not None and not 2 <= n <= 500:
+            raise InvalidInput(f"n must be from 2 to 500, not {n}")
+        return await self._runtime.run(step, user_id=self.user_id, n=n)
+
+
+def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
+    given = turn.model_dump() if isinstance(turn, TurnInput) else dict(turn)
+    filled = {name: value for name, value in defaults.items() if given.get(name) is None}
+    return _validated(TurnInput, given | filled, f"turn {position}: ")
+
+
+def _validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise InvalidInput(f"{where}{place}: {problem['msg']}") from error
+
+
+def _types(names: Sequence[str] | None) -> list[MemoryType] | None:
+    if names is None:
+        return None
+    known: dict[str, MemoryType] = {
+        "fact": "fact",
+        "episodic": "episodic",
+        "procedural": "procedural",
+        "reflection": "reflection",
+    }
+    known |= {alias: stored for alias, (stored, _) in TYPE_ALIASES.items()}
+    for name in names:
+        if name not in known:
+            raise InvalidInput(f"no memory type {name!r}; there are fact, episodic, procedural and reflection")
+    return [known[name] for name in names]
+
+
+async def _search(
+    runtime: Runtime,
+    partition: tuple[str, ...],
+    query: str,
+    limit: int,
+    types: Sequence[str] | None,
+    as_of: datetime | None,
+) -> list[Hit]:
+    if not query.strip():
+        raise InvalidInput("a search needs a query")
+    if not 1 <= limit <= 100:
+        raise InvalidInput(f"limit must be from 1 to 100, not {limit}")
+    with operation("search_memory", runtime.store.name):
+        found = await search(runtime.searcher, partition, query, limit=limit, types=_types(types), as_of=as_of)
+    return found.hits
+
+
+async def _stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
+    store = runtime.store
+    turns = await store.count(TURNS, partition)
+    covered = int(sum(await store.query(MEMORIES, queries.COVERED_TURNS, partition)))
+    rows = await store.query(MEMORIES, queries.MEMORY_OVERVIEW, partition)
+    active = [row for row in rows if not row.get("superseded_by")]
+    times = sorted(row["created_at"] for row in active)
+    types = sorted({row["type"] for row in active})
+    threads = 1 if len(partition) > 1 else len(await store.query(TURNS, queries.THREAD_IDS, partition))
+    return Stats(
+        turns=turns,
+        unprocessed_turns=max(0, turns - covered),
+        threads=threads,
+        memories=len(active),
+        memories_by_type={name: sum(row["type"] == name for row in active) for name in types},
+        superseded=len(rows) - len(active),
+        oldest_memory=times[0] if times else None,
+        newest_memory=times[-1] if times else None,
+    )
