@@ -1,0 +1,161 @@
+"""Embeddings of OpenAI, Azure OpenAI, Microsoft Foundry, or any server that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from agent_memory.errors import ModelError
+from agent_memory.language.openai_client import OpenAIConnection, RequestRejected, TokenProvider, model_errors
+from agent_memory.language.retries import RetryPolicy
+from agent_memory.language.tasks import Embedded, Vector
+from agent_memory.language.tokens import TiktokenCounter, TokenCounter
+from agent_memory.language.vectors import unit
+from agent_memory.models import Usage
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types import CreateEmbeddingResponse
+
+_log = logging.getLogger(__name__)
+
+
+class OpenAIEmbeddings:
+    """Embeds texts in batches. Vectors come back in order and with length 1."""
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-large",
+        *,
+        dimensions: int = 1536,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        azure_endpoint: str | None = None,
+        azure_ad_token_provider: TokenProvider | None = None,
+        client: openai.AsyncOpenAI | None = None,
+        tokens: TokenCounter | None = None,
+        text_tokens: int = 8000,
+        batch_texts: int = 256,
+        batch_tokens: int = 100_000,
+        timeout: float = 60.0,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            model: the model's name; on Azure, the deployment's.
+            dimensions: how long vectors are to be. A model that cannot choose must give this length by itself.
+            base_url: see `OpenAIConnection`, as for the next four.
+            api_key: a key.
+            azure_endpoint: an Azure OpenAI or Foundry resource.
+            azure_ad_token_provider: gives Entra ID tokens, in place of a key.
+            client: a ready client, in place of the four before.
+            tokens: counts as the model does; default: OpenAI's encoding for embeddings.
+            text_tokens: how much of one text is embedded; the rest is cut off. OpenAI's models take 8,191.
+            batch_texts: how many texts go into one call at most.
+            batch_tokens: how many tokens go into one call at most.
+            timeout: seconds for one call.
+            retries: what is done about throttling, timeouts and faults of the server.
+
+        Raises:
+            ConfigurationError: the arguments do not name one server and a way in.
+        """
+        self._model = model
+        self._dimensions = dimensions
+        self._connection = OpenAIConnection(
+            base_url=base_url,
+            api_key=api_key,
+            azure_endpoint=azure_endpoint,
+            azure_ad_token_provider=azure_ad_token_provider,
+            client=client,
+        )
+        self._tokens = tokens or TiktokenCounter("cl100k_base")
+        self._text_tokens = text_tokens
+        self._batch_texts = batch_texts
+        self._batch_tokens = batch_tokens
+        self._timeout = timeout
+        self._retries = retries or RetryPolicy()
+        self._asks_for_dimensions = True
+
+    @property
+    def model_id(self) -> str:
+        """The model's name with the dimensions: vectors shortened to another length do not compare."""
+        return f"{self._model}@{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return self._dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        """Embeds texts in order.
+
+        Raises:
+            ModelError: retryable if the server throttled, failed or kept silent to the end of the retries; not
+                retryable if it refused the request or its answer cannot be used.
+        """
+        vectors: list[Vector] = []
+        tokens = 0
+        for batch in await asyncio.to_thread(self._batches, texts):
+            response = await self._create(batch)
+            vectors += self._read(response, len(batch))
+            tokens += response.usage.prompt_tokens if response.usage else 0
+        return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=tokens))
+
+    async def close(self) -> None:
+        """Closes the connection, unless it came with a client from outside. Harmless when called twice."""
+        await self._connection.close()
+
+    def _batches(self, texts: list[str]) -> list[list[str]]:
+        """The texts in calls that keep to the bounds, cut to what the model reads."""
+        fitting = [self._tokens.truncate(text, self._text_tokens) or " " for text in texts]  # an empty one is refused
+        cut = sum(len(short) < len(text) for short, text in zip(fitting, texts, strict=True))
+        if cut:
+            _log.warning("%d texts are longer than %d tokens; their ends are not embedded.", cut, self._text_tokens)
+        return list(_bounded(fitting, self._tokens, self._batch_texts, self._batch_tokens))
+
+    async def _create(self, batch: list[str]) -> CreateEmbeddingResponse:
+        client = await self._connection.client()
+
+        async def call() -> CreateEmbeddingResponse:
+            wanted: dict[str, Any] = {"dimensions": self._dimensions} if self._asks_for_dimensions else {}
+            async with model_errors(self._model, self._timeout):
+                return await client.embeddings.create(model=self._model, input=batch, encoding_format="float", **wanted)
+
+        try:
+            return await self._retries.run(call)
+        except RequestRejected as error:
+            if not (self._asks_for_dimensions and "dimensions" in error.detail):
+                raise
+            self._asks_for_dimensions = False  # a model of one length; `_read` checks that it is the right one
+            return await self._retries.run(call)
+
+    def _read(self, response: CreateEmbeddingResponse, count: int) -> list[Vector]:
+        items = sorted(response.data or [], key=lambda item: item.index)
+        if [item.index for item in items] != list(range(count)):
+            raise ModelError(f"{self._model} gave {len(items)} vectors for {count} texts.")
+        for item in items:
+            if len(item.embedding) != self._dimensions:
+                raise ModelError(
+                    f"{self._model} gives vectors of {len(item.embedding)} dimensions, not {self._dimensions}."
+                )
+        try:
+            return [unit(item.embedding) for item in items]
+        except ValueError as error:
+            raise ModelError(f"{self._model} gave a vector that cannot be used: {error}.") from error
+
+
+def _bounded(texts: list[str], tokens: TokenCounter, most_texts: int, most_tokens: int) -> Iterator[list[str]]:
+    batch: list[str] = []
+    room = most_tokens
+    for text in texts:
+        size = tokens.count(text)
+        if batch and (len(batch) == most_texts or size > room):
+            yield batch
+            batch, room = [], most_tokens
+        batch.append(text)
+        room -= size
+    if batch:
+        yield batch
