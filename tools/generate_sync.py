@@ -159,6 +159,14 @@ class _ModelNames(ast.NodeTransformer):
         return ast.Attribute(ast.Name("models"), "Memory") if node.id == "Memory" else node
 
 
+_CLOSE = """if self._portal.closed:
+            return
+        try:
+            self._portal.run(self._inner.close())
+        finally:
+            self._portal.close()"""
+
+
 def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: set[str]) -> str:
     method = _ModelNames().visit(source)
     decorators = {d.id for d in method.decorator_list if isinstance(d, ast.Name)}
@@ -177,10 +185,7 @@ def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: s
     if isinstance(method, ast.FunctionDef):
         return _function("", method.name, arguments, returns, doc, f"return {call}")
     if owner == LOOPED and method.name == "close":
-        body = "if self._portal.closed:\n            return\n        try:\n            self._portal.run(self._inner.close())"
-        return _function(
-            "", method.name, arguments, returns, doc, f"{body}\n        finally:\n            self._portal.close()"
-        )
+        return _function("", method.name, arguments, returns, doc, _CLOSE)
     run = f"self._portal.run({call})"
     return _function("", method.name, arguments, returns, doc, run if returns == "None" else f"return {run}")
 

@@ -260,10 +260,10 @@ class AsyncMemory:
         )
 
     def user(self, user_id: str) -> AsyncUserScope:
-        """The scope of one user: all that can be written and read of them.
+        r"""The scope of one user: all that can be written and read of them.
 
         Raises:
-            InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \\ ? # or a control character,
+            InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \ ? # or a control character,
                 or begins with __.
         """
         return AsyncUserScope(self._runtime, user_id)

@@ -102,8 +102,9 @@ def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model
         ]
     lost = _lost(facts, output, stands_for)
     supersede += lost
-    merges = len(supersede) - len(lost)
-    counts = {"kept": len(facts) - len(supersede), "merged": merges, "contradicted": len(lost)}
+    losers = {intent.loser_id for intent in supersede}
+    kept = sum(fact.id not in losers for fact in facts.values())
+    counts = {"kept": kept, "merged": len(supersede) - len(lost), "contradicted": len(lost)}
     return Plan(merged, supersede, counts)
 
 

@@ -1,0 +1,63 @@
+"""Which work the counters call for."""
+
+import pytest
+
+from agent_memory.processing.due import crossed, due_steps, enabled_steps
+from agent_memory.settings import Cadence
+from agent_memory.store.counters import ThreadCounter, read_counter
+from agent_memory.store.cursors import Cursor
+
+
+def counter(count: int, **done: int) -> ThreadCounter:
+    return ThreadCounter("u", "t", Cursor(count=count), done, ("extract", "summarize", "user"))
+
+
+@pytest.mark.req("S1-45")
+@pytest.mark.parametrize(
+    ("count", "done", "n", "expected"),
+    [
+        (9, 0, 10, False),
+        (10, 0, 10, True),
+        (19, 10, 10, False),
+        (35, 9, 10, True),
+        (5, 0, 0, False),
+        (40, 35, 10, True),
+    ],
+)
+def test_a_threshold_is_crossed_once_however_far_a_batch_jumps(count: int, done: int, n: int, expected: bool):
+    assert crossed(count, done, n) is expected
+
+
+@pytest.mark.req("S1-46", "S1-47", "S1-48", "S1-49")
+def test_zero_disables_a_step():
+    assert due_steps(counter(100), Cadence(extract=0, summarize=10)) == ["summarize"]
+    assert enabled_steps(Cadence(extract=0, summarize=0, profile=0, reconcile=0)) == ()
+    assert enabled_steps(Cadence(extract=5, summarize=0, profile=0, reconcile=0)) == ("extract",)
+
+
+def test_each_step_has_its_own_position():
+    assert due_steps(counter(20, extract=20, summarize=10), Cadence()) == ["summarize"]
+
+
+def test_pending_is_what_the_last_step_has_not_covered():
+    assert counter(12).pending == 12
+    assert counter(12, extract=12, summarize=10, user=12).pending == 2
+    assert counter(12, extract=12, summarize=12, user=12).pending == 0
+
+
+@pytest.mark.req("S1-44")
+def test_counting_a_redelivered_batch_changes_nothing():
+    turns = [("a", 100), ("b", 100), ("c", 101)]
+    once = counter(0).counted(turns)
+    assert once.count == 3
+    assert once.counted(turns[1:]) == once
+    assert once.counted([("c", 101), ("d", 101)]).count == 4
+
+
+def test_a_step_never_goes_back():
+    assert counter(30).ran("extract", 20).ran("extract", 10).done["extract"] == 20
+
+
+def test_a_counter_survives_its_document():
+    one = counter(0).counted([("a", 5)]).ran("extract", 1)
+    assert read_counter(one.to_document(), one.steps) == one
