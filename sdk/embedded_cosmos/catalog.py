@@ -44,12 +44,17 @@ class Database:
         """The resource id."""
         return database_rid(self.number)
 
+    @property
+    def self_link(self) -> str:
+        """The path of rids that names the database."""
+        return f"dbs/{self.rid}/"
+
     def to_json(self) -> JsonObject:
         """The resource as clients see it."""
         return {
             "id": self.id,
             "_rid": self.rid,
-            "_self": f"dbs/{self.rid}/",
+            "_self": self.self_link,
             "_etag": self.etag,
             "_colls": "colls/",
             "_users": "users/",
@@ -140,13 +145,13 @@ class Catalog:
         """All containers of a database, oldest first."""
         return [container for (owner, _), container in self._containers.items() if owner == database.number]
 
-    def database(self, ref: str) -> Database:
+    def database(self, ref: str, substatus: int | None = None) -> Database:
         """The database of that name, or else of that rid."""
-        return self._databases.get(ref) or _by_rid(self._databases.values(), ref, "database", None)
+        return self._databases.get(ref) or _by_rid(self._databases.values(), ref, "database", substatus)
 
     def container(self, database: str, ref: str, substatus: int | None = None) -> Container:
         """The container of that name, or else of that rid."""
-        owner = self.database(database)
+        owner = self.database(database, substatus)
         found = self._containers.get((owner.number, ref))
         return found or _by_rid(self.containers(owner), ref, "container", substatus)
 

@@ -15,6 +15,9 @@ DataType = Literal["float32", "float16", "int8", "uint8"]
 DistanceFunction = Literal["cosine", "dotproduct", "euclidean"]
 Order = Literal["ascending", "descending"]
 
+SYSTEM_PROPERTIES = frozenset({"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"})
+"""What the store adds to a document; a client's values for them are ignored."""
+
 MAX_KEY_LEVELS = 3
 MAX_VECTOR_DIMENSIONS = 4096
 MAX_TTL = 2**31 - 1
@@ -240,9 +243,14 @@ def _index_paths(indexing: JsonObject, name: str, default: tuple[str, ...]) -> t
     return paths
 
 
+def is_ttl(value: Any) -> bool:
+    """Whether a value can be a time to live: -1 for never, or a number of seconds."""
+    return isinstance(value, int) and not isinstance(value, bool) and (value == -1 or 1 <= value <= MAX_TTL)
+
+
 def _default_ttl(value: Any) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not (value == -1 or 1 <= value <= MAX_TTL):
+    if not is_ttl(value):
         raise bad_request(f"'defaultTtl' must be -1 or from 1 to {MAX_TTL}, not {value!r}.")
-    return value
+    return cast(int, value)

@@ -1,0 +1,179 @@
+"""Operations on the account, databases, containers, partition key ranges and offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import orjson
+
+from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container, Database, check_etag
+from embedded_cosmos.messages import (
+    AUTOSCALE_SETTINGS,
+    OFFER_THROUGHPUT,
+    Reply,
+    Request,
+    feed_reply,
+    json_reply,
+)
+from embedded_cosmos.offers import Offers, parse_offer
+from embedded_cosmos.partition import MAX_EPK, MIN_EPK, RANGE_ID
+from embedded_cosmos.properties import JsonObject
+from embedded_cosmos.queries import Query, query_resources
+from embedded_cosmos.shards import ShardCache
+
+REGION = "Embedded"
+
+
+class ControlPlane:
+    """Everything that is not an item."""
+
+    def __init__(self, catalog: Catalog, offers: Offers, shards: ShardCache, clock: Callable[[], float]) -> None:
+        self._catalog = catalog
+        self._offers = offers
+        self._shards = shards
+        self._clock = clock
+
+    def read_account(self, request: Request) -> Reply:
+        """The account document. The client takes its base URL from it, so it names the one that the client used."""
+        location = {"name": REGION, "databaseAccountEndpoint": request.base_url}
+        account = {
+            "_self": "",
+            "id": "embedded",
+            "_rid": "embedded",
+            "_dbs": "//dbs/",
+            "media": "//media/",
+            "addresses": "//addresses/",
+            "writableLocations": [location],
+            "readableLocations": [location],
+            "enableMultipleWriteLocations": False,
+            "userConsistencyPolicy": {"defaultConsistencyLevel": "Session"},
+        }
+        return json_reply(200, account)
+
+    def list_databases(self, _request: Request) -> Reply:
+        """All databases."""
+        return feed_reply("", "Databases", self._databases())
+
+    def create_or_query_databases(self, request: Request) -> Reply:
+        """Make a database, or query them."""
+        if request.is_query:
+            return _query(request, "", "Databases", self._databases())
+        offer = _offer(request)
+        database = self._catalog.create_database(request.json_object())
+        self._record(offer, database)
+        return json_reply(201, database.to_json())
+
+    def read_database(self, _request: Request, ref: str) -> Reply:
+        """One database."""
+        return json_reply(200, self._catalog.database(ref).to_json())
+
+    def delete_database(self, request: Request, ref: str) -> Reply:
+        """Delete a database with its containers."""
+        database = self._catalog.database(ref)
+        check_etag(database.etag, request.conditions.if_match)
+        for container in self._catalog.delete_database(database):
+            self._clean_up(container)
+        self._offers.delete(database.self_link)
+        return Reply(204)
+
+    def list_containers(self, _request: Request, database: str) -> Reply:
+        """All containers of a database."""
+        owner = self._owner(database)
+        return feed_reply(owner.rid, "DocumentCollections", self._containers(owner))
+
+    def create_or_query_containers(self, request: Request, database: str) -> Reply:
+        """Make a container, or query them."""
+        owner = self._owner(database)
+        if request.is_query:
+            return _query(request, owner.rid, "DocumentCollections", self._containers(owner))
+        offer = _offer(request)
+        container = self._catalog.create_container(owner, request.json_object())
+        self._record(offer, container)
+        return _container_reply(201, container)
+
+    def read_container(self, _request: Request, database: str, ref: str) -> Reply:
+        """One container."""
+        return _container_reply(200, self._catalog.container(database, ref))
+
+    def replace_container(self, request: Request, database: str, ref: str) -> Reply:
+        """Change a container's TTL, indexing or full-text policy."""
+        container = self._catalog.container(database, ref)
+        self._catalog.replace_container(container, request.json_object(), request.conditions.if_match)
+        self._shards.forget(container)
+        return _container_reply(200, container)
+
+    def delete_container(self, request: Request, database: str, ref: str) -> Reply:
+        """Delete a container with its items."""
+        container = self._catalog.container(database, ref)
+        self._catalog.delete_container(container, request.conditions.if_match)
+        self._clean_up(container)
+        return Reply(204)
+
+    def list_ranges(self, request: Request, database: str, ref: str) -> Reply:
+        """The one partition key range of a container; 304 when the client has it, which is when it stops asking."""
+        container = self._catalog.container(database, ref, OWNER_NOT_FOUND)
+        etag = f'"{container.rid}"'
+        if request.conditions.if_none_match == etag:
+            return Reply(304, etag=etag, container=container)
+        ranges = {
+            "_rid": container.rid,
+            "id": RANGE_ID,
+            "_etag": etag,
+            "minInclusive": MIN_EPK,
+            "maxExclusive": MAX_EPK,
+            "ridPrefix": 0,
+            "_self": f"{container.self_link}pkranges/{RANGE_ID}/",
+            "throughputFraction": 1,
+            "status": "online",
+            "parents": [],
+            "_ts": container.ts,
+        }
+        reply = feed_reply(container.rid, "PartitionKeyRanges", [ranges])
+        reply.etag, reply.container = etag, container
+        return reply
+
+    def list_offers(self, _request: Request) -> Reply:
+        """All offers."""
+        return feed_reply("", "Offers", self._offers.list())
+
+    def query_offers(self, request: Request) -> Reply:
+        """Query the offers; a client finds that of a container by the container's `_self`."""
+        return _query(request, "", "Offers", self._offers.list())
+
+    def read_offer(self, _request: Request, ref: str) -> Reply:
+        """One offer."""
+        return json_reply(200, self._offers.find(ref))
+
+    def replace_offer(self, request: Request, ref: str) -> Reply:
+        """Change the throughput of a database or container."""
+        return json_reply(200, self._offers.replace(ref, request.json_object(), int(self._clock())))
+
+    def _owner(self, ref: str) -> Database:
+        return self._catalog.database(ref, OWNER_NOT_FOUND)
+
+    def _databases(self) -> list[JsonObject]:
+        return [database.to_json() for database in self._catalog.databases()]
+
+    def _containers(self, owner: Database) -> list[JsonObject]:
+        return [container.to_json() for container in self._catalog.containers(owner)]
+
+    def _record(self, offer: JsonObject | None, resource: Database | Container) -> None:
+        if offer is not None:
+            self._offers.create(resource.self_link, resource.rid, offer, int(self._clock()))
+
+    def _clean_up(self, container: Container) -> None:
+        self._shards.forget(container)
+        self._offers.delete(container.self_link)
+
+
+def _offer(request: Request) -> JsonObject | None:
+    return parse_offer(request.headers.get(OFFER_THROUGHPUT), request.headers.get(AUTOSCALE_SETTINGS))
+
+
+def _query(request: Request, rid: str, name: str, resources: list[JsonObject]) -> Reply:
+    return feed_reply(rid, name, query_resources(Query.from_json(request.json_object()), resources))
+
+
+def _container_reply(status: int, container: Container) -> Reply:
+    body = orjson.dumps(container.to_json())
+    return Reply(status, body, etag=container.etag, container=container)

@@ -1,0 +1,185 @@
+"""Operations on items."""
+
+from __future__ import annotations
+
+import time
+from typing import cast
+
+from embedded_cosmos.batch import run_batch
+from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
+from embedded_cosmos.charges import query_charge, read_charge, write_charge
+from embedded_cosmos.documents import KEY_MISMATCH, KEY_MISMATCH_MESSAGE, Documents, Item
+from embedded_cosmos.errors import bad_request
+from embedded_cosmos.feed import Page, change_feed, read_feed
+from embedded_cosmos.messages import (
+    CONTINUATION,
+    IS_BATCH,
+    IS_QUERY_PLAN,
+    IS_UPSERT,
+    ITEM_COUNT,
+    PARTITION_KEY_RANGE,
+    POPULATE_METRICS,
+    QUERY_CROSS_PARTITION,
+    QUERY_METRICS,
+    Reply,
+    Request,
+    feed_body,
+)
+from embedded_cosmos.partition import UNDEFINED, PartitionKey
+from embedded_cosmos.queries import Queries, Query
+from embedded_cosmos.query.execute import Scope
+from embedded_cosmos.storage import Storage
+
+INCREMENTAL_FEED = "incremental feed"
+
+
+class DataPlane:
+    """Items, addressed by database, container and id."""
+
+    def __init__(self, catalog: Catalog, storage: Storage, documents: Documents, queries: Queries) -> None:
+        self._catalog = catalog
+        self._storage = storage
+        self._documents = documents
+        self._queries = queries
+
+    def read_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
+        """A point read; 304 when the client has this version."""
+        container = self._container(request, database, ref)
+        item = self._documents.read(container, request.required_key(container), item_ref)
+        charge = read_charge(len(item.body))
+        if request.conditions.if_none_match in ("*", item.etag):
+            return Reply(304, b"", charge, item.etag, container=container)
+        return Reply(200, item.body, charge, item.etag, container=container)
+
+    def replace_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
+        """Store a new version of an item."""
+        container = self._container(request, database, ref)
+        key, document = request.required_key(container), request.json()
+        with self._documents.change(container) as change:
+            item = change.replace(key, item_ref, document, request.conditions)
+        return _written(200, item, request, container)
+
+    def patch_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
+        """Change parts of an item."""
+        container = self._container(request, database, ref)
+        key, body = request.required_key(container), request.json_object()
+        with self._documents.change(container) as change:
+            item = change.patch(key, item_ref, body.get("operations"), body.get("condition"), request.conditions)
+        return _written(200, item, request, container)
+
+    def delete_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
+        """Delete an item."""
+        container = self._container(request, database, ref)
+        key = request.required_key(container)
+        with self._documents.change(container) as change:
+            item = change.delete(key, item_ref, request.conditions)
+        return Reply(204, b"", write_charge(len(item.body)), container=container)
+
+    def post_items(self, request: Request, database: str, ref: str) -> Reply:
+        """Create or upsert an item, run a batch, or query: all of these are POSTs to the same path."""
+        container = self._container(request, database, ref)
+        if request.flag(IS_QUERY_PLAN):
+            raise bad_request("Query plans are not served: every query is answered directly.")
+        if request.is_query:
+            return self._query(request, container)
+        key = request.required_key(container)
+        if request.flag(IS_BATCH):
+            return self._batch(request, container, key)
+        document = request.json()
+        with self._documents.change(container) as change:
+            if request.flag(IS_UPSERT):
+                item, is_new = change.upsert(key, document, request.conditions)
+            else:
+                item, is_new = change.create(key, document), True
+        return _written(201 if is_new else 200, item, request, container)
+
+    def read_feed(self, request: Request, database: str, ref: str) -> Reply:
+        """All items, or, when asked for, those that changed."""
+        container = self._container(request, database, ref)
+        self._documents.expire(container)
+        mode = request.headers.get("a-im")
+        if mode is not None:
+            return self._change_feed(request, container, mode)
+        page = read_feed(
+            self._storage,
+            container,
+            request.epks(container),
+            request.max_item_count,
+            request.headers.get(CONTINUATION),
+        )
+        return _page_reply(page, container)
+
+    def delete_by_key(self, request: Request, database: str, ref: str) -> Reply:
+        """Delete all items of a logical partition."""
+        container = self._container(request, database, ref)
+        key = request.required_key(container)
+        if not key.is_full:
+            raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
+        with self._documents.change(container) as change:
+            change.delete_all(key)
+        return Reply(200, container=container)
+
+    def _container(self, request: Request, database: str, ref: str) -> Container:
+        container = self._catalog.container(database, ref, OWNER_NOT_FOUND)
+        request.check_container(container)
+        return container
+
+    def _batch(self, request: Request, container: Container, key: PartitionKey) -> Reply:
+        result = run_batch(self._documents, container, key, request.json(), len(request.body))
+        return Reply(result.status, result.body, result.charge, container=container)
+
+    def _query(self, request: Request, container: Container) -> Reply:
+        scope = _scope(request, container)
+        query = Query.from_json(request.json_object())
+        started = time.perf_counter()
+        self._documents.expire(container)
+        page = self._queries.run(container, query, scope, request.max_item_count, request.headers.get(CONTINUATION))
+        reply = _page_reply(page, container)
+        if request.flag(POPULATE_METRICS):
+            elapsed = 1000 * (time.perf_counter() - started)
+            reply.headers[QUERY_METRICS] = (
+                f"totalExecutionTimeInMs={elapsed:.2f};outputDocumentCount={len(page.rows)};"
+                f"outputDocumentSize={sum(map(len, page.rows))}"
+            )
+        return reply
+
+    def _change_feed(self, request: Request, container: Container, mode: str) -> Reply:
+        if mode.lower() != INCREMENTAL_FEED:
+            raise bad_request(f"The change feed mode '{mode}' is not supported; only the latest version mode is.")
+        changes = change_feed(
+            self._storage,
+            container,
+            request.epks(container),
+            request.max_item_count,
+            request.headers.get("if-none-match"),
+            request.headers.get("if-modified-since"),
+        )
+        body = feed_body(container.rid, "Documents", changes.rows, len(changes.rows)) if changes.rows else b""
+        headers = {ITEM_COUNT: str(len(changes.rows))}
+        status = 200 if changes.rows else 304
+        return Reply(status, body, query_charge(len(body)), changes.token, headers, container)
+
+
+def _scope(request: Request, container: Container) -> Scope:
+    key, epks = request.key(container), request.epks(container)
+    is_ranged = PARTITION_KEY_RANGE in request.headers
+    if key is None and not is_ranged and not request.flag(QUERY_CROSS_PARTITION):
+        raise bad_request(
+            f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
+            " or specify a partition key."
+        )
+    components = None if key is None or UNDEFINED in key.components else key.components
+    return Scope(epks.min, epks.max, cast(None, components), is_cross_partition=key is None and not is_ranged)
+
+
+def _written(status: int, item: Item, request: Request, container: Container) -> Reply:
+    body = b"" if request.headers.get("prefer") == "return=minimal" else item.body
+    return Reply(status, body, write_charge(len(item.body)), item.etag, container=container)
+
+
+def _page_reply(page: Page, container: Container) -> Reply:
+    body = feed_body(container.rid, "Documents", page.rows, len(page.rows))
+    headers = {ITEM_COUNT: str(len(page.rows))}
+    if page.continuation is not None:
+        headers[CONTINUATION] = page.continuation
+    return Reply(200, body, query_charge(len(body)), headers=headers, container=container)

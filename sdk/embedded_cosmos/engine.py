@@ -1,0 +1,108 @@
+"""The engine: one store, one lock, one entry point."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from embedded_cosmos.catalog import Catalog
+from embedded_cosmos.control_plane import ControlPlane
+from embedded_cosmos.data_plane import DataPlane
+from embedded_cosmos.documents import Documents
+from embedded_cosmos.errors import CosmosError, unavailable
+from embedded_cosmos.messages import Request, Response
+from embedded_cosmos.offers import Offers
+from embedded_cosmos.queries import Queries
+from embedded_cosmos.rest import RestService, error_response
+from embedded_cosmos.shards import ShardCache
+from embedded_cosmos.storage import Storage, Synchronous
+
+DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
+
+
+class Engine:
+    """A Cosmos DB account in one SQLite file, or in RAM.
+
+    Requests are answered one at a time, from any thread. Use it through the transports:
+
+        with Engine("memory.db") as engine:
+            client = CosmosClient(engine.url, engine.credential, transport=SyncTransport(engine))
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        synchronous: Synchronous = "NORMAL",
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Open or create a store.
+
+        Args:
+            path: The SQLite file; None keeps everything in RAM, until `close`.
+            synchronous: What an acknowledged write survives: NORMAL, the death of the process; FULL, a power failure
+                too, at the cost of waiting for the disk.
+            cache_bytes: About how much memory the documents held for queries may take.
+            clock: The time in seconds since 1970, for `_ts` and TTL.
+        """
+        # Clients cache by URL for as long as the process lives, so no two engines may share one.
+        self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
+        self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()
+        self._lock = threading.Lock()
+        self._storage = Storage(None if path is None else Path(path), synchronous)
+        self._is_open = True
+        catalog, offers = Catalog(self._storage, clock), Offers(self._storage)
+        shards = ShardCache(self._storage, cache_bytes)
+        documents, queries = Documents(self._storage, shards, clock), Queries(shards)
+        control = ControlPlane(catalog, offers, shards, clock)
+        self._rest = RestService(control, DataPlane(catalog, self._storage, documents, queries))
+
+    def handle(self, request: Request) -> Response:
+        """Answer a request, after those before it."""
+        with self._lock:
+            return self._answer(request)
+
+    def try_handle(self, request: Request) -> Response | None:
+        """Answer a request at once, or return None while the engine is busy with another."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return self._answer(request)
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Let go of the file. Requests are answered with 503 from then on."""
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _answer(self, request: Request) -> Response:
+        if not self._is_open:
+            return error_response(request, unavailable("The engine is closed."))
+        try:
+            return self._rest.respond(request)
+        except sqlite3.Error as error:
+            failure = CosmosError(500, "InternalServerError", f"The store file failed: {error}.")
+            return error_response(request, failure)

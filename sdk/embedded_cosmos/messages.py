@@ -1,0 +1,158 @@
+"""Requests and responses of the REST contract, free of any HTTP library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from embedded_cosmos.catalog import Container
+from embedded_cosmos.documents import Conditions
+from embedded_cosmos.errors import bad_request, gone
+from embedded_cosmos.partition import FULL_RANGE, RANGE_ID, EpkRange, PartitionKey, parse_key
+
+ACTIVITY_ID = "x-ms-activity-id"
+ALT_CONTENT_PATH = "x-ms-alt-content-path"
+AUTOSCALE_SETTINGS = "x-ms-cosmos-offer-autopilot-settings"
+CONTINUATION = "x-ms-continuation"
+END_EPK = "x-ms-end-epk"
+INTENDED_CONTAINER_RID = "x-ms-cosmos-intended-collection-rid"
+IS_BATCH = "x-ms-cosmos-is-batch-request"
+IS_QUERY = "x-ms-documentdb-isquery"
+IS_QUERY_PLAN = "x-ms-cosmos-is-query-plan-request"
+IS_UPSERT = "x-ms-documentdb-is-upsert"
+ITEM_COUNT = "x-ms-item-count"
+MAX_ITEM_COUNT = "x-ms-max-item-count"
+OFFER_THROUGHPUT = "x-ms-offer-throughput"
+PARTITION_KEY = "x-ms-documentdb-partitionkey"
+PARTITION_KEY_RANGE = "x-ms-documentdb-partitionkeyrangeid"
+POPULATE_METRICS = "x-ms-documentdb-populatequerymetrics"
+QUERY_CROSS_PARTITION = "x-ms-documentdb-query-enablecrosspartition"
+QUERY_METRICS = "x-ms-documentdb-query-metrics"
+REQUEST_CHARGE = "x-ms-request-charge"
+SESSION_TOKEN = "x-ms-session-token"
+START_EPK = "x-ms-start-epk"
+SUBSTATUS = "x-ms-substatus"
+
+RANGE_GONE = 1002
+RID_MISMATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request. Header names are looked up in lower case: give a lower-case or a case-insensitive mapping."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+    base_url: str = ""
+
+    def flag(self, name: str) -> bool:
+        """Whether a header says true."""
+        return self.headers.get(name, "").lower() == "true"
+
+    def json(self) -> Any:
+        """The body, parsed; raises 400."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as error:
+            raise bad_request(f"The request body is not valid JSON: {error}.") from None
+
+    def json_object(self) -> dict[str, Any]:
+        """The body as an object; raises 400."""
+        body = self.json()
+        if not isinstance(body, dict):
+            raise bad_request("The request body must be a JSON object.")
+        return body
+
+    @property
+    def conditions(self) -> Conditions:
+        """The ETag conditions."""
+        return Conditions(self.headers.get("if-match"), self.headers.get("if-none-match"))
+
+    @property
+    def is_query(self) -> bool:
+        """Whether the body is a query."""
+        content_type = self.headers.get("content-type", "")
+        return self.flag(IS_QUERY) or content_type.startswith("application/query+json")
+
+    @property
+    def max_item_count(self) -> int | None:
+        """How many rows a page may have; None leaves it to the engine."""
+        text = self.headers.get(MAX_ITEM_COUNT, "-1")
+        try:
+            count = int(text)
+        except ValueError:
+            count = 0
+        if count == 0 or count < -1:
+            raise bad_request(f"'{MAX_ITEM_COUNT}' must be -1 or a positive integer, not {text!r}.")
+        return None if count == -1 else count
+
+    def key(self, container: Container) -> PartitionKey | None:
+        """The partition key in the headers, full or a prefix."""
+        header = self.headers.get(PARTITION_KEY)
+        return None if header is None else parse_key(header, len(container.properties.partition_key_paths))
+
+    def required_key(self, container: Container) -> PartitionKey:
+        """The partition key that an operation on items needs; raises 400."""
+        key = self.key(container)
+        if key is None:
+            raise bad_request("PartitionKey value must be supplied for this operation.")
+        return key
+
+    def epks(self, container: Container) -> EpkRange:
+        """The items that a query or a feed is about: a key, a feed range, or all."""
+        range_id = self.headers.get(PARTITION_KEY_RANGE)
+        if range_id is not None and range_id.rpartition(",")[2] != RANGE_ID:
+            raise gone(f"The partition key range '{range_id}' does not exist.", RANGE_GONE)
+        key = self.key(container)
+        if key is not None:
+            return key.range
+        start, end = self.headers.get(START_EPK), self.headers.get(END_EPK)
+        return FULL_RANGE if start is None or end is None else EpkRange(start, end)
+
+    def check_container(self, container: Container) -> None:
+        """Raises 400/1024 when the client has an earlier container of this name in mind."""
+        intended = self.headers.get(INTENDED_CONTAINER_RID)
+        if intended is not None and intended != container.rid:
+            raise bad_request("The container was created anew since the client read its properties.", RID_MISMATCH)
+
+
+@dataclass(slots=True)
+class Response:
+    """A response. Header names are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class Reply:
+    """What an operation answers; the REST layer adds the headers that every response has."""
+
+    status: int
+    body: bytes = b""
+    charge: float = 1.0
+    etag: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    container: Container | None = None
+
+
+def json_reply(status: int, resource: dict[str, Any], charge: float = 1.0) -> Reply:
+    """A reply with one resource."""
+    return Reply(status, orjson.dumps(resource), charge, resource.get("_etag"))
+
+
+def feed_body(rid: str, name: str, rows: Iterable[bytes], count: int) -> bytes:
+    """The envelope of a list: `{"_rid", name: [rows], "_count"}`."""
+    return b'{"_rid":"%b","%b":[%b],"_count":%d}' % (rid.encode(), name.encode(), b",".join(rows), count)
+
+
+def feed_reply(rid: str, name: str, resources: list[dict[str, Any]]) -> Reply:
+    """A reply with all resources of a kind."""
+    rows = [orjson.dumps(resource) for resource in resources]
+    return Reply(200, feed_body(rid, name, rows, len(rows)), headers={ITEM_COUNT: str(len(rows))})

@@ -1,0 +1,110 @@
+"""Throughput offers: recorded when asked for, never enforced. Without one a resource is serverless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from embedded_cosmos.catalog import new_etag
+from embedded_cosmos.errors import bad_request, not_found
+from embedded_cosmos.properties import JsonObject
+from embedded_cosmos.rids import last_number, offer_rid
+from embedded_cosmos.storage import Storage
+
+MIN_THROUGHPUT = 400
+MIN_AUTOSCALE_THROUGHPUT = 1000
+
+
+def parse_offer(throughput: str | None, autoscale: str | None) -> JsonObject | None:
+    """The content of an offer from the headers of a create request, or None when it asks for no throughput."""
+    if throughput is None and autoscale is None:
+        return None
+    content: JsonObject = {}
+    if throughput is not None:
+        content["offerThroughput"] = _number(throughput)
+    if autoscale is not None:
+        content["offerAutopilotSettings"] = _settings(autoscale)
+    return _check(content)
+
+
+class Offers:
+    """The offers of all databases and containers."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def list(self) -> list[JsonObject]:
+        """All offers, oldest first."""
+        return [orjson.loads(body) for (body,) in self._storage.execute("SELECT body FROM offers ORDER BY number")]
+
+    def find(self, ref: str) -> JsonObject:
+        """The offer of that id; raises 404."""
+        row = self._storage.execute("SELECT body FROM offers WHERE number = ?", (last_number(ref),)).fetchone()
+        if row is None:
+            raise not_found(f"The offer '{ref}' does not exist.")
+        offer: JsonObject = orjson.loads(row[0])
+        return offer
+
+    def create(self, resource: str, resource_rid: str, content: JsonObject, ts: int) -> None:
+        """Record an offer for a database or container."""
+        (number,) = self._storage.execute("SELECT coalesce(max(number), 0) + 1 FROM offers").fetchone()
+        rid = offer_rid(number)
+        offer = {
+            "offerVersion": "V2",
+            "offerType": "Invalid",
+            "content": content,
+            "resource": resource,
+            "offerResourceId": resource_rid,
+            "id": rid,
+            "_rid": rid,
+            "_self": f"offers/{rid}/",
+            "_etag": new_etag(),
+            "_ts": ts,
+        }
+        self._storage.execute("INSERT INTO offers VALUES (?, ?, ?)", (number, resource, orjson.dumps(offer)))
+
+    def replace(self, ref: str, body: JsonObject, ts: int) -> JsonObject:
+        """Change the throughput of an offer; raises 404."""
+        offer = self.find(ref)
+        content = body.get("content")
+        if not isinstance(content, dict):
+            raise bad_request("An offer needs a 'content' object.")
+        offer |= {"content": _check(content), "_etag": new_etag(), "_ts": ts}
+        self._storage.execute("UPDATE offers SET body = ? WHERE number = ?", (orjson.dumps(offer), last_number(ref)))
+        return offer
+
+    def delete(self, resource: str) -> None:
+        """Forget the offer of a resource that is gone."""
+        self._storage.execute("DELETE FROM offers WHERE resource = ?", (resource,))
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f"The throughput must be a whole number, not {text!r}.") from None
+
+
+def _settings(text: str) -> JsonObject:
+    try:
+        settings = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise bad_request("The autoscale settings must be a JSON object.")
+    return settings
+
+
+def _check(content: JsonObject) -> JsonObject:
+    settings = content.get("offerAutopilotSettings")
+    if settings is not None:
+        _check_throughput(settings.get("maxThroughput"), MIN_AUTOSCALE_THROUGHPUT, 1000)
+    else:
+        _check_throughput(content.get("offerThroughput"), MIN_THROUGHPUT, 100)
+    return content
+
+
+def _check_throughput(value: Any, minimum: int, step: int) -> None:
+    if not isinstance(value, int) or value < minimum or value % step:
+        raise bad_request(f"The throughput must be at least {minimum} and a multiple of {step}, not {value!r}.")

@@ -1,0 +1,132 @@
+"""Queries: which shards they run over, and how their rows are cut into pages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from embedded_cosmos.catalog import Container
+from embedded_cosmos.errors import bad_request
+from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
+from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
+from embedded_cosmos.properties import ContainerProperties, JsonObject
+from embedded_cosmos.query.execute import Scope, execute
+from embedded_cosmos.query.index import Shard
+from embedded_cosmos.shards import ShardCache
+
+MAX_KEPT_ROWS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The text of a query and its parameters."""
+
+    text: str
+    parameters: list[JsonObject]
+
+    @classmethod
+    def from_json(cls, body: JsonObject) -> Query:
+        """Parse the body of a query request; raises 400."""
+        text, parameters = body.get("query"), body.get("parameters") or []
+        if not isinstance(text, str):
+            raise bad_request("A query request needs a 'query' string.")
+        if not isinstance(parameters, list) or not all(isinstance(entry, dict) for entry in parameters):
+            raise bad_request("'parameters' must be an array of objects with 'name' and 'value'.")
+        return cls(text, parameters)
+
+
+class Queries:
+    """Runs queries and keeps the rows of those that were not read to their end.
+
+    A continuation token names the kept rows and the next one, so pages are cut from one state of the container,
+    whatever is written in between. When the rows are gone (after a restart, or pushed out by others') the query runs
+    again and goes on from the same place.
+    """
+
+    def __init__(self, shards: ShardCache) -> None:
+        self._shards = shards
+        self._kept = _KeptRows()
+
+    def run(
+        self, container: Container, query: Query, scope: Scope, limit: int | None, continuation: str | None
+    ) -> Page:
+        """One page of a query's rows."""
+        fingerprint = _fingerprint(container, query, scope)
+        kept_id, start = (uuid4().hex, 0) if continuation is None else _parse_token(continuation, fingerprint)
+        rows = self._kept.get(kept_id)
+        if rows is None:
+            with self._shards.covering(container, EpkRange(scope.epk_min, scope.epk_max)) as shards:
+                rows = execute(query.text, query.parameters, shards, scope, container.properties)
+        page = _cut(rows, start, limit)
+        end = start + len(page)
+        if end >= len(rows):
+            return Page(page, None)
+        self._kept.put(kept_id, rows)
+        return Page(page, f"{fingerprint}.{kept_id}.{end}")
+
+
+def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
+    """The rows of a query over databases, containers or offers."""
+    shard = Shard(_RESOURCES)
+    for number, resource in enumerate(resources):
+        shard.put(number, resource, MIN_EPK)
+    scope = Scope(MIN_EPK, MAX_EPK, None, is_cross_partition=False)
+    return execute(query.text, query.parameters, [shard], scope, _RESOURCES)
+
+
+_RESOURCES = ContainerProperties.from_json({"id": "resources", "partitionKey": {"paths": ["/id"]}})
+
+
+class _KeptRows:
+    """Rows of unfinished queries, the least recently read pushed out first."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[str, Sequence[Any]] = OrderedDict()
+        self._count = 0
+
+    def get(self, kept_id: str) -> Sequence[Any] | None:
+        rows = self._rows.get(kept_id)
+        if rows is not None:
+            self._rows.move_to_end(kept_id)
+        return rows
+
+    def put(self, kept_id: str, rows: Sequence[Any]) -> None:
+        if kept_id in self._rows:
+            return
+        self._rows[kept_id] = rows
+        self._count += len(rows)
+        while self._count > MAX_KEPT_ROWS and len(self._rows) > 1:
+            _, pushed_out = self._rows.popitem(last=False)
+            self._count -= len(pushed_out)
+
+
+def _cut(rows: Sequence[Any], start: int, limit: int | None) -> list[bytes]:
+    page: list[bytes] = []
+    size = 0
+    for row in rows[start : start + (limit or DEFAULT_PAGE_ROWS)]:
+        encoded = orjson.dumps(row)
+        size += len(encoded)
+        if page and size > MAX_PAGE_BYTES:
+            break
+        page.append(encoded)
+    return page
+
+
+def _fingerprint(container: Container, query: Query, scope: Scope) -> str:
+    identity = orjson.dumps([container.rid, query.text, query.parameters, scope.epk_min, scope.epk_max])
+    return hashlib.blake2b(identity, digest_size=8).hexdigest()
+
+
+def _parse_token(token: str, fingerprint: str) -> tuple[str, int]:
+    match token.split("."):
+        case [digest, kept_id, start] if start.isdecimal():
+            if digest != fingerprint:
+                raise bad_request("The continuation token belongs to another query, or to other parameters.")
+            return kept_id, int(start)
+    raise bad_request(f"The continuation token is not one of a query: {token}")

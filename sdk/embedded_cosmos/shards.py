@@ -1,0 +1,102 @@
+"""The documents that queries run over, in memory: one shard for each value of the first key level, loaded on demand.
+
+SQLite holds the truth. A shard is filled at the first query that needs it, then follows every committed change, and
+is dropped whole, least recently used first, when all shards together pass the limit.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import orjson
+
+from embedded_cosmos.catalog import Container
+from embedded_cosmos.partition import EPK_LEVEL_DIGITS, MAX_EPK, EpkRange, shard_key
+from embedded_cosmos.properties import JsonObject
+from embedded_cosmos.query.index import Shard
+from embedded_cosmos.storage import Storage
+
+ShardId = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChange:
+    """A committed write: the new document, or None when the item is gone."""
+
+    number: int
+    epk: str
+    document: JsonObject | None
+
+
+class ShardCache:
+    """The loaded shards of all containers."""
+
+    def __init__(self, storage: Storage, limit: int) -> None:
+        self._storage = storage
+        self._limit = limit
+        self._shards: OrderedDict[ShardId, Shard] = OrderedDict()
+        self._sizes: dict[ShardId, int] = {}
+        self._total = 0
+
+    @contextmanager
+    def covering(self, container: Container, epks: EpkRange) -> Iterator[list[Shard]]:
+        """The shards that hold any item of the range, in the order of their keys."""
+        shards = {(container.number, key): self._load(container, key) for key in self._keys(container, epks)}
+        yield list(shards.values())
+        # Columns, vectors and postings are built while a query runs, so only now is it known how large they are.
+        for shard_id, shard in shards.items():
+            self._total += shard.nbytes - self._sizes.get(shard_id, 0)
+            self._sizes[shard_id] = shard.nbytes
+        while self._total > self._limit and len(self._shards) > 1:
+            self._drop(next(iter(self._shards)))
+
+    def apply(self, container: Container, changes: Iterable[ItemChange]) -> None:
+        """Bring the loaded shards up to a commit."""
+        for change in changes:
+            shard_id = (container.number, shard_key(change.epk))
+            shard = self._shards.get(shard_id)
+            if shard is None:
+                continue
+            if change.document is None:
+                shard.remove(change.number)
+            else:
+                shard.put(change.number, change.document, change.epk)
+
+    def forget(self, container: Container) -> None:
+        """Drop the shards of a container that is gone or defined anew."""
+        for shard_id in [shard_id for shard_id in self._shards if shard_id[0] == container.number]:
+            self._drop(shard_id)
+
+    def _drop(self, shard_id: ShardId) -> None:
+        del self._shards[shard_id]
+        self._total -= self._sizes.pop(shard_id, 0)
+
+    def _keys(self, container: Container, epks: EpkRange) -> Iterator[str]:
+        first = shard_key(epks.min)
+        if len(first) == EPK_LEVEL_DIGITS and epks.max <= first + MAX_EPK:
+            yield first
+            return
+        start = epks.min
+        while row := self._storage.execute(_NEXT_EPK, (container.number, start, epks.max)).fetchone():
+            key = shard_key(row[0])
+            yield key
+            start = key + MAX_EPK
+
+    def _load(self, container: Container, key: str) -> Shard:
+        shard_id = (container.number, key)
+        shard = self._shards.get(shard_id)
+        if shard is not None:
+            self._shards.move_to_end(shard_id)
+            return shard
+        shard = Shard(container.properties)
+        for number, epk, body in self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK)):
+            shard.put(number, orjson.loads(body), epk)
+        self._shards[shard_id] = shard
+        return shard
+
+
+_NEXT_EPK = "SELECT epk FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1"
+_ALL_ITEMS = "SELECT number, epk, body FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY number"

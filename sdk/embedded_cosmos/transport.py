@@ -1,0 +1,124 @@
+"""Transports that carry the requests of azure-cosmos clients to an engine in the same process."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from azure.core.pipeline.transport import (
+    AsyncHttpResponse,
+    AsyncHttpTransport,
+    HttpRequest,
+    HttpResponse,
+    HttpTransport,
+)
+from azure.core.utils import CaseInsensitiveDict
+
+from embedded_cosmos.engine import Engine
+from embedded_cosmos.messages import IS_BATCH, IS_QUERY, Request, Response
+
+MAX_INLINE_BYTES = 64 * 1024
+
+
+class _SyncResponse(HttpResponse):
+    def __init__(self, request: HttpRequest, response: Response) -> None:
+        super().__init__(request, None)
+        self._body = _fill(self, response)
+
+    def body(self) -> bytes:
+        return self._body
+
+
+class _AsyncResponse(AsyncHttpResponse):
+    def __init__(self, request: HttpRequest, response: Response) -> None:
+        super().__init__(request, None)
+        self._body = _fill(self, response)
+
+    def body(self) -> bytes:
+        return self._body
+
+
+def _fill(target: HttpResponse | AsyncHttpResponse, response: Response) -> bytes:
+    target.status_code = response.status
+    target.headers = CaseInsensitiveDict(response.headers)
+    target.content_type = response.headers["content-type"]
+    return response.body
+
+
+class SyncTransport(HttpTransport[HttpRequest, HttpResponse]):
+    """For `azure.cosmos.CosmosClient`. Any number of clients may share an engine, each with a transport of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def send(self, request: HttpRequest, **_kwargs: Any) -> HttpResponse:
+        """Answer a request."""
+        return _SyncResponse(request, self._engine.handle(_engine_request(request)))
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def close(self) -> None:
+        """Nothing to close: the engine outlives its clients."""
+
+    def __enter__(self) -> SyncTransport:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        return None
+
+
+class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
+    """For `azure.cosmos.aio.CosmosClient`, in any number of event loops.
+
+    Point reads and small writes are answered on the loop, as they take less time than a change of threads; all else,
+    and whatever would have to wait for another request, goes to a thread.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def send(self, request: HttpRequest, **_kwargs: Any) -> AsyncHttpResponse:
+        """Answer a request."""
+        engine_request = _engine_request(request)
+        response = self._engine.try_handle(engine_request) if _is_quick(engine_request) else None
+        if response is None:
+            response = await asyncio.to_thread(self._engine.handle, engine_request)
+        return _AsyncResponse(request, response)
+
+    async def open(self) -> None:
+        """Nothing to open."""
+
+    async def close(self) -> None:
+        """Nothing to close: the engine outlives its clients."""
+
+    async def __aenter__(self) -> AsyncTransport:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        return None
+
+
+def _engine_request(request: HttpRequest) -> Request:
+    scheme, host, path, _, _ = urlsplit(request.url)
+    data: Any = request.data
+    body = data.encode() if isinstance(data, str) else data or b""
+    return Request(request.method, path, request.headers, body, f"{scheme}://{host}/")
+
+
+def _is_quick(request: Request) -> bool:
+    if request.method == "GET":
+        return not request.path.rstrip("/").endswith("/docs")
+    return len(request.body) <= MAX_INLINE_BYTES and not request.flag(IS_QUERY) and not request.flag(IS_BATCH)
