@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from azure.cosmos import ContainerProxy
+from azure.cosmos.exceptions import CosmosBatchOperationError, CosmosHttpResponseError
+
+KEY = ["alice", "t1"]
+
+
+def item(item_id: str, **values: Any) -> dict[str, Any]:
+    return {"id": item_id, "user_id": "alice", "thread_id": "t1", **values}
+
+
+def contents(container: ContainerProxy) -> list[dict[str, Any]]:
+    return sorted(container.read_all_items(), key=lambda found: found["id"])
+
+
+def test_a_batch_of_every_operation(container: ContainerProxy) -> None:
+    for name in ("replaced", "patched", "read", "deleted"):
+        container.create_item(item(name, n=1))
+    batch = [
+        ("create", (item("created"),)),
+        ("upsert", (item("upserted", n=1),)),
+        ("upsert", (item("upserted", n=2),)),
+        ("replace", ("replaced", item("replaced", n=2))),
+        (
+            "patch",
+            ("patched", [{"op": "incr", "path": "/n", "value": 1}]),
+            {"filter_predicate": "from c where c.n = 1"},
+        ),
+        ("read", ("read",)),
+        ("delete", ("deleted",)),
+    ]
+    results = container.execute_item_batch(batch, KEY)
+    assert [result["statusCode"] for result in results] == [201, 201, 200, 200, 200, 200, 204]
+    found = {document["id"]: document for document in contents(container)}
+    assert found.keys() == {"created", "upserted", "replaced", "patched", "read"}
+    assert [found[name]["n"] for name in ("upserted", "replaced", "patched")] == [2, 2, 2]
+    assert results[4]["resourceBody"] == found["patched"]
+    assert results[4]["eTag"] == found["patched"]["_etag"]
+    assert all(result["requestCharge"] > 0 for result in results)
+
+
+def test_a_batch_is_one_step_of_the_containers_sequence(container: ContainerProxy) -> None:
+    before = container.create_item(item("0")).get_response_headers()
+    batch = container.execute_item_batch([("create", (item(str(n)),)) for n in range(1, 6)], KEY)
+    assert int(batch.get_response_headers()["lsn"]) == int(before["lsn"]) + 1
+    changes = list(container.query_items_change_feed(start_time="Beginning"))
+    assert [(change["id"], change["_lsn"]) for change in changes[1:]] == [(str(n), 2) for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("failing", "status"),
+    [
+        (("create", (item("there"),)), 409),
+        (("create", (item("x") | {"thread_id": "other"},)), 400),
+        (("create", ({"id": "x"},)), 400),
+        (("replace", ("absent", item("absent"))), 404),
+        (("replace", ("there", item("there")), {"if_match_etag": '"stale"'}), 412),
+        (("upsert", (item("there"),), {"if_match_etag": '"stale"'}), 412),
+        (("delete", ("there",), {"if_match_etag": '"stale"'}), 412),
+        (("delete", ("absent",)), 404),
+        (("read", ("absent",)), 404),
+        (("patch", ("there", [{"op": "remove", "path": "/absent"}])), 400),
+        (
+            (
+                "patch",
+                ("there", [{"op": "add", "path": "/n", "value": 2}]),
+                {"filter_predicate": "from c where c.n = 5"},
+            ),
+            412,
+        ),
+    ],
+)
+def test_a_batch_that_fails_leaves_nothing_behind(container: ContainerProxy, failing: Any, status: int) -> None:
+    container.create_item(item("there", n=1))
+    before = contents(container)
+    batch = [("create", (item("first"),)), ("delete", ("there",)), ("create", (item("there"),)), failing]
+    with pytest.raises(CosmosBatchOperationError) as error:
+        container.execute_item_batch([*batch, ("create", (item("last"),))], KEY)
+    assert (error.value.status_code, error.value.error_index) == (status, 3)
+    assert [result["statusCode"] for result in error.value.operation_responses] == [424, 424, 424, status, 424]
+    assert contents(container) == before
+    # The failed batch takes no place in the sequence either.
+    assert container.create_item(item("next")).get_response_headers()["lsn"] == "2"
+
+
+def test_queries_never_see_a_batch_that_failed(container: ContainerProxy) -> None:
+    def ids() -> list[str]:
+        return [found["id"] for found in container.query_items("SELECT c.id FROM c ORDER BY c.id", partition_key=KEY)]
+
+    container.create_item(item("there"))
+    assert ids() == ["there"]
+    with pytest.raises(CosmosBatchOperationError):
+        container.execute_item_batch([("create", (item("a"),)), ("delete", ("there",)), ("read", ("absent",))], KEY)
+    assert ids() == ["there"]
+    container.execute_item_batch([("create", (item("a"),)), ("delete", ("there",))], KEY)
+    assert ids() == ["a"]
+
+
+def test_batches_have_limits(container: ContainerProxy) -> None:
+    for batch, status, reason in (
+        ([], 400, "no operations"),
+        ([("upsert", (item("1"),))] * 101, 400, "more operations"),
+        ([("create", (item(str(n), text="x" * 300_000),)) for n in range(8)], 413, "limit"),
+    ):
+        with pytest.raises(CosmosHttpResponseError) as error:
+            container.execute_item_batch(batch, KEY)
+        assert error.value.status_code == status
+        assert reason in str(error.value)
+    container.execute_item_batch([("create", (item(str(n)),)) for n in range(100)], KEY)
+    assert len(contents(container)) == 100

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from azure.cosmos import CosmosClient, DatabaseProxy, PartitionKey, ThroughputProperties
+from azure.cosmos.exceptions import CosmosHttpResponseError, CosmosResourceExistsError, CosmosResourceNotFoundError
+
+from embedded_cosmos import Engine
+from embedded_cosmos.messages import Request
+
+VECTORS = {
+    "vectorEmbeddings": [{"path": "/embedding", "dataType": "float32", "dimensions": 384, "distanceFunction": "cosine"}]
+}
+TEXTS = {"defaultLanguage": "en-US", "fullTextPaths": [{"path": "/content", "language": "en-US"}]}
+INDEXING = {
+    "includedPaths": [{"path": "/*"}],
+    "excludedPaths": [{"path": "/embedding/*"}],
+    "vectorIndexes": [{"path": "/embedding", "type": "quantizedFlat"}],
+    "fullTextIndexes": [{"path": "/content"}],
+}
+
+
+def create(database: DatabaseProxy, **policies: Any) -> Any:
+    return database.create_container("c", PartitionKey(path=["/user_id", "/thread_id"]), **policies)
+
+
+def offers(engine: Engine) -> list[dict[str, Any]]:
+    # Not through get_throughput(): of a container without an offer, the client makes an AttributeError.
+    found: list[dict[str, Any]] = orjson.loads(engine.handle(Request("GET", "/offers/", {})).body)["Offers"]
+    return found
+
+
+def test_databases_are_created_listed_queried_and_deleted(client: CosmosClient) -> None:
+    for name in ("one", "two"):
+        client.create_database(name)
+    assert client.get_database_client("one").read()["id"] == "one"
+    assert [database["id"] for database in client.list_databases()] == ["one", "two"]
+    query = {"query": "SELECT * FROM root r WHERE r.id = @id", "parameters": [{"name": "@id", "value": "two"}]}
+    assert [database["id"] for database in client.query_databases(query)] == ["two"]
+    with pytest.raises(CosmosResourceExistsError):
+        client.create_database("one")
+    client.delete_database("one")
+    with pytest.raises(CosmosResourceNotFoundError):
+        client.get_database_client("one").read()
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a\\b", "a?b", "a#b", "ends with space ", "x" * 256])
+def test_names_that_azure_refuses_are_refused(engine: Engine, name: str) -> None:
+    response = engine.handle(Request("POST", "/dbs/", {}, orjson.dumps({"id": name})))
+    assert response.status == 400
+    assert b'"code":"BadRequest"' in response.body
+
+
+@pytest.mark.req("S1-50", "S1-54")
+def test_a_container_keeps_its_policies(database: DatabaseProxy) -> None:
+    container = create(
+        database, default_ttl=60, indexing_policy=INDEXING, vector_embedding_policy=VECTORS, full_text_policy=TEXTS
+    )
+    properties = container.read()
+    assert properties["partitionKey"] == {"paths": ["/user_id", "/thread_id"], "kind": "MultiHash", "version": 2}
+    assert properties["vectorEmbeddingPolicy"] == VECTORS
+    assert properties["fullTextPolicy"] == TEXTS
+    assert properties["defaultTtl"] == 60
+    indexing = properties["indexingPolicy"]
+    assert indexing["vectorIndexes"] == INDEXING["vectorIndexes"]
+    assert {"path": '/"_etag"/?'} in indexing["excludedPaths"]
+    assert indexing["indexingMode"] == "consistent"
+    assert [entry["id"] for entry in database.list_containers()] == ["c"]
+    assert [entry["id"] for entry in database.query_containers("SELECT * FROM c")] == ["c"]
+    with pytest.raises(CosmosResourceExistsError):
+        create(database)
+
+
+@pytest.mark.parametrize(
+    ("policies", "reason"),
+    [
+        ({"indexing_policy": INDEXING, "full_text_policy": TEXTS}, "not matching in Embedding's path"),
+        ({"indexing_policy": INDEXING, "vector_embedding_policy": VECTORS}, "not in the Full Text Policy"),
+        ({"default_ttl": 0}, "defaultTtl"),
+        ({"unique_key_policy": {"uniqueKeys": [{"paths": ["/a"]}]}}, "unique keys"),
+        ({"computed_properties": [{"name": "n", "query": "SELECT VALUE c.n FROM c"}]}, "computed properties"),
+        ({"full_text_policy": {"defaultLanguage": "xx-XX"}}, "unsupported language"),
+        ({"full_text_policy": {"defaultLanguage": "en-US", "fullTextPaths": [{"path": "content"}]}}, "invalid Path"),
+        ({"indexing_policy": {"compositeIndexes": [[{"path": "/a"}]]}}, "at least two paths"),
+        ({"indexing_policy": {"excludedPaths": [{"path": "/a"}]}}, "end with"),
+    ],
+)
+def test_unusable_policies_are_refused(database: DatabaseProxy, policies: dict[str, Any], reason: str) -> None:
+    with pytest.raises(CosmosHttpResponseError) as error:
+        create(database, **policies)
+    assert error.value.status_code == 400
+    assert reason in error.value.http_error_message
+
+
+@pytest.mark.parametrize(
+    ("change", "index", "reason"),
+    [
+        ({"dimensions": 5000}, {}, "Dimensions"),
+        ({"dimensions": 506}, {"type": "flat"}, "at most 505"),
+        ({"dataType": "float64"}, {}, "DataType"),
+        ({"distanceFunction": "manhattan"}, {}, "DistanceFunction"),
+        ({}, {"type": "hnsw"}, "Index Type::hnsw is invalid"),
+        ({}, {"quantizationByteSize": 0}, "The allowed range is between 1 and 384"),
+        ({}, {"type": "diskANN", "indexingSearchListSize": 5}, "The allowed range is between 25 and 500"),
+        ({}, {"vectorIndexShardKey": ["country"]}, "invalid Shard Path: country"),
+    ],
+)
+def test_vector_policies_have_limits(
+    database: DatabaseProxy, change: dict[str, Any], index: dict[str, Any], reason: str
+) -> None:
+    vectors = {"vectorEmbeddings": [VECTORS["vectorEmbeddings"][0] | change]}
+    indexing = {"vectorIndexes": [{"path": "/embedding", "type": "quantizedFlat", **index}]}
+    with pytest.raises(CosmosHttpResponseError) as error:
+        create(database, vector_embedding_policy=vectors, indexing_policy=indexing)
+    assert error.value.status_code == 400
+    assert reason in error.value.http_error_message
+
+
+def test_a_replace_changes_ttl_and_texts_but_neither_key_nor_vectors(database: DatabaseProxy) -> None:
+    container = create(database, vector_embedding_policy=VECTORS)
+    key = PartitionKey(path=["/user_id", "/thread_id"])
+    etag = container.read()["_etag"]
+    database.replace_container("c", key, default_ttl=5, vector_embedding_policy=VECTORS, full_text_policy=TEXTS)
+    properties = container.read()
+    assert (properties["defaultTtl"], properties["fullTextPolicy"]) == (5, TEXTS)
+    assert properties["_etag"] != etag
+    for other_key, vectors, reason in (
+        (PartitionKey(path="/user_id"), VECTORS, "partition key"),
+        (key, None, "Vector Embedding Policy"),
+    ):
+        with pytest.raises(CosmosHttpResponseError) as error:
+            database.replace_container("c", other_key, vector_embedding_policy=vectors)
+        assert error.value.status_code == 400
+        assert reason in error.value.http_error_message
+    assert container.read()["defaultTtl"] == 5
+
+
+def test_a_container_made_anew_is_another_one(database: DatabaseProxy) -> None:
+    container = create(database)
+    container.create_item({"id": "1", "user_id": "u", "thread_id": "t"})
+    old_rid = container.read()["_rid"]
+    database.delete_container("c")
+    with pytest.raises(CosmosResourceNotFoundError):
+        container.read_item("1", ["u", "t"])
+    create(database)
+    # The client still has the old one's properties in mind; it must notice, and the item must be gone.
+    container.create_item({"id": "2", "user_id": "u", "thread_id": "t"})
+    assert container.read()["_rid"] != old_rid
+    assert [item["id"] for item in container.read_all_items()] == ["2"]
+
+
+@pytest.mark.req("S1-56")
+def test_without_throughput_a_container_is_serverless(engine: Engine, database: DatabaseProxy) -> None:
+    create(database)
+    assert offers(engine) == []
+
+
+@pytest.mark.req("S1-57")
+def test_throughput_is_recorded_and_replaced(engine: Engine, database: DatabaseProxy) -> None:
+    autoscaled = database.create_container(
+        "auto", PartitionKey(path="/id"), offer_throughput=ThroughputProperties(auto_scale_max_throughput=4000)
+    )
+    assert autoscaled.get_throughput().auto_scale_max_throughput == 4000
+    manual = database.create_container("manual", PartitionKey(path="/id"), offer_throughput=400)
+    manual.replace_throughput(1000)
+    assert manual.get_throughput().offer_throughput == 1000
+    with pytest.raises(CosmosHttpResponseError) as error:
+        manual.replace_throughput(250)
+    assert error.value.status_code == 400
+    database.delete_container("manual")
+    assert [offer["content"] for offer in offers(engine)] == [{"offerAutopilotSettings": {"maxThroughput": 4000}}]
+
+
+def test_what_is_not_covered_is_refused_with_the_reason(database: DatabaseProxy) -> None:
+    container = create(database)
+    with pytest.raises(CosmosHttpResponseError) as error:
+        container.scripts.create_stored_procedure({"id": "s", "body": "function () {}"})
+    assert error.value.status_code == 400
+    assert "does not cover stored procedures" in error.value.http_error_message
