@@ -1,17 +1,25 @@
-"""Run a query over shards."""
+"""Run a query over shards: the indexes narrow down, sort and rank; what is left goes through the plain pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from embedded_cosmos.errors import bad_request
 from embedded_cosmos.properties import ContainerProperties, JsonObject
+from embedded_cosmos.query import lint
 from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.filters import Filter, conjuncts
 from embedded_cosmos.query.index import Shard
+from embedded_cosmos.query.ordering import ordered
+from embedded_cosmos.query.ranking import Ranking, rank, ranking_of
+from embedded_cosmos.query.search import SearchFunctions
+from embedded_cosmos.query.selection import Part, Selection, Test
 from embedded_cosmos.sql import ast
+from embedded_cosmos.sql.evaluate import Compiler, Environment
 from embedded_cosmos.sql.parser import parse, parse_condition
-from embedded_cosmos.sql.rows import Pipeline, root_compiler
+from embedded_cosmos.sql.rows import Pipeline, root_compiler, window
 from embedded_cosmos.sql.values import Json
 
 
@@ -27,24 +35,141 @@ class Scope:
 
 def execute(
     text: str,
-    parameters: Iterable[dict[str, Any]],
+    parameters: Iterable[Mapping[str, Any]],
     shards: Sequence[Shard],
     scope: Scope,
     properties: ContainerProperties,
 ) -> list[Json]:
-    """The final rows of the query, in order; raises 400 with the reason."""
+    """The final rows of the query, in order; raises 400 with the reason.
+
+    The rows share structure with the stored documents and must not be changed.
+    """
     query = bind(parse(text), parameters)
+    lint.check_scope(query, scope.is_cross_partition)
     if not query.sources:
         return list(Pipeline(query, root_compiler({})).run(()))
-    compiler = root_compiler({}).bind(query.sources[0].alias)
-    pipeline = Pipeline(query, compiler, bound=1)
-    documents = (document for shard in shards for document in shard.documents(scope.epk_min, scope.epk_max))
-    rows = (row for document in documents for row in pipeline.expand((document,)))
-    return list(pipeline.select(pipeline.order(pipeline.filter(rows))))
+    return list(_Execution(query, shards, scope, properties).rows())
 
 
 def compile_condition(text: str) -> Callable[[JsonObject], bool]:
     """The condition of a patch, `FROM c WHERE …`, as a test of one document."""
-    query: ast.Query = parse_condition(text)
-    pipeline = Pipeline(query, root_compiler({}).bind(query.sources[0].alias), bound=1)
+    query = parse_condition(text)
+    alias, bound = _item_alias(query)
+    pipeline = Pipeline(query, root_compiler({}).bind(alias), bound)
     return lambda document: any(True for _ in pipeline.filter(pipeline.expand((document,))))
+
+
+class _Execution:
+    def __init__(
+        self, query: ast.Query, shards: Sequence[Shard], scope: Scope, properties: ContainerProperties
+    ) -> None:
+        alias, self._bound = _item_alias(query)
+        self._query = query
+        self._functions = SearchFunctions(properties, alias)
+        self._compiler = root_compiler(self._functions.intrinsics).bind(alias)
+        self._ranking = ranking_of(query, self._functions)
+        lint.check_ranking(query, self._ranking)
+        self._sort_keys = () if self._ranking else lint.sort_keys_of(query, alias, properties)
+        self._shards = shards
+        self._scope = scope
+        self._of_items, of_rows = self._split(query.where)
+        self._rest = replace(query, where=_all_of(of_rows), order_by=())
+        self._tests: dict[tuple[int, ...], Test] = {}
+        if not shards:
+            # A query over nothing is refused like any other.
+            self._test(tuple(range(len(self._of_items))))
+
+    def rows(self) -> Iterator[Json]:
+        if self._ranking is not None:
+            return self._ranked(self._ranking)
+        pipeline = Pipeline(self._rest, self._compiler, self._bound)
+        selection = Selection(tuple(self._part(shard) for shard in self._shards))
+        joins = len(self._query.sources) > self._bound
+        if pipeline.only_counts and not joins:
+            return pipeline.counted(len(selection.settled()))
+        if self._sort_keys and not pipeline.aggregates:
+            limit = None if joins or self._query.select.distinct else window(self._query)[1]
+            return self._sorted(selection, limit)
+        return pipeline.select(_rows(pipeline, selection.documents()))
+
+    def _split(self, where: ast.Expression | None) -> tuple[tuple[ast.Expression, ...], tuple[ast.Expression, ...]]:
+        """The conditions on the item alone, and those that need what JOIN binds."""
+        joined = {source.alias for source in self._query.sources[self._bound :]}
+        of_items: list[ast.Expression] = []
+        of_rows: list[ast.Expression] = []
+        for condition in conjuncts(where):
+            names = {node.name for node in ast.walk(condition) if isinstance(node, ast.Identifier)}
+            (of_rows if names & joined else of_items).append(condition)
+        return tuple(of_items), tuple(of_rows)
+
+    def _part(self, shard: Shard) -> Part:
+        chosen = shard.within(self._scope.epk_min, self._scope.epk_max)
+        filters = Filter(shard, self._functions)
+        uncovered = []
+        for position, condition in enumerate(self._of_items):
+            mask = filters.mask(condition)
+            if mask is None:
+                uncovered.append(position)
+            else:
+                chosen = chosen & mask
+        return Part(shard, shard.slots_of(chosen), self._test(tuple(uncovered)))
+
+    def _test(self, positions: tuple[int, ...]) -> Test | None:
+        """The conditions that have no mask in some shard, compiled once."""
+        condition = _all_of(tuple(self._of_items[position] for position in positions))
+        if condition is None:
+            return None
+        test = self._tests.get(positions)
+        if test is None:
+            evaluator = self._compiler.compile(condition)
+            test = self._tests[positions] = lambda document: evaluator((document,)) is True
+        return test
+
+    def _sorted(self, selection: Selection, limit: int | None) -> Iterator[Json]:
+        parts = [ordered(part, self._sort_keys, limit) for part in selection.parts]
+        if len(parts) == 1 and parts[0] is not None:
+            pipeline = Pipeline(self._rest, self._compiler, self._bound)
+            return pipeline.select(_rows(pipeline, parts[0].documents()))
+        # Sorted per shard and cut to the limit, merged as rows.
+        narrowed = Selection(tuple(new or old for new, old in zip(parts, selection.parts, strict=True)))
+        pipeline = Pipeline(replace(self._rest, order_by=self._query.order_by), self._compiler, self._bound)
+        return pipeline.select(pipeline.order(_rows(pipeline, narrowed.documents())))
+
+    def _ranked(self, ranking: Ranking) -> Iterator[Json]:
+        selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
+        stop = None if self._query.select.distinct else window(self._query)[1]
+        ranked = rank(ranking, selection, self._shards, len(selection) if stop is None else stop)
+        documents = selection.pick(ranked.positions.tolist())
+        compiler: Compiler = self._compiler
+        rows: Iterator[Environment] = ((document,) for document in documents)
+        if ranked.scores is not None:
+            # SELECT mostly shows the score that was sorted by.
+            compiler = compiler.knowing((self._query.order_by[0].expression,))
+            rows = ((document, (score,)) for document, score in zip(documents, ranked.scores.tolist(), strict=True))
+        return Pipeline(self._rest, compiler, self._bound).select(rows)
+
+
+def _rows(pipeline: Pipeline, documents: Iterator[JsonObject]) -> Iterable[Environment]:
+    return pipeline.filter(row for document in documents for row in pipeline.expand((document,)))
+
+
+def _all_of(conditions: tuple[ast.Expression, ...]) -> ast.Expression | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return ast.Logical("AND", conditions)
+
+
+def _item_alias(query: ast.Query) -> tuple[str, int]:
+    """What the query calls the item, and how many inputs of FROM that settles.
+
+    `FROM c` is the item itself; `FROM x IN c.list` and `FROM c.part` are inputs made from the item `c`.
+    """
+    source = query.sources[0]
+    origin = source.origin
+    if isinstance(origin, ast.Identifier) and not source.iterate:
+        return source.alias, 1
+    while isinstance(origin, ast.Member):
+        origin = origin.target
+    if not isinstance(origin, ast.Identifier):
+        raise bad_request("A subquery as the first input of FROM is not supported: begin with the container.")
+    return origin.name, 0

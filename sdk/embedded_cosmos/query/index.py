@@ -1,38 +1,224 @@
-"""The documents of one first-level partition key, in memory."""
+"""The documents of one first-level partition key, in memory, with what speeds up queries over them.
+
+Every document has a slot. Columns, vectors and texts are built when a query first needs them, and kept up to date
+from then on. Slots are not reused, so that their order stays the order of rids, which is Cosmos DB's own; when too
+many are dead the shard starts again with the live ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Protocol, TypeVar
 
-from embedded_cosmos.properties import ContainerProperties, JsonObject
+import numpy as np
+from numpy.typing import NDArray
+
+from embedded_cosmos.properties import ContainerProperties, JsonObject, path_segments
+from embedded_cosmos.query.analysis import Analyzer
+from embedded_cosmos.query.columns import Column, Mask, Slots, grown
+from embedded_cosmos.query.fulltext import TextIndex
+from embedded_cosmos.query.vectors import VectorIndex
+from embedded_cosmos.sql.operators import member
+from embedded_cosmos.sql.values import UNDEFINED, Json
+
+Keys = tuple[str | int, ...]
+
+_FIRST_CAPACITY = 64
+_DEAD_TOLERATED = 1024
+
+
+class _Index(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+
+    def reserve(self, capacity: int) -> None: ...
+
+
+_I = TypeVar("_I", bound=_Index)
 
 
 class Shard:
-    """The live documents of one first-level partition-key value of one container."""
+    """The live documents of one first-level partition-key value of one container.
+
+    Writers need exclusive access; readers may share it.
+    """
 
     def __init__(self, properties: ContainerProperties) -> None:
         self.properties = properties
-        self._documents: dict[int, tuple[JsonObject, str]] = {}
+        self._lock = Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._slots: dict[int, int] = {}
+        self._documents: list[JsonObject | None] = []
+        self._sizes: list[int] = []
+        self._document_bytes = 0
+        self._rids = np.zeros(_FIRST_CAPACITY, np.int64)
+        self._live = np.zeros(_FIRST_CAPACITY, np.bool_)
+        self._in_rid_order = True
+        self._epks = Column(_FIRST_CAPACITY)
+        self._columns: dict[Keys, Column] = {}
+        self._vectors: dict[Keys, VectorIndex] = {}
+        self._texts: dict[Keys, TextIndex] = {}
 
     def put(self, rid: int, document: JsonObject, epk: str) -> None:
-        """Insert the document, or replace the one of this rid."""
-        self._documents[rid] = (document, epk)
+        """Insert the document, or replace the one of this rid. The shard keeps it; it must not change afterwards."""
+        slot = self._slots.get(rid)
+        if slot is None:
+            slot = self._append(rid)
+        else:
+            self._forget(slot)
+        self._documents[slot] = document
+        self._sizes[slot] = _size(document)
+        self._document_bytes += self._sizes[slot]
+        self._epks.put(slot, epk)
+        for keys, column in list(self._columns.items()):
+            column.put(slot, value_at(document, keys))
+            if column.distinct_strings > 2 * len(self) + _DEAD_TOLERATED:
+                del self._columns[keys]
+        for keys, vectors in self._vectors.items():
+            vectors.put(slot, value_at(document, keys))
+        for keys, texts in self._texts.items():
+            texts.add(slot, value_at(document, keys))
 
     def remove(self, rid: int) -> None:
         """Forget the document of this rid, if there is one."""
-        self._documents.pop(rid, None)
+        slot = self._slots.pop(rid, None)
+        if slot is None:
+            return
+        self._forget(slot)
+        self._documents[slot] = None
+        self._live[slot] = False
+        dead = self.size - len(self)
+        if dead > _DEAD_TOLERATED and dead > len(self):
+            self._compact()
 
     def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def size(self) -> int:
+        """How many slots are in use, dead ones included."""
         return len(self._documents)
 
     @property
     def nbytes(self) -> int:
         """An estimate of the memory held."""
-        return 4000 * len(self._documents)
+        own = self._rids.nbytes + self._live.nbytes + 100 * self.size
+        return self._document_bytes + own + sum(index.nbytes for index in self._indexes())
 
-    def documents(self, epk_min: str, epk_max: str) -> Iterator[JsonObject]:
-        """The documents whose effective partition key is in the range, in the order of their rids."""
-        for rid in sorted(self._documents):
-            document, epk = self._documents[rid]
-            if epk_min <= epk < epk_max:
-                yield document
+    def document(self, slot: int) -> JsonObject:
+        """The document of a live slot."""
+        document = self._documents[slot]
+        assert document is not None, "a selected slot is live"
+        return document
+
+    def within(self, epk_min: str, epk_max: str) -> Mask:
+        """The live slots whose effective partition key is in the half-open range."""
+        live = self._live[: self.size]
+        if epk_min == "" and epk_max == "FF":
+            return live
+        ranks = self._epks.ranks(self.size)
+        first = self._epks.below(epk_min, inclusive=False)
+        last = self._epks.below(epk_max, inclusive=False)
+        return live & (ranks >= first) & (ranks < last)
+
+    def slots_of(self, mask: Mask) -> Slots:
+        """The slots of a mask, in the order of their rids."""
+        slots = np.flatnonzero(mask)
+        return slots if self._in_rid_order else slots[np.argsort(self._rids[slots], kind="stable")]
+
+    def rids(self, slots: Slots) -> NDArray[np.int64]:
+        """The rids of these slots."""
+        return self._rids[slots]
+
+    def column(self, keys: Keys) -> Column:
+        """The values of a property."""
+        return self._built(self._columns, keys, lambda: Column(len(self._rids)), Column.put)
+
+    def vectors(self, keys: Keys, dimensions: int) -> VectorIndex:
+        """The vectors of a property."""
+        return self._built(self._vectors, keys, lambda: VectorIndex(dimensions, len(self._rids)), VectorIndex.put)
+
+    def texts(self, keys: Keys, analyzer: Analyzer) -> TextIndex:
+        """The inverted index of a property."""
+        return self._built(self._texts, keys, lambda: TextIndex(analyzer, len(self._rids)), TextIndex.add)
+
+    def _built(
+        self, indexes: dict[Keys, _I], keys: Keys, create: Callable[[], _I], put: Callable[[_I, int, Json], None]
+    ) -> _I:
+        index = indexes.get(keys)
+        if index is None:
+            with self._lock:
+                index = indexes.get(keys)
+                if index is None:
+                    index = create()
+                    for slot in self._slots.values():
+                        put(index, slot, value_at(self.document(slot), keys))
+                    indexes[keys] = index
+        return index
+
+    def _append(self, rid: int) -> int:
+        slot = len(self._documents)
+        if slot == len(self._rids):
+            self._grow(2 * slot)
+        if slot and rid < self._rids[slot - 1]:
+            self._in_rid_order = False
+        self._slots[rid] = slot
+        self._documents.append(None)
+        self._sizes.append(0)
+        self._rids[slot] = rid
+        self._live[slot] = True
+        return slot
+
+    def _forget(self, slot: int) -> None:
+        document = self.document(slot)
+        self._document_bytes -= self._sizes[slot]
+        for keys, texts in self._texts.items():
+            texts.discard(slot, value_at(document, keys))
+
+    def _grow(self, capacity: int) -> None:
+        self._rids = grown(self._rids, capacity)
+        self._live = grown(self._live, capacity)
+        for index in self._indexes():
+            index.reserve(capacity)
+
+    def _indexes(self) -> Iterator[_Index]:
+        yield self._epks
+        yield from self._columns.values()
+        yield from self._vectors.values()
+        yield from self._texts.values()
+
+    def _compact(self) -> None:
+        epks = self._epks
+        living = [(rid, self.document(slot), epks.string(slot)) for rid, slot in self._slots.items()]
+        self._clear()
+        for rid, document, epk in living:
+            self.put(rid, document, epk)
+
+
+def value_at(document: JsonObject, keys: Keys) -> Json:
+    """The value at a path of constant keys, or undefined."""
+    value: Json = document
+    for key in keys:
+        value = value.get(key, UNDEFINED) if type(value) is dict and type(key) is str else member(value, key)
+    return value
+
+
+def keys_of(path: str) -> Keys:
+    """The keys of a policy path such as `/a/b`."""
+    return path_segments(path)
+
+
+def _size(value: Json) -> int:
+    """Roughly the bytes that a JSON value takes as Python objects."""
+    if type(value) is str:
+        return 56 + len(value)
+    if type(value) is dict:
+        return 64 + sum(100 + _size(item) for item in value.values())
+    if type(value) is list:
+        if value and type(value[0]) is float:
+            return 56 + 32 * len(value)
+        return 56 + sum(8 + _size(item) for item in value)
+    return 32

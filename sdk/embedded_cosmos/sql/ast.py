@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Literal as OneOf
+from typing import Any
+from typing import Literal as OneOf
 
 from embedded_cosmos.sql.values import Json
 

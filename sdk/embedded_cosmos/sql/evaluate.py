@@ -255,8 +255,13 @@ def _call(compiler: Compiler, node: ast.Call) -> Evaluator:
     else:
 
         def call_strict(environment: Environment) -> Json:
-            values = [argument(environment) for argument in arguments]
-            return UNDEFINED if UNDEFINED in values else call(*values)
+            values = []
+            for argument in arguments:
+                value = argument(environment)
+                if value is UNDEFINED:
+                    return UNDEFINED
+                values.append(value)
+            return call(*values)
 
         evaluator = call_strict
     # Also what makes GetCurrentDateTime() one moment for the whole query.

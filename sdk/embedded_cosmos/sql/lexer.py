@@ -12,8 +12,40 @@ from embedded_cosmos.sql.values import Json
 TokenKind = Literal["name", "keyword", "parameter", "number", "string", "operator", "end"]
 
 KEYWORDS = frozenset(
-    "AND ARRAY AS ASC BETWEEN BY DESC DISTINCT ESCAPE EXISTS FALSE FROM GROUP IN JOIN LEFT LIKE LIMIT NOT NULL OFFSET"
-    " OR ORDER RANK RIGHT SELECT TOP TRUE UDF UNDEFINED VALUE WHERE".split()
+    {
+        "AND",
+        "ARRAY",
+        "AS",
+        "ASC",
+        "BETWEEN",
+        "BY",
+        "DESC",
+        "DISTINCT",
+        "ESCAPE",
+        "EXISTS",
+        "FALSE",
+        "FROM",
+        "GROUP",
+        "IN",
+        "JOIN",
+        "LEFT",
+        "LIKE",
+        "LIMIT",
+        "NOT",
+        "NULL",
+        "OFFSET",
+        "OR",
+        "ORDER",
+        "RANK",
+        "RIGHT",
+        "SELECT",
+        "TOP",
+        "TRUE",
+        "UDF",
+        "UNDEFINED",
+        "VALUE",
+        "WHERE",
+    }
 )
 
 _TOKEN = re.compile(

@@ -36,8 +36,12 @@ class Pipeline:
         self._distinct = query.select.distinct
         self._window = window(query)
         aggregates = aggregates_of(query)
+        self.aggregates = bool(aggregates or query.group_by)
+        self.only_counts = bool(aggregates) and not query.group_by and all(map(_counts_rows, aggregates))
+        self._aggregates = aggregates
+        self._empty: Environment = (UNDEFINED,) * scope.width
         self._grouping = None
-        if aggregates or query.group_by:
+        if self.aggregates:
             check_grouping(query)
             self._grouping = _Grouping(query, aggregates, scope)
             scope = scope.knowing(aggregates)
@@ -76,6 +80,13 @@ class Pipeline:
         """The results of rows that are filtered and ordered."""
         if self._grouping is not None:
             rows = self._grouping.groups(rows)
+        return self._results(rows)
+
+    def counted(self, rows: int) -> Iterator[Json]:
+        """The results of a query that `only_counts`, from the number of rows alone."""
+        return self._results(iter(((*self._empty, (rows,) * len(self._aggregates)),)))
+
+    def _results(self, rows: Iterable[Environment]) -> Iterator[Json]:
         results: Iterator[Json] = (value for row in rows if (value := self._project(row)) is not UNDEFINED)
         if self._distinct:
             results = _distinct(results)
@@ -179,6 +190,11 @@ def _projection(query: ast.Query, scope: Compiler) -> Evaluator:
             raise bad_request(f"The column '{name}' is selected twice; give one of them another name with AS.")
         members.append((name, scope.compile(item.expression)))
     return object_of(tuple(members))
+
+
+def _counts_rows(call: ast.Call) -> bool:
+    argument = call.arguments[0]
+    return call.name == "COUNT" and isinstance(argument, ast.Literal) and argument.value is not UNDEFINED
 
 
 class _Grouping:

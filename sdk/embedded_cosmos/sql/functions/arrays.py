@@ -38,6 +38,8 @@ def contains(array: Json, wanted: Json, partial: Json = False) -> Json:
         return UNDEFINED
     if partial and type(wanted) is dict:
         return any(_has_members(item, wanted) for item in array)
+    if type(wanted) is str:
+        return wanted in array
     return any(equals(item, wanted) for item in array)
 
 

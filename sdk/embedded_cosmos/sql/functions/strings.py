@@ -137,9 +137,13 @@ def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
         else:
             parts.append(re.escape(character))
         position += 1
-    return re.compile("".join(parts), re.DOTALL)
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error as error:
+        raise bad_request(f"The LIKE pattern '{pattern}' has an invalid character set: {error}.") from None
 
 
 def _character_set(body: str) -> str:
     negation = "^" if body.startswith("^") else ""
-    return f"[{negation}{re.escape(body[len(negation) :]).replace(r'\-', '-')}]"
+    characters = re.escape(body[len(negation) :]).replace(r"\-", "-")
+    return f"[{negation}{characters}]"

@@ -1,0 +1,63 @@
+"""Text to index terms: lower-case words, for English without stop words and reduced to their stems."""
+
+from __future__ import annotations
+
+import re
+from threading import Lock
+
+import snowballstemmer
+
+# Chinese, Japanese and Korean are not written in words; every character is a term.
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TERM = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])\w)+")
+
+ENGLISH_STOP_WORDS = frozenset(
+    word
+    for line in """
+    a about above after again against all am an and any are as at be because been before being below between both but
+    by can could did do does doing down during each few for from further had has have having he her here hers herself
+    him himself his how i if in into is it its itself just me more most my myself no nor not now of off on once only
+    or other our ours ourselves out over own same she should so some such than that the their theirs them themselves
+    then there these they this those through to too under until up very was we were what when where which while who
+    whom why will with would you your yours yourself yourselves
+    """.splitlines()
+    for word in line.split()
+)
+
+
+class Analyzer:
+    """Turns text of one language into terms."""
+
+    def __init__(self, language: str) -> None:
+        self._english = language.lower().startswith("en")
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of the text, in order."""
+        words = _TERM.findall(text.lower())
+        if not self._english:
+            return words
+        return [_stem(word) for word in words if word not in ENGLISH_STOP_WORDS]
+
+
+class _Stems:
+    """The Snowball stemmer keeps its state in itself; results are kept, so that it is seldom asked."""
+
+    _LIMIT = 200_000
+
+    def __init__(self) -> None:
+        self._stemmer = snowballstemmer.stemmer("english")
+        self._known: dict[str, str] = {}
+        self._lock = Lock()
+
+    def __call__(self, word: str) -> str:
+        stem = self._known.get(word)
+        if stem is None:
+            with self._lock:
+                stem = str(self._stemmer.stemWord(word))
+                if len(self._known) >= self._LIMIT:
+                    self._known.clear()
+                self._known[word] = stem
+        return stem
+
+
+_stem = _Stems()

@@ -1,0 +1,188 @@
+"""WHERE over columns: the conditions that arrays answer exactly, as masks over the slots of a shard.
+
+A condition of SQL is true, false or undefined. A mask says where it is true, or where it is false; NOT exchanges the
+two. A condition with any part that the columns do not cover exactly has no mask, and is evaluated document by
+document on what the other conditions leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedded_cosmos.query.columns import Column, Kind, Mask, kind_of
+from embedded_cosmos.query.index import Shard, value_at
+from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
+from embedded_cosmos.sql import ast
+from embedded_cosmos.sql.evaluate import path_of
+from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json
+
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_KIND_TESTS: dict[str, tuple[Kind, Kind]] = {
+    "IS_DEFINED": (Kind.NULL, Kind.OBJECT),
+    "IS_NULL": (Kind.NULL, Kind.NULL),
+    "IS_BOOL": (Kind.FALSE, Kind.TRUE),
+    "IS_NUMBER": (Kind.NUMBER, Kind.NUMBER),
+    "IS_STRING": (Kind.STRING, Kind.STRING),
+    "IS_ARRAY": (Kind.ARRAY, Kind.ARRAY),
+    "IS_OBJECT": (Kind.OBJECT, Kind.OBJECT),
+    "IS_PRIMITIVE": (Kind.NULL, Kind.STRING),
+}
+
+
+def conjuncts(condition: ast.Expression | None) -> tuple[ast.Expression, ...]:
+    """The conditions that must all be true."""
+    if condition is None:
+        return ()
+    if isinstance(condition, ast.Logical) and condition.operator == "AND":
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
+    return (condition,)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Masks for conditions on the items of one shard."""
+
+    shard: Shard
+    functions: SearchFunctions
+
+    def mask(self, condition: ast.Expression, truth: bool = True) -> Mask | None:
+        """Where the condition is true (or false); None when the columns do not cover it."""
+        match condition:
+            case ast.Literal(value):
+                return np.full(self.shard.size, value is truth)
+            case ast.Member():
+                return self._boolean(condition, truth)
+            case ast.Unary("NOT", operand):
+                return self.mask(operand, not truth)
+            case ast.Logical(operator, operands):
+                return self._combined(operands, truth, all_of=(operator == "AND") == truth)
+            case ast.Binary(operator, left, right) if operator in _MIRRORED:
+                if isinstance(left, ast.Literal):
+                    return self._comparison(_MIRRORED[operator], right, left, truth)
+                return self._comparison(operator, left, right, truth)
+            case ast.Between(operand, low, high):
+                bounds = (ast.Binary(">=", operand, low), ast.Binary("<=", operand, high))
+                return self._combined(bounds, truth, all_of=truth)
+            case ast.In(operand, items):
+                return self._membership(operand, _literals(items), truth)
+            case ast.Call(name, (ast.Literal(list() as values), operand)) if name == "ARRAY_CONTAINS":
+                return self._membership(operand, values, truth)
+            case ast.Call(name, (operand,)) if name in _KIND_TESTS:
+                return self._kind_test(operand, _KIND_TESTS[name], truth)
+            case ast.Call(name) if name in FULL_TEXT_PREDICATES:
+                return self._full_text(condition, truth)
+        return None
+
+    def _combined(self, parts: Iterable[ast.Expression], truth: bool, all_of: bool) -> Mask | None:
+        combined: Mask | None = None
+        combine = np.logical_and if all_of else np.logical_or
+        for part in parts:
+            mask = self.mask(part, truth)
+            if mask is None:
+                return None
+            combined = mask if combined is None else combine(combined, mask)
+        return combined
+
+    def _column(self, operand: ast.Expression) -> Column | None:
+        place = path_of(operand)
+        return (
+            self.shard.column(place[1]) if place is not None and place[0] == self.functions.alias and place[1] else None
+        )
+
+    def _kinds(self, column: Column) -> NDArray[np.uint8]:
+        return column.kinds[: self.shard.size]
+
+    def _boolean(self, operand: ast.Expression, truth: bool) -> Mask | None:
+        column = self._column(operand)
+        return None if column is None else self._kinds(column) == (Kind.TRUE if truth else Kind.FALSE)
+
+    def _kind_test(self, operand: ast.Expression, kinds: tuple[Kind, Kind], truth: bool) -> Mask | None:
+        column = self._column(operand)
+        if column is None:
+            return None
+        found = self._kinds(column)
+        mask = (found >= kinds[0]) & (found <= kinds[1])
+        return mask if truth else ~mask
+
+    def _comparison(self, operator: str, operand: ast.Expression, constant: ast.Expression, truth: bool) -> Mask | None:
+        column = self._column(operand)
+        if column is None or not isinstance(constant, ast.Literal) or not _exact(column, constant.value):
+            return None
+        if operator in ("=", "!="):
+            equal = self._equal(column, constant.value)
+            return equal if (operator == "=") == truth else (self._kinds(column) != Kind.UNDEFINED) & ~equal
+        kind = kind_of(constant.value)
+        if kind not in (Kind.NUMBER, Kind.STRING):
+            return None
+        same_kind: Mask = self._kinds(column) == kind
+        holds = self._ordered(column, operator, constant.value)
+        return same_kind & holds if truth else same_kind & ~holds
+
+    def _equal(self, column: Column, value: Json) -> Mask:
+        kind = kind_of(value)
+        mask = np.equal(self._kinds(column), kind)
+        if kind == Kind.NUMBER:
+            mask &= column.values[: self.shard.size] == value
+        elif kind == Kind.STRING:
+            mask &= column.values[: self.shard.size] == column.code(value)
+        return mask
+
+    def _ordered(self, column: Column, operator: str, value: Json) -> Mask:
+        values = column.values[: self.shard.size]
+        if type(value) is str:
+            # Strings before the bound have a lower rank than it would have among them.
+            values, bound = column.ranks(self.shard.size), column.below(value, inclusive=operator in ("<=", ">"))
+            operator = "<" if operator in ("<", "<=") else ">="
+        else:
+            bound = value
+        compare: Callable[..., Mask] = {
+            "<": np.less,
+            "<=": np.less_equal,
+            ">": np.greater,
+            ">=": np.greater_equal,
+        }[operator]
+        return compare(values, bound)
+
+    def _membership(self, operand: ast.Expression, values: list[Json] | None, truth: bool) -> Mask | None:
+        column = self._column(operand)
+        if column is None or values is None or not all(_exact(column, value) for value in values):
+            return None
+        kinds, stored = self._kinds(column), column.values[: self.shard.size]
+        found = np.isin(kinds, [kind_of(value) for value in values if value is None or type(value) is bool])
+        numbers = [value for value in values if kind_of(value) == Kind.NUMBER]
+        if numbers:
+            found |= (kinds == Kind.NUMBER) & np.isin(stored, np.array(numbers, np.float64))
+        codes = [column.code(value) for value in values if type(value) is str]
+        if codes:
+            found |= (kinds == Kind.STRING) & np.isin(stored, np.array(codes, np.float64))
+        return found if truth else (kinds != Kind.UNDEFINED) & ~found
+
+    def _full_text(self, call: ast.Call, truth: bool) -> Mask:
+        predicate = self.functions.text_predicate(call)
+        shard, size = self.shard, self.shard.size
+        index = shard.texts(predicate.keys, predicate.analyzer)
+
+        def text_of(slot: int) -> Json:
+            return value_at(shard.document(slot), predicate.keys)
+
+        masks = [index.containing(phrase, size, text_of) for phrase in predicate.phrases]
+        found = reduce(np.logical_or if predicate.any_of else np.logical_and, masks)
+        return found if truth else np.logical_and(index.with_text(size), ~found)
+
+
+def _literals(items: tuple[ast.Expression, ...]) -> list[Json] | None:
+    values = [item.value for item in items if isinstance(item, ast.Literal)]
+    return values if len(values) == len(items) else None
+
+
+def _exact(column: Column, value: Json) -> bool:
+    """Whether comparing the column with the value over doubles gives what comparing JSON values gives."""
+    kind = kind_of(value)
+    if kind == Kind.NUMBER:
+        return column.exact and abs(value) <= EXACT_INTEGER
+    return kind not in (Kind.ARRAY, Kind.OBJECT) and value is not UNDEFINED

@@ -1,0 +1,163 @@
+"""An inverted index of one text path, kept up to date document by document, with BM25 scores."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedded_cosmos.query.analysis import Analyzer
+from embedded_cosmos.query.columns import Mask, grown
+from embedded_cosmos.sql.values import Json
+
+K1 = 1.2
+B = 0.75
+_ABSENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 must know of the whole collection, summed over its shards."""
+
+    documents: int
+    words: int
+    hits: tuple[int, ...]
+
+    def __add__(self, other: Statistics) -> Statistics:
+        hits = tuple(mine + theirs for mine, theirs in zip(self.hits, other.hits, strict=True))
+        return Statistics(self.documents + other.documents, self.words + other.words, hits)
+
+
+class _Posting:
+    """Where a term occurs: slots, in no order, and how often in each."""
+
+    __slots__ = ("counts", "slots")
+
+    def __init__(self) -> None:
+        self.slots = array("I")
+        self.counts = array("I")
+
+    def add(self, slot: int, count: int) -> None:
+        self.slots.append(slot)
+        self.counts.append(count)
+
+    def discard(self, slot: int) -> None:
+        position = self.slots.index(slot)
+        self.slots[position], self.counts[position] = self.slots[-1], self.counts[-1]
+        self.slots.pop()
+        self.counts.pop()
+
+
+class TextIndex:
+    """The terms of one path by slot."""
+
+    def __init__(self, analyzer: Analyzer, capacity: int) -> None:
+        self.analyzer = analyzer
+        self._postings: dict[str, _Posting] = {}
+        self._lengths = np.full(capacity, _ABSENT, np.int32)
+        self._documents = 0
+        self._words = 0
+
+    @property
+    def nbytes(self) -> int:
+        """An estimate of the memory held."""
+        return self._lengths.nbytes + 300 * len(self._postings) + 12 * self._words
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for slots below the capacity."""
+        size = len(self._lengths)
+        self._lengths = grown(self._lengths, capacity)
+        self._lengths[size:] = _ABSENT
+
+    def add(self, slot: int, text: Json) -> None:
+        """Index the text of a slot that has none; what is not a string counts as no text."""
+        if type(text) is not str:
+            return
+        terms = self.analyzer.terms(text)
+        for term, count in Counter(terms).items():
+            posting = self._postings.get(term)
+            if posting is None:
+                posting = self._postings[term] = _Posting()
+            posting.add(slot, count)
+        self._lengths[slot] = len(terms)
+        self._documents += 1
+        self._words += len(terms)
+
+    def discard(self, slot: int, text: Json) -> None:
+        """Take the text of a slot out again; it must be the one that was added."""
+        if type(text) is not str:
+            return
+        terms = self.analyzer.terms(text)
+        for term in set(terms):
+            posting = self._postings[term]
+            posting.discard(slot)
+            if not posting.slots:
+                del self._postings[term]
+        self._lengths[slot] = _ABSENT
+        self._documents -= 1
+        self._words -= len(terms)
+
+    def with_text(self, size: int) -> Mask:
+        """The slots, of the first so many, that have a text at all."""
+        return np.not_equal(self._lengths[:size], _ABSENT)
+
+    def containing(self, phrase: str, size: int, text_of: Callable[[int], Json]) -> Mask:
+        """The slots whose text has the terms of the phrase one after the other."""
+        terms = self.analyzer.terms(phrase)
+        mask = np.zeros(size, np.bool_)
+        if not terms:
+            return mask
+        found = reduce(np.intersect1d, (self._slots(term) for term in dict.fromkeys(terms)))
+        if len(terms) > 1:
+            found = np.array(
+                [slot for slot in found.tolist() if in_sequence(terms, self.analyzer.terms(text_of(slot)))], np.intp
+            )
+        mask[found] = True
+        return mask
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        """This shard's share in the statistics of the collection."""
+        return Statistics(self._documents, self._words, tuple(len(self._slots(term)) for term in terms))
+
+    def scores(self, terms: Sequence[str], statistics: Statistics, size: int) -> NDArray[np.float64]:
+        """BM25 of the first so many slots; zero where no term occurs."""
+        scores = np.zeros(size, np.float64)
+        mean_length = statistics.words / statistics.documents if statistics.documents else 0
+        for term, hits in zip(terms, statistics.hits, strict=True):
+            posting = self._postings.get(term)
+            if posting is None or not mean_length:
+                continue
+            slots = np.frombuffer(posting.slots, np.uint32)
+            counts = np.frombuffer(posting.counts, np.uint32)
+            scores[slots] += bm25(counts, self._lengths[slots], mean_length, hits, statistics.documents)
+        return scores
+
+    def _slots(self, term: str) -> NDArray[np.uint32]:
+        posting = self._postings.get(term)
+        return np.zeros(0, np.uint32) if posting is None else np.frombuffer(posting.slots, np.uint32)
+
+
+def bm25(
+    counts: NDArray[np.uint32], lengths: NDArray[np.int32], mean_length: float, hits: int, documents: int
+) -> NDArray[np.float64]:
+    """The contribution of one term to the scores of the documents that have it."""
+    rarity = math.log1p((documents - hits + 0.5) / (hits + 0.5))
+    return np.asarray(rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean_length)), np.float64)
+
+
+def in_sequence(terms: Sequence[str], text: Sequence[str]) -> bool:
+    """Whether the terms stand one after the other somewhere in the text."""
+    length = len(terms)
+    wanted = list(terms)
+    return any(text[start : start + length] == wanted for start in range(len(text) - length + 1))
+
+
+def unique(terms: Iterable[str]) -> tuple[str, ...]:
+    """The terms without repetition."""
+    return tuple(dict.fromkeys(terms))

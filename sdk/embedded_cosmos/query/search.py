@@ -1,0 +1,208 @@
+"""VectorDistance and the full-text functions: what their arguments mean in a container, and their plain evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from embedded_cosmos.errors import CosmosError, bad_request
+from embedded_cosmos.properties import ContainerProperties, DistanceFunction, VectorEmbedding, path_segments
+from embedded_cosmos.query.analysis import Analyzer
+from embedded_cosmos.query.fulltext import in_sequence, unique
+from embedded_cosmos.query.vectors import DISTANCE_FUNCTIONS, Vector, as_vector, distance
+from embedded_cosmos.sql import ast
+from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, path_of
+from embedded_cosmos.sql.values import UNDEFINED, Json
+
+Keys = tuple[str | int, ...]
+
+FULL_TEXT_PREDICATES = ("FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY")
+_OPTIONS = {
+    "distanceFunction",
+    "dataType",
+    "searchListSizeMultiplier",
+    "quantizedVectorListMultiplier",
+    "filterPriority",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorScore:
+    """`VectorDistance(path, constant)`, checked."""
+
+    keys: Keys
+    query: Vector
+    function: DistanceFunction
+    indexed: bool
+    """Whether the path is in the vector policy, so that its vectors are of one dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """`FullTextScore(path, keywords…)`, checked; the keywords as terms."""
+
+    keys: Keys
+    terms: tuple[str, ...]
+    analyzer: Analyzer
+
+
+@dataclass(frozen=True, slots=True)
+class TextPredicate:
+    """One of the FullTextContains family, checked."""
+
+    keys: Keys
+    phrases: tuple[str, ...]
+    any_of: bool
+    analyzer: Analyzer
+
+
+class SearchFunctions:
+    """The search functions of one container, for a query that calls its items by an alias."""
+
+    def __init__(self, properties: ContainerProperties, alias: str) -> None:
+        self.alias = alias
+        self._embeddings: dict[Keys, VectorEmbedding] = {
+            path_segments(path): embedding for path, embedding in properties.vector_embeddings.items()
+        }
+        self._analyzers: dict[Keys, Analyzer] = {
+            path_segments(path): Analyzer(language) for path, language in properties.full_text_paths.items()
+        }
+        self.intrinsics: Mapping[str, Intrinsic] = {
+            "VECTORDISTANCE": self._compile_distance,
+            **dict.fromkeys(FULL_TEXT_PREDICATES, self._compile_predicate),
+            "FULLTEXTSCORE": _outside_rank,
+            "RRF": _outside_rank,
+        }
+
+    def vector_score(self, call: ast.Call) -> VectorScore:
+        """The score of `ORDER BY VectorDistance(…)`; raises 400 when it cannot be ranked by."""
+        self._check_distance(call)
+        sides = call.arguments[:2]
+        for path, constant in (sides, sides[::-1]):
+            place = path_of(path)
+            if place is not None and place[0] == self.alias and place[1] and isinstance(constant, ast.Literal):
+                vector = as_vector(constant.value)
+                if vector is None:
+                    raise bad_request("The vector of VectorDistance must be a non-empty array of numbers.")
+                return VectorScore(place[1], vector, self._function(call), place[1] in self._embeddings)
+        raise bad_request("ORDER BY VectorDistance takes a property path of the item and a constant vector.")
+
+    def text_score(self, call: ast.Call) -> TextScore:
+        """The score of `ORDER BY RANK FullTextScore(…)`."""
+        keys, analyzer, keywords = self._text_arguments(call)
+        terms = unique(term for keyword in keywords for term in analyzer.terms(keyword))
+        return TextScore(keys, terms, analyzer)
+
+    def text_predicate(self, call: ast.Call) -> TextPredicate:
+        """The filter of `FullTextContains(…)` or its …All and …Any."""
+        keys, analyzer, keywords = self._text_arguments(call)
+        if call.name == "FULLTEXTCONTAINS" and len(keywords) != 1:
+            raise bad_request("FullTextContains takes one keyword or phrase; use FullTextContainsAll or …Any for more.")
+        return TextPredicate(keys, keywords, call.name == "FULLTEXTCONTAINSANY", analyzer)
+
+    def _compile_distance(self, compiler: Compiler, call: ast.Call) -> Evaluator:
+        self._check_distance(call)
+        function = self._function(call)
+        left, right = (compiler.compile(argument) for argument in call.arguments[:2])
+        return lambda environment: distance(left(environment), right(environment), function)
+
+    def _compile_predicate(self, compiler: Compiler, call: ast.Call) -> Evaluator:
+        predicate = self.text_predicate(call)
+        text = compiler.compile(call.arguments[0])
+        analyze, combine = predicate.analyzer.terms, any if predicate.any_of else all
+        phrases = [analyze(phrase) for phrase in predicate.phrases]
+
+        def contains(environment: Environment) -> Json:
+            value = text(environment)
+            if type(value) is not str:
+                return UNDEFINED
+            terms = analyze(value)
+            return combine(bool(phrase) and in_sequence(phrase, terms) for phrase in phrases)
+
+        return contains
+
+    def _check_distance(self, call: ast.Call) -> None:
+        if not 2 <= len(call.arguments) <= 4:
+            raise _arity(call, "2 to 4")
+        flag, options = _constant(call, 2, False), _constant(call, 3, {})
+        if not isinstance(flag, bool):
+            raise bad_request("The third argument of VectorDistance must be true (brute force) or false.")
+        if not isinstance(options, dict) or not _OPTIONS.issuperset(options):
+            raise bad_request(f"The fourth argument of VectorDistance takes the options {', '.join(sorted(_OPTIONS))}.")
+        self._check_dimensions(call)
+
+    def _check_dimensions(self, call: ast.Call) -> None:
+        for path, other in (call.arguments[:2], call.arguments[1::-1]):
+            place = path_of(path)
+            embedding = self._embeddings.get(place[1]) if place else None
+            if embedding is None or not isinstance(other, ast.Literal):
+                continue
+            vector = as_vector(other.value)
+            if vector is None or len(vector) != embedding.dimensions:
+                given = "no vector" if vector is None else f"a vector of {len(vector)} dimensions"
+                raise bad_request(
+                    f"VectorDistance was given {given} for the path '{embedding.path}', whose vector policy says"
+                    f" {embedding.dimensions} dimensions."
+                )
+
+    def _function(self, call: ast.Call) -> DistanceFunction:
+        chosen = _constant(call, 3, {}).get("distanceFunction")
+        if chosen is not None:
+            for function in DISTANCE_FUNCTIONS:
+                if isinstance(chosen, str) and chosen.lower() == function:
+                    return function
+            raise bad_request(f"The distanceFunction of VectorDistance must be one of {', '.join(DISTANCE_FUNCTIONS)}.")
+        places = (path_of(argument) for argument in call.arguments[:2])
+        for place in places:
+            if place is not None and place[1] in self._embeddings:
+                return self._embeddings[place[1]].distance_function
+        return "cosine"
+
+    def _text_arguments(self, call: ast.Call) -> tuple[Keys, Analyzer, tuple[str, ...]]:
+        if len(call.arguments) < 2:
+            raise _arity(call, "at least 2")
+        place = path_of(call.arguments[0])
+        analyzer = self._analyzers.get(place[1]) if place is not None and place[0] == self.alias else None
+        if place is None or analyzer is None:
+            raise bad_request(
+                f"{_shown(call)} needs a property path of the container's full-text policy as its first argument."
+            )
+        return place[1], analyzer, _keywords(call)
+
+
+def _keywords(call: ast.Call) -> tuple[str, ...]:
+    values = [argument.value if isinstance(argument, ast.Literal) else UNDEFINED for argument in call.arguments[1:]]
+    flat = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    if not flat or not all(isinstance(value, str) for value in flat):
+        raise bad_request(f"The keywords of {_shown(call)} must be strings, or one array of strings, known beforehand.")
+    return tuple(flat)
+
+
+def _constant(call: ast.Call, position: int, default: Json) -> Json:
+    if position >= len(call.arguments):
+        return default
+    argument = call.arguments[position]
+    return argument.value if isinstance(argument, ast.Literal) else UNDEFINED
+
+
+def _arity(call: ast.Call, expected: str) -> CosmosError:
+    return bad_request(
+        f"The {_shown(call)} function requires {expected} argument(s), but was given {len(call.arguments)}."
+    )
+
+
+def _outside_rank(compiler: Compiler, call: ast.Call) -> Evaluator:
+    raise bad_request(f"The {_shown(call)} function is only allowed in the ORDER BY RANK clause.")
+
+
+_SHOWN = {
+    "VECTORDISTANCE": "VectorDistance",
+    "FULLTEXTCONTAINS": "FullTextContains",
+    "FULLTEXTCONTAINSALL": "FullTextContainsAll",
+    "FULLTEXTCONTAINSANY": "FullTextContainsAny",
+    "FULLTEXTSCORE": "FullTextScore",
+}
+
+
+def _shown(call: ast.Call) -> str:
+    return _SHOWN.get(call.name, call.name)

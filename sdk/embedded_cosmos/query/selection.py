@@ -1,0 +1,78 @@
+"""Which documents of which shards a query is about: slots, in the order of rids, shard after shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedded_cosmos.properties import JsonObject
+from embedded_cosmos.query.columns import Slots
+from embedded_cosmos.query.index import Shard
+
+Test = Callable[[JsonObject], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The documents selected in one shard; those that fail the test, if there is one, do not count."""
+
+    shard: Shard
+    slots: Slots
+    test: Test | None
+
+    def settled(self) -> Part:
+        """The same documents, the test applied to all of them."""
+        if self.test is None:
+            return self
+        document, test = self.shard.document, self.test
+        passing = [slot for slot in self.slots.tolist() if test(document(slot))]
+        return Part(self.shard, np.array(passing, np.intp), None)
+
+    def documents(self) -> Iterator[JsonObject]:
+        """The documents in order, the test applied one by one."""
+        documents = map(self.shard.document, self.slots.tolist())
+        return documents if self.test is None else filter(self.test, documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """All selected documents, numbered through."""
+
+    parts: tuple[Part, ...]
+
+    def settled(self) -> Selection:
+        """The same documents, no test left to apply."""
+        return Selection(tuple(part.settled() for part in self.parts))
+
+    def __len__(self) -> int:
+        return sum(len(part.slots) for part in self.parts)
+
+    def documents(self) -> Iterator[JsonObject]:
+        """The documents; of several shards in the order of their rids, as of one partition."""
+        if len(self.parts) == 1:
+            return self.parts[0].documents()
+        settled = self.settled()
+        return settled.pick(np.argsort(settled.rids(), kind="stable").tolist())
+
+    def rids(self) -> NDArray[np.int64]:
+        """The rid of every selected document."""
+        return _joined([part.shard.rids(part.slots) for part in self.parts], np.int64)
+
+    def pick(self, positions: Sequence[int]) -> Iterator[JsonObject]:
+        """The documents at these positions; the selection must be settled."""
+        ends = np.cumsum([len(part.slots) for part in self.parts])
+        for position in positions:
+            index = int(np.searchsorted(ends, position, side="right"))
+            part = self.parts[index]
+            yield part.shard.document(int(part.slots[position - int(ends[index])]))
+
+    def gather(self, values: Callable[[Part], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """One number for every selected document, computed shard by shard."""
+        return _joined([values(part) for part in self.parts], np.float64)
+
+
+def _joined(arrays: list[NDArray[np.float64]] | list[NDArray[np.int64]], dtype: type) -> NDArray:  # type: ignore[type-arg]
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)

@@ -1,0 +1,105 @@
+"""Vectors of a shard as one float32 matrix, and the distance functions of VectorDistance."""
+
+from __future__ import annotations
+
+import math
+from typing import cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedded_cosmos.properties import DistanceFunction
+from embedded_cosmos.query.columns import Slots, grown
+from embedded_cosmos.sql.values import UNDEFINED, Json
+
+Vector = NDArray[np.float32]
+Scores = NDArray[np.float64]
+
+DISTANCE_FUNCTIONS: tuple[DistanceFunction, ...] = get_args(DistanceFunction)
+_NUMBERS = {int, float}
+
+# Picking a row out of the matrix costs as much as multiplying several in place; small copies stay in the cache.
+_COPY_COST = 5
+_CHUNK = 64
+
+
+def as_vector(value: Json) -> Vector | None:
+    """The array as float32; None when it is not a non-empty array of numbers."""
+    if type(value) is not list or not value or not _NUMBERS.issuperset(map(type, value)):
+        return None
+    return np.array(value, np.float32)
+
+
+def ascending(function: DistanceFunction) -> bool:
+    """Whether the nearest vectors have the lowest values: a distance does, a similarity does not."""
+    return function == "euclidean"
+
+
+def distance(left: Json, right: Json, function: DistanceFunction) -> Json:
+    """VectorDistance of two values; undefined unless they are vectors of the same dimension."""
+    first, second = as_vector(left), as_vector(right)
+    if first is None or second is None or first.shape != second.shape:
+        return UNDEFINED
+    return float(_scores(first[np.newaxis], _norms(first[np.newaxis]), second, function)[0])
+
+
+class VectorIndex:
+    """The vectors of one path by slot."""
+
+    def __init__(self, dimensions: int, capacity: int) -> None:
+        self._matrix = np.zeros((capacity, dimensions), np.float32)
+        self._norms = np.zeros(capacity, np.float32)
+        self._present = np.zeros(capacity, np.bool_)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        return self._matrix.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory held."""
+        return self._matrix.nbytes + self._norms.nbytes + self._present.nbytes
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for slots below the capacity."""
+        self._matrix = grown(self._matrix, capacity)
+        self._norms = grown(self._norms, capacity)
+        self._present = grown(self._present, capacity)
+
+    def put(self, slot: int, value: Json) -> None:
+        """Set the vector of a slot; what is not a vector of this dimension counts as none."""
+        vector = as_vector(value)
+        if vector is None or len(vector) != self.dimensions:
+            self._present[slot] = False
+            return
+        self._present[slot] = True
+        self._matrix[slot] = vector
+        self._norms[slot] = math.sqrt(float(vector @ vector))
+
+    def scores(self, slots: Slots, query: Vector, function: DistanceFunction) -> Scores:
+        """The distance function for these slots; NaN where a document has no vector."""
+        size = int(np.max(slots, initial=-1)) + 1
+        if len(slots) * _COPY_COST > size:
+            scores = _scores(self._matrix[:size], self._norms[:size], query, function)[slots]
+        else:
+            scores = np.empty(len(slots), np.float64)
+            for start in range(0, len(slots), _CHUNK):
+                some = slots[start : start + _CHUNK]
+                scores[start : start + _CHUNK] = _scores(self._matrix[some], self._norms[some], query, function)
+        scores[~self._present[slots]] = np.nan
+        return scores
+
+
+def _norms(matrix: Vector) -> Vector:
+    return cast(Vector, np.sqrt(np.einsum("ij,ij->i", matrix, matrix)))
+
+
+def _scores(matrix: Vector, norms: Vector, query: Vector, function: DistanceFunction) -> Scores:
+    if function == "euclidean":
+        return _norms(matrix - query).astype(np.float64)
+    products = (matrix @ query).astype(np.float64)
+    if function == "cosine":
+        lengths = norms.astype(np.float64) * math.sqrt(float(query @ query))
+        np.divide(products, lengths, out=products, where=lengths > 0)
+    return products
