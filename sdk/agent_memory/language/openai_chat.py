@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field, ValidationError
+
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
 from agent_memory.language.openai_client import OpenAIConnection, RequestRejected, TokenProvider, model_errors
@@ -24,7 +26,6 @@ from agent_memory.models import Usage
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletion
 
 _log = logging.getLogger(__name__)
 
@@ -91,10 +92,10 @@ class OpenAIChat:
         usage = Usage()
         problem = UnusableAnswer()
         for left in reversed(range(self._answer_retries + 1)):
-            completion = await self._complete(request)
-            usage += _usage(completion)
+            completion = Completion.read(await self._complete(request))
+            usage += completion.cost
             try:
-                text, whole = _answer(completion)
+                text, whole = completion.answer()
                 if not whole and left:
                     request = replace(request, max_tokens=2 * request.max_tokens)
                     raise UnusableAnswer("it was cut off at the limit of its length")
@@ -115,19 +116,19 @@ class OpenAIChat:
         """Closes the connection, unless it came with a client from outside. Harmless when called twice."""
         await self._connection.close()
 
-    async def _complete(self, request: Request) -> ChatCompletion:
+    async def _complete(self, request: Request) -> str:
         """Asks once, in the dialect that this server is known to take, and learns a simpler one if it takes less."""
         client = await self._connection.client()
         dialect = self._dialect
 
-        async def call() -> ChatCompletion:
+        async def call() -> str:
             async with model_errors(self._model, request.timeout):
-                completion: ChatCompletion = await client.chat.completions.create(**request.arguments(dialect))
-                return completion
+                response = await client.chat.completions.with_raw_response.create(**request.arguments(dialect))
+                return str(response.text)
 
         while True:
             try:
-                completion = await self._retries.run(call)
+                body = await self._retries.run(call)
             except RequestRejected as error:
                 simpler = dialect.without(error.detail)
                 if simpler is None:
@@ -138,7 +139,7 @@ class OpenAIChat:
                 dialect = simpler
             else:
                 self._dialect = dialect
-                return completion
+                return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,22 +214,52 @@ def as_document(data: Data) -> str:
     return _CONTROL_MARK.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
-def _answer(completion: ChatCompletion) -> tuple[str, bool]:
-    """The text of an answer, and whether it is whole."""
-    if not completion.choices:
-        raise UnusableAnswer("it is empty")
-    choice = completion.choices[0]
-    if choice.message.refusal:
-        raise UnusableAnswer("the model refused")
-    if choice.finish_reason == "content_filter":
-        raise UnusableAnswer("a content filter stopped it")
-    return choice.message.content or "", choice.finish_reason != "length"
+class _Tokens(Data):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
-def _usage(completion: ChatCompletion) -> Usage:
-    tokens = completion.usage
-    return Usage(
-        model_calls=1,
-        input_tokens=tokens.prompt_tokens if tokens else 0,
-        output_tokens=tokens.completion_tokens if tokens else 0,
-    )
+class _Message(Data):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(Data):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class Completion(Data):
+    """What the protocol's answer says that matters here. The client itself checks nothing of an answer."""
+
+    choices: list[_Choice] = Field(default_factory=list)
+    usage: _Tokens | None = None
+
+    @classmethod
+    def read(cls, body: str) -> Completion:
+        """Reads a response; one that is not of the protocol (a proxy's page) is read as an empty one."""
+        try:
+            return cls.model_validate_json(body)
+        except ValidationError:
+            return cls()
+
+    @property
+    def cost(self) -> Usage:
+        """One call, and the tokens if the server counts them."""
+        tokens = self.usage or _Tokens()
+        return Usage(model_calls=1, input_tokens=tokens.prompt_tokens or 0, output_tokens=tokens.completion_tokens or 0)
+
+    def answer(self) -> tuple[str, bool]:
+        """The text, and whether it is whole.
+
+        Raises:
+            UnusableAnswer: there is none.
+        """
+        if not self.choices:
+            raise UnusableAnswer("it is not a chat completion")
+        choice = self.choices[0]
+        if choice.message.refusal:
+            raise UnusableAnswer("the model refused")
+        if choice.finish_reason == "content_filter":
+            raise UnusableAnswer("a content filter stopped it")
+        return choice.message.content or "", choice.finish_reason != "length"

@@ -7,17 +7,18 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pydantic import FiniteFloat, ValidationError
+
 from agent_memory.errors import ModelError
 from agent_memory.language.openai_client import OpenAIConnection, RequestRejected, TokenProvider, model_errors
 from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.tasks import Embedded, Vector
+from agent_memory.language.tasks import Data, Embedded, Vector
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.language.vectors import unit
 from agent_memory.models import Usage
 
 if TYPE_CHECKING:
     import openai
-    from openai.types import CreateEmbeddingResponse
 
 _log = logging.getLogger(__name__)
 
@@ -99,9 +100,9 @@ class OpenAIEmbeddings:
         vectors: list[Vector] = []
         tokens = 0
         for batch in await asyncio.to_thread(self._batches, texts):
-            response = await self._create(batch)
-            vectors += self._read(response, len(batch))
-            tokens += response.usage.prompt_tokens if response.usage else 0
+            response = self._read(await self._create(batch), len(batch))
+            vectors += (unit(item.embedding) for item in response.data)
+            tokens += (response.usage and response.usage.prompt_tokens) or 0
         return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=tokens))
 
     async def close(self) -> None:
@@ -116,35 +117,57 @@ class OpenAIEmbeddings:
             _log.warning("%d texts are longer than %d tokens; their ends are not embedded.", cut, self._text_tokens)
         return list(_bounded(fitting, self._tokens, self._batch_texts, self._batch_tokens))
 
-    async def _create(self, batch: list[str]) -> CreateEmbeddingResponse:
+    async def _create(self, batch: list[str]) -> str:
         client = await self._connection.client()
 
-        async def call() -> CreateEmbeddingResponse:
-            wanted: dict[str, Any] = {"dimensions": self._dimensions} if self._asks_for_dimensions else {}
+        async def call(parameters: dict[str, Any]) -> str:
             async with model_errors(self._model, self._timeout):
-                return await client.embeddings.create(model=self._model, input=batch, encoding_format="float", **wanted)
+                response = await client.embeddings.with_raw_response.create(
+                    model=self._model, input=batch, encoding_format="float", **parameters
+                )
+                return response.text
 
+        parameters = {"dimensions": self._dimensions} if self._asks_for_dimensions else {}
         try:
-            return await self._retries.run(call)
+            return await self._retries.run(lambda: call(parameters))
         except RequestRejected as error:
-            if not (self._asks_for_dimensions and "dimensions" in error.detail):
+            if not (parameters and "dimensions" in error.detail):
                 raise
             self._asks_for_dimensions = False  # a model of one length; `_read` checks that it is the right one
-            return await self._retries.run(call)
+            return await self._retries.run(lambda: call({}))
 
-    def _read(self, response: CreateEmbeddingResponse, count: int) -> list[Vector]:
-        items = sorted(response.data or [], key=lambda item: item.index)
-        if [item.index for item in items] != list(range(count)):
-            raise ModelError(f"{self._model} gave {len(items)} vectors for {count} texts.")
-        for item in items:
+    def _read(self, body: str, count: int) -> _Response:
+        try:
+            response = _Response.model_validate_json(body)
+        except ValidationError as error:
+            raise ModelError(f"{self._model} gave an answer that is not a list of embeddings.") from error
+        response.data.sort(key=lambda item: item.index)
+        if [item.index for item in response.data] != list(range(count)):
+            raise ModelError(f"{self._model} gave {len(response.data)} vectors for {count} texts.")
+        for item in response.data:
             if len(item.embedding) != self._dimensions:
                 raise ModelError(
                     f"{self._model} gives vectors of {len(item.embedding)} dimensions, not {self._dimensions}."
                 )
-        try:
-            return [unit(item.embedding) for item in items]
-        except ValueError as error:
-            raise ModelError(f"{self._model} gave a vector that cannot be used: {error}.") from error
+            if not any(item.embedding):
+                raise ModelError(f"{self._model} gave a vector of zeros.")
+        return response
+
+
+class _Tokens(Data):
+    prompt_tokens: int | None = None
+
+
+class _Item(Data):
+    index: int
+    embedding: list[FiniteFloat]
+
+
+class _Response(Data):
+    """What the protocol's answer says that matters here. The client itself checks nothing of an answer."""
+
+    data: list[_Item]
+    usage: _Tokens | None = None
 
 
 def _bounded(texts: list[str], tokens: TokenCounter, most_texts: int, most_tokens: int) -> Iterator[list[str]]:

@@ -1,0 +1,194 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from agent_memory.language.grounding import find_quote, ground
+from agent_memory.language.tasks import (
+    Contradiction,
+    Duplicates,
+    ExtractedMemory,
+    ExtractInput,
+    ExtractOutput,
+    FactView,
+    ProfileInput,
+    ProfileOutput,
+    ReconcileInput,
+    ReconcileOutput,
+    TurnView,
+)
+
+WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)
+
+
+def turn(ref: str, role: str, content: str) -> TurnView:
+    return TurnView(ref=ref, role=role, content=content, created_at=WHEN)
+
+
+TALK = ExtractInput(
+    before=[turn("t1", "user", "I keep two goats.")],
+    turns=[
+        turn("t2", "user", "We’re flying to  Oslo\nnext March, “just the two of us”."),
+        turn("t3", "agent", "You love snow, so Oslo suits you. Run npm build first, then docker push."),
+        turn("t4", "user", "Make the budget 4,000 euros."),
+        turn("t5", "system", "The user is on the premium plan."),
+        turn("t6", "agent", "Noted: 4,000 euros."),
+    ],
+)
+
+
+def memory(content: str = "Ines flies to Oslo in March 2027", quote: str = "flying to Oslo", turns=("t2",), **more):
+    return ExtractedMemory(content=content, quote=quote, turns=list(turns), **more)
+
+
+def kept(*memories: ExtractedMemory, data: ExtractInput = TALK):
+    output, rejected = ground(ExtractOutput(memories=list(memories)), data)
+    return output.memories, rejected
+
+
+@pytest.mark.parametrize(
+    ("quote", "verbatim"),
+    [
+        ("We're flying to Oslo next March", "We’re flying to  Oslo\nnext March"),
+        ("FLYING TO OSLO", "flying to  Oslo"),
+        ('"just the two of us".', "just the two of us"),
+        ("  next March…", "next March"),
+    ],
+)
+def test_a_quote_is_found_whatever_its_typography_and_kept_as_it_was_said(quote, verbatim):
+    memories, rejected = kept(memory(quote=quote))
+    assert [found.quote for found in memories] == [verbatim]
+    assert rejected == []
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("a - b", "a — b", "a — b"),
+        ("wait... no", "Wait… no!", "Wait… no"),
+        ("cafe\u0301", "the CAFÉ", "CAFÉ"),
+        ("1+1 (two)?", "is 1+1 (two)?", "1+1 (two)"),
+        ("two goats", "three goats", None),
+        ("...", "so...", None),
+        ("", "anything", None),
+    ],
+)
+def test_find_quote(quote, text, found):
+    assert find_quote(quote, text) == found
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        (memory(turns=["t9"]), "it cites no turn that may be a source"),
+        (memory(quote="two goats", turns=["t1"]), "it cites no turn that may be a source"),
+        (memory(quote="premium plan", turns=["t5"]), "it cites no turn that may be a source"),
+        (memory(quote="flying to Rome"), "its quote is not in the turns that it cites"),
+        (memory(turns=["t4"]), "its quote is not in the turns that it cites"),
+        (memory(quote="You love snow", turns=["t2", "t3"]), "it is a fact that no user stated"),
+    ],
+)
+def test_what_cannot_be_pointed_at_is_dropped_with_a_reason(item, reason):
+    memories, rejected = kept(item, memory())
+    assert [found.content for found in memories] == [memory().content]
+    assert rejected == [f"memory 1: {reason}"]
+
+
+def test_procedures_and_episodes_may_quote_an_agent():
+    steps = memory(
+        "To deploy: npm build, then docker push", "npm build first, then docker push", ["t3"], type="procedural"
+    )
+    assert [found.type for found in kept(steps)[0]] == ["procedural"]
+
+
+def test_refs_are_put_in_order_and_an_agents_echo_does_not_settle_a_fact():
+    found = kept(memory("The budget for Oslo is 4,000 euros", "4,000 euros", ["t6", "t4", "t2", "t99"]))[0]
+    assert [item.turns for item in found] == [["t2", "t4"]]
+
+
+def test_a_claim_made_twice_is_kept_once():
+    memories, rejected = kept(memory(), memory(content="ines flies to  Oslo in March 2027"))
+    assert (len(memories), rejected) == (1, ["memory 2: the answer has it already"])
+
+
+def test_an_invented_time_phrase_and_a_span_that_ends_before_it_begins_are_taken_out():
+    good = memory(time_phrase="next March", valid_from=WHEN)
+    late = memory(
+        "Ines flies soon", time_phrase="next April", valid_from=WHEN, valid_to=datetime(2025, 1, 1, tzinfo=UTC)
+    )
+    memories, _ = kept(good, late)
+    assert [(found.time_phrase, found.valid_from) for found in memories] == [("next March", WHEN), (None, None)]
+
+
+@pytest.mark.req("S3-10")
+def test_nothing_is_kept_when_nothing_is_worth_it():
+    output, rejected = ground(ExtractOutput(worth_extracting=False, memories=[memory()]), TALK)
+    assert output.memories == []
+    assert rejected == ["1 memories: the answer says that nothing is worth extracting"]
+
+
+FACTS = ReconcileInput(
+    facts=[
+        FactView(ref=ref, kind="fact", content=content, said_at=WHEN)
+        for ref, content in [
+            ("f1", "The budget for Oslo is 4,000 euros"),
+            ("f2", "Oslo may cost €4000"),
+            ("f3", "The budget for Oslo is 3,000 euros"),
+            ("f4", "Ines keeps goats"),
+            ("f5", "Ines has goats"),
+        ]
+    ]
+)
+
+
+def same(*refs: str, content: str = "The budget for Oslo is 4,000 euros") -> Duplicates:
+    return Duplicates(refs=list(refs), content=content)
+
+
+def clash(first: str, second: str, reason: str = "update") -> Contradiction:
+    return Contradiction(refs=[first, second], reason=reason)
+
+
+def found(duplicates=(), contradictions=()):
+    output, rejected = ground(ReconcileOutput(duplicates=list(duplicates), contradictions=list(contradictions)), FACTS)
+    return [group.refs for group in output.duplicates], [pair.refs for pair in output.contradictions], rejected
+
+
+@pytest.mark.req("S1-32")
+def test_duplicates_and_contradictions_are_taken_from_one_answer():
+    groups, pairs, rejected = found([same("f1", "f2")], [clash("f1", "f3")])
+    assert (groups, pairs, rejected) == ([["f1", "f2"]], [["f1", "f3"]], [])
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "contradictions", "left", "reason"),
+    [
+        ([same("f1", "f9")], [], ([], []), "duplicates 1: it names fewer than two facts that exist"),
+        ([same("f1", "f1")], [], ([], []), "duplicates 1: it names fewer than two facts that exist"),
+        ([same("f1", "f2"), same("f2", "f5")], [], ([["f1", "f2"]], []), "duplicates 2: f2 is in an earlier group"),
+        ([same("f4", "f5", content="Ines has 7 goats")], [], ([], []), "duplicates 1: its sentence has a figure"),
+        ([], [clash("f1", "f9")], ([], []), "contradiction 1: it names a fact that does not exist"),
+        ([], [clash("f1", "f1")], ([], []), "contradiction 1: both sides are the same fact"),
+        ([], [clash("f4", "f5", "duplicate")], ([], []), "contradiction 1: a duplicate is no contradiction"),
+        (
+            [],
+            [clash("f1", "f3"), clash("f3", "f1")],
+            ([], [["f1", "f3"]]),
+            "contradiction 2: the answer has it already",
+        ),
+        ([same("f1", "f2")], [clash("f2", "f1")], ([], []), "f1 and f2: called duplicates and a contradiction at once"),
+    ],
+)
+def test_findings_that_do_not_hold_are_dropped_with_a_reason(duplicates, contradictions, left, reason):
+    groups, pairs, rejected = found(duplicates, contradictions)
+    assert (groups, pairs) == left
+    assert len(rejected) == 1
+    assert rejected[0].startswith(reason)
+
+
+def test_unknown_refs_leave_a_group_that_still_stands():
+    assert found([same("f1", "f9", "f2", "f1")])[0] == [["f1", "f2"]]
+
+
+def test_other_tasks_pass_unchanged():
+    output = ProfileOutput(personal=["Ines keeps goats"])
+    assert ground(output, ProfileInput(facts=[])) == (output, [])
