@@ -28,8 +28,10 @@ class FileLock:
 
     def __init__(self, store: Path) -> None:
         path = store.with_name(store.name + "-lock")
-        # Held open for as long as the lock is; a context manager cannot say that.
-        self._file = path.open("ab")
+        try:
+            self._file = path.open("ab")
+        except OSError as error:
+            raise EngineFileError(f"{store} cannot be opened: {error.strerror}.") from error
         try:
             _lock(self._file.fileno())
         except OSError:
