@@ -42,7 +42,11 @@ class RetryPolicy:
             wait=lambda state: _asked_wait(state) + backoff(state),
             reraise=True,
         )
-        return await retrying(call)
+
+        async def attempt() -> T:  # tenacity awaits only what it knows for a coroutine function
+            return await call()
+
+        return await retrying(attempt)
 
 
 def _is_retryable(error: BaseException) -> bool:
