@@ -208,14 +208,10 @@ class AsyncMemory:
             return
         runtime = self._runtime
         await runtime.store.open()
-        try:
-            if self._provision:
-                await self.create_memory_store()
-            embeddings = runtime.tools.embeddings
-            await runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
-        except BaseException:
-            await runtime.store.close()
-            raise
+        if self._provision:
+            await self.create_memory_store()
+        embeddings = runtime.tools.embeddings
+        await runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
         if runtime.worker is not None:
             runtime.worker.start()
         self._open = True
@@ -234,7 +230,11 @@ class AsyncMemory:
 
     async def __aenter__(self) -> Self:
         """Opens it."""
-        await self.open()
+        try:
+            await self.open()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def __aexit__(

@@ -20,11 +20,6 @@ def test_an_item_that_turns_up_late_within_the_window_is_new():
     assert cursor.is_new("late", 101 - OVERLAP_SECONDS)
 
 
-def test_an_item_written_again_counts_as_new():
-    cursor = Cursor().advanced([("a", 100)])
-    assert cursor.is_new("a", 101)
-
-
 def test_what_left_the_window_is_old_and_forgotten():
     cursor = Cursor().advanced([("a", 100)]).advanced([("b", 200)])
     assert not cursor.is_new("a", 100)

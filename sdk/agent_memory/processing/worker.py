@@ -120,6 +120,9 @@ class Worker:
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
+            except Exception:  # A worker that died in silence would lose nothing, but do nothing either.
+                logger.exception("background processing met a fault of its own and will be tried again")
+                failed = True
             pause = self._pace.retry if failed else self._pace.poll
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._awake.wait(), pause)

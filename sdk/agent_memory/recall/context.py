@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.language.tokens import TokenCounter
-from agent_memory.models import Context, Hit, ThreadSummary, Turn, UserProfile
+from agent_memory.models import Context, Hit, Memory, ThreadSummary, Turn, UserProfile
 from agent_memory.recall.render import Line, memory_line, profile_line, render, summary_line
 from agent_memory.recall.search import Searcher, search
 from agent_memory.store.containers import SUMMARIES
@@ -128,7 +128,7 @@ async def _in_time(
 
 
 def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Context:
-    memories = [memory_line(hit.memory, hit.score) for hit in parts.hits]
+    memories = [memory_line(hit.memory, hit.score) for hit in parts.hits if not _is_outdated(hit.memory, request)]
     profile = _profile_lines(parts.profile)
     summary = [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else []
     sections: dict[str, list[Line]] = {
@@ -171,6 +171,11 @@ def _fit(
                 spent += cost[id(line)]
                 room -= cost[id(line)]
     return kept, [line for name in _SHARES for line in waiting[name]]
+
+
+def _is_outdated(memory: Memory, request: ContextRequest) -> bool:
+    """Whether raw talk tells what has been replaced since; what was derived from it is told instead."""
+    return memory.kind == "chunk" and memory.valid_to is not None and request.as_of is None
 
 
 def _profile_lines(profile: UserProfile | None) -> list[Line]:

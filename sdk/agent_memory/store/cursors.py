@@ -1,7 +1,8 @@
 """Cursors: which items of a partition have been covered, in the server's order (decision D4).
 
 A cursor holds the highest `_ts` covered and the ids seen in a short window before it. An item is new if its
-`_ts` is not older than that window and its id is not among those seen. So turns with an old `created_at`, turns
+`_ts` is not older than that window and its id is not among those seen. (Turns never change; of documents that do,
+the ETag is taken for the id.) So turns with an old `created_at`, turns
 of one second, and turns that become visible late are neither skipped nor taken twice.
 """
 
@@ -31,8 +32,8 @@ class Cursor:
         return max(0, self.ts - OVERLAP_SECONDS)
 
     def is_new(self, item_id: str, ts: int) -> bool:
-        """Whether an item has not been covered. An item that was written again since counts as new."""
-        return ts >= self.since and self.seen.get(item_id) != ts
+        """Whether an item has not been covered."""
+        return ts >= self.since and item_id not in self.seen
 
     def advanced(self, items: Iterable[tuple[str, int]]) -> Cursor:
         """The cursor after these items (id and `_ts`), each of which was new."""

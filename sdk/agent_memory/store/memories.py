@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -81,7 +82,11 @@ async def supersede(
     reason: SupersedeReason,
     valid_to: datetime | None,
 ) -> bool:
-    """Marks a memory as replaced, keeping it for the record; False if it was replaced or forgotten already."""
+    """Marks a memory as replaced, keeping it for the record; False if it was replaced or forgotten already.
+
+    If what it said is no longer true, the raw turns that it came from are marked as out of date too, so that they do
+    not tell the old value again beside the new one.
+    """
     changes: dict[str, Any] = {
         "superseded_by": winner_id,
         "superseded_at": iso(now()),
@@ -91,10 +96,24 @@ async def supersede(
     if valid_to is not None:
         changes["valid_to"] = iso(valid_to)
     try:
-        await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
+        loser = await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
     except (Conflict, NotFound):
         return False
+    if valid_to is not None:
+        await _outdate_chunks(store, user_id, loser["source_turn_ids"], valid_to)
     return True
+
+
+async def _outdate_chunks(store: Store, user_id: str, turn_ids: list[str], valid_to: datetime) -> None:
+    for chunk in await store.query(MEMORIES, queries.CHUNKS_OF_TURNS, (user_id,), turns=turn_ids):
+        with contextlib.suppress(Conflict, NotFound):
+            await store.patch(
+                MEMORIES,
+                chunk["id"],
+                (user_id, chunk["thread_id"]),
+                {"valid_to": iso(valid_to)},
+                "FROM c WHERE NOT IS_DEFINED(c.valid_to)",
+            )
 
 
 async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:

@@ -46,13 +46,14 @@ HASHES = f"SELECT VALUE c.content_hash FROM c WHERE ARRAY_CONTAINS(@hashes, c.co
 MEMORY_BY_HASH = f"SELECT TOP 1 {MEMORY_FIELDS} FROM c WHERE c.content_hash = @hash AND {ACTIVE}"
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
+CHUNKS_OF_TURNS = f"SELECT c.id, c.thread_id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'
 )
 CHANGED_MEMORIES = (
-    f'SELECT TOP @limit {MEMORY_FIELDS}, c._ts FROM c WHERE c.type IN ("fact", "procedural") AND c._ts >= @since'
-    " ORDER BY c._ts ASC"
+    f"SELECT TOP @limit {MEMORY_FIELDS}, c._ts, c._etag FROM c"
+    ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'
 )
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.models import Turn, TurnInput, iso, now
@@ -16,10 +16,10 @@ from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import check_id, new_turn_id
 
 BATCH_TURNS = 100
-BATCH_BYTES = 1_000_000
-"""Half of what a transactional batch may hold (2 MB), since what travels is larger than what is counted."""
-MAX_CONTENT_BYTES = 1_500_000
-"""A turn above this cannot be a document of at most 2 MB with its own fields."""
+BATCH_BYTES = 1_800_000
+"""Of JSON in one batch; a transactional batch may hold 2 MB with its own frame."""
+MAX_TURN_BYTES = 1_700_000
+"""Of JSON in one turn; a document may have 2 MB."""
 
 
 def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str) -> list[Turn]:
@@ -33,8 +33,8 @@ def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str) -> lis
     for offset, given in enumerate(inputs):
         if not given.content.strip():
             raise InvalidInput(f"turn {offset + 1} has no content")
-        if len(given.content.encode(errors="surrogatepass")) > MAX_CONTENT_BYTES:
-            raise InvalidInput(f"turn {offset + 1} is larger than {MAX_CONTENT_BYTES} bytes; write it in parts")
+        if _size(given) > MAX_TURN_BYTES:
+            raise InvalidInput(f"turn {offset + 1} is larger than {MAX_TURN_BYTES} bytes of JSON; write it in parts")
         turns.append(
             Turn(
                 **given.model_dump(exclude={"id", "created_at"}),
@@ -141,7 +141,7 @@ def _batches(turns: list[Turn]) -> Iterator[list[Turn]]:
     part: list[Turn] = []
     size = 0
     for turn in turns:
-        bytes_ = len(turn.content.encode(errors="replace")) + len(json.dumps(turn.metadata, default=str)) + 500
+        bytes_ = _size(turn)
         if part and (len(part) == BATCH_TURNS or size + bytes_ > BATCH_BYTES):
             yield part
             part, size = [], 0
@@ -151,6 +151,6 @@ def _batches(turns: list[Turn]) -> Iterator[list[Turn]]:
         yield part
 
 
-def last_time(turns: Sequence[Turn]) -> datetime | None:
-    """The time of the newest of these turns."""
-    return max((turn.created_at for turn in turns), default=None)
+def _size(turn: Turn | TurnInput) -> int:
+    """Bytes of a turn as the SDK sends it: JSON in which what is not ASCII takes six characters."""
+    return len(json.dumps(turn.content)) + len(json.dumps(turn.metadata, default=str)) + 1000

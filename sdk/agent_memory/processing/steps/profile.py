@@ -29,11 +29,12 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     rows = await tools.store.query(
         MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
     )
-    changed = [row for row in rows if stored.cursor.is_new(row["id"], row["_ts"])]
+    # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
+    changed = [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
     if not changed:
         return None
     taken = changed[: tools.limits.profile_facts]
-    cursor = stored.cursor.advanced((row["id"], row["_ts"]) for row in taken)
+    cursor = stored.cursor.advanced((row["_etag"], row["_ts"]) for row in taken)
     memories = [from_document(Memory, row) for row in taken]
     current = [memory for memory in memories if _holds(memory)]
     gone = [memory for memory in memories if not _holds(memory)]

@@ -1,0 +1,29 @@
+"""Fixtures that all tests share."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.hashing import HashingEmbeddings
+
+ON_DEMAND = Cadence(extract=1_000_000, summarize=1_000_000, profile=1_000_000, reconcile=1_000_000, idle_seconds=0)
+"""A cadence under which nothing is due by itself: the test says when."""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def chat() -> ScriptedChat:
+    return ScriptedChat()
+
+
+@pytest.fixture
+async def memory(chat: ScriptedChat) -> AsyncIterator[AsyncMemory]:
+    """An embedded memory in RAM whose model does as the transcript says; nothing is processed unasked."""
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND) as opened:
+        yield opened

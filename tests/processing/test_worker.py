@@ -1,0 +1,149 @@
+"""The worker: what the change feed sets off, and what is left after a restart."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory.errors import ModelError
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.store.containers import COUNTER
+
+
+async def until(condition, seconds: float = 10.0) -> None:
+    """Waits for background work; fails if it does not happen."""
+    async with asyncio.timeout(seconds):
+        while not await condition():  # noqa: ASYNC110 - what it waits for happens in the background
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.req("S1-41", "S1-42", "S1-43", "S1-45", "S1-59")
+async def test_crossing_a_threshold_starts_the_work_and_staying_below_does_not(chat: ScriptedChat):
+    cadence = Cadence(extract=5, summarize=3, profile=0, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add_many([{"role": "user", "content": f"fact: k{n}=value {n}"} for n in range(4)])
+
+        async def summarized() -> bool:
+            return await alice.thread("t1").summary() is not None
+
+        await until(summarized)
+        assert chat.calls["extract"] == 0
+        await alice.thread("t1").add("user", "fact: the=fifth turn")
+
+        async def extracted() -> bool:
+            return len(await alice.memories()) == 5
+
+        await until(extracted)
+        assert chat.calls == {"summarize": 1, "extract": 1}
+
+
+async def test_a_batch_that_jumps_over_thresholds_fires_once(chat: ScriptedChat):
+    cadence = Cadence(extract=5, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add_many([{"role": "user", "content": f"fact: k{n}=value {n}"} for n in range(17)])
+
+        async def extracted() -> bool:
+            return len(await alice.memories()) == 17
+
+        await until(extracted)
+        await memory.drain(timeout=10)
+        assert chat.calls["extract"] == 1
+
+
+@pytest.mark.req("S1-18")
+async def test_a_quiet_thread_is_processed_whatever_its_count(chat: ScriptedChat):
+    cadence = Cadence(idle_seconds=1.0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
+
+        async def profiled() -> bool:
+            return await alice.profile() is not None
+
+        await until(profiled)
+        assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
+
+
+@pytest.mark.req("S1-18")
+async def test_the_end_of_a_conversation_processes_it(memory: AsyncMemory):
+    alice = memory.user("alice")
+    thread = alice.thread("t1")
+    await thread.add("user", "fact: I live in=Lisbon, since May")
+    result = await thread.end()
+    assert (result.turns, result.created) == (1, 3)  # the fact, the summary, the profile
+    assert await alice.profile() is not None
+    assert await thread.summary() is not None
+
+
+async def test_draining_processes_all_and_says_how_far_it_is(memory: AsyncMemory):
+    for user in ("alice", "bob"):
+        for thread in ("t1", "t2"):
+            await (
+                memory.user(user)
+                .thread(thread)
+                .add_many([{"role": "user", "content": f"fact: {user} {thread}{n}=x{n}"} for n in range(3)])
+            )
+    left: list[int] = []
+    assert await memory.drain(timeout=30, progress=left.append) == 0
+    assert left[0] == 12
+    assert left[-1] == 0
+    assert left == sorted(left, reverse=True)
+    for user in ("alice", "bob"):
+        stats = await memory.user(user).stats()
+        assert (stats.turns, stats.unprocessed_turns, stats.threads, stats.memories) == (6, 0, 2, 6)
+    assert (await memory.health()).unprocessed_turns == 0
+
+
+async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedChat):
+    down = True
+    chat.fault = lambda task, call: ModelError("down", retryable=True, retry_after=0) if down else None
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
+    ) as memory:
+        await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        assert await memory.drain(timeout=3) == 1
+        down = False
+        assert await memory.drain(timeout=20) == 0
+        assert len(await memory.user("alice").memories()) == 1
+
+
+async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: ScriptedChat):
+    path = tmp_path / "memory.db"
+    quiet = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings(), cadence=quiet) as memory:
+        await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        await memory.drain(timeout=5)
+    async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
+        await memory.user("alice").thread("t1").add("user", "fact: my cat is=Tom, and he is grey")
+        assert await memory.drain(timeout=20) == 0
+        assert len(await memory.user("alice").memories()) == 2
+
+
+@pytest.mark.req("S1-44")
+async def test_many_writers_of_one_counter_lose_no_turn(memory: AsyncMemory):
+    counters = memory._runtime.counters
+
+    async def count(n: int) -> None:
+        await counters.count("alice", "t1", [(f"turn-{n}", 1000 + n % 2)])
+
+    await asyncio.gather(*(count(n) for n in range(20)))
+    assert (await counters.get("alice", "t1")).count == 20
+    document = await memory._runtime.store.read(COUNTER, "counter", ("alice", "t1"))
+    assert document is not None
+    assert document["count"] == 20
+
+
+def test_the_synchronous_face_works_without_waiting_for_anything(tmp_path: Path):
+    with Memory.local(tmp_path / "m.db", chat_model=ScriptedChat(), embedding_model=HashingEmbeddings()) as memory:
+        chat = memory.user("alice").thread("hawaii")
+        started = time.perf_counter()
+        chat.add("user", "fact: I live in=Lisbon, since May")
+        assert time.perf_counter() - started < 5
+        assert memory.drain(timeout=30) == 0
+        assert "Lisbon" in chat.context("Where do I live?").text
+    memory.close()

@@ -1,0 +1,74 @@
+"""One user never sees anything of another, by any method of a scope."""
+
+import inspect
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+
+SECRET = "the launch code is 4711"
+
+
+@pytest.mark.req("S0-003", "S0-088", "S1-63")
+async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.thread("shared").add("user", f"fact: secret={SECRET}")
+    fact = await alice.remember(f"Remember: {SECRET}")
+    await memory.drain(timeout=30)
+    bob, chat = memory.user("bob"), memory.user("bob").thread("shared")
+    seen = {
+        "user.threads": await bob.threads(),
+        "user.search": await bob.search(SECRET),
+        "user.context": (await bob.context(SECRET)).text,
+        "user.profile": await bob.profile(),
+        "user.memories": await bob.memories(include_superseded=True),
+        "user.stats": (await bob.stats()).model_dump(exclude_defaults=True),
+        "user.process": (await bob.process("profile")).created + (await bob.process("reconcile")).created,
+        "thread.turns": await chat.turns(),
+        "thread.context": (await chat.context(SECRET)).messages,
+        "thread.search": await chat.search(SECRET),
+        "thread.memories": await chat.memories(include_superseded=True),
+        "thread.summary": await chat.summary(),
+        "thread.state": await chat.state(),
+        "thread.stats": (await chat.stats()).model_dump(exclude_defaults=True, exclude={"threads"}),
+        "thread.process": (await chat.process("extract")).turns + (await chat.process("summarize")).turns,
+        "thread.end": (await chat.end()).turns,
+    }
+    assert {name: value for name, value in seen.items() if value} == {}
+    for refused in (bob.get(fact.id), bob.update(fact.id, content="mine now"), bob.history(fact.id)):
+        with pytest.raises(NotFound):
+            await refused
+    tried = {name.split(".")[1] for name in seen} | {"get", "update", "history"}
+    writes = {"add", "add_many", "remember", "thread"}
+    methods = {
+        name
+        for scope in (AsyncUserScope, AsyncThreadScope)
+        for name, member in inspect.getmembers(scope, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    assert methods == tried | writes  # a new method must be tried here too
+    assert SECRET in (await alice.search(SECRET))[0].memory.content
+
+
+@pytest.mark.req("S0-003")
+async def test_users_whose_ids_look_alike_are_apart(memory: AsyncMemory):
+    ids = ["al", "alice", "alice'", 'al" OR 1=1', "Alice", "alice ", "[alice]", "alice%"]
+    for user_id in ids:
+        await memory.user(user_id).remember(f"I am exactly {user_id}!")
+    for user_id in ids:
+        assert [m.content for m in await memory.user(user_id).memories()] == [f"I am exactly {user_id}!"]
+    assert await memory.users() == sorted(ids)
+
+
+@pytest.mark.parametrize("bad", ["", "a/b", "__static__", "x" * 256, "a\nb"])
+async def test_ids_are_checked_at_the_edge(memory: AsyncMemory, bad: str):
+    with pytest.raises(InvalidInput):
+        memory.user(bad)
+    with pytest.raises(InvalidInput):
+        memory.user("alice").thread(bad)
+    with pytest.raises(InvalidInput):
+        memory.user("alice").thread("t", agent_id=bad)
+    with pytest.raises(InvalidInput):
+        await memory.user("alice").get(bad)

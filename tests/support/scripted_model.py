@@ -1,0 +1,104 @@
+"""A stand-in for a large model: it does as it is told by the transcript, and fails when a test wants it to.
+
+A user's line `fact: key=value` is a fact; two facts of one key contradict each other unless their values have the
+same letters, and then they are duplicates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, cast
+
+from agent_memory.errors import ModelError
+from agent_memory.language.tasks import (
+    Contradiction,
+    Duplicates,
+    ExtractedMemory,
+    ExtractInput,
+    ExtractOutput,
+    In,
+    Out,
+    ProfileInput,
+    ProfileOutput,
+    ReconcileInput,
+    ReconcileOutput,
+    SummarizeInput,
+    SummarizeOutput,
+    Task,
+    TaskResult,
+)
+from agent_memory.models import Usage
+
+Fault = Callable[[str, int], ModelError | None]
+
+
+class ScriptedChat:
+    """A `ChatModel` without a model. `fault(task, call)` may give an error for the n-th call of a task."""
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        self.calls: Counter[str] = Counter()
+        self.seen: list[Any] = []
+        self.fault = fault
+
+    @property
+    def model_id(self) -> str:
+        return "scripted"
+
+    async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
+        self.calls[task.name] += 1
+        self.seen.append(data)
+        error = self.fault(task.name, self.calls[task.name]) if self.fault else None
+        if error is not None:
+            raise error
+        output = {"extract": _extract, "summarize": _summarize, "profile": _profile, "reconcile": _reconcile}[task.name]
+        usage = Usage(model_calls=1, input_tokens=10, output_tokens=5)
+        return TaskResult(cast(Out, output(cast(Any, data))), "scripted", "script-1", usage)
+
+    async def close(self) -> None:
+        pass
+
+
+def _extract(data: ExtractInput) -> ExtractOutput:
+    return ExtractOutput(
+        memories=[
+            ExtractedMemory(content=line.removeprefix("fact:").strip(), quote=line, turns=[turn.ref])
+            for turn in data.turns
+            if turn.role == "user"
+            for line in turn.content.splitlines()
+            if line.startswith("fact:")
+        ]
+    )
+
+
+def _summarize(data: SummarizeInput) -> SummarizeOutput:
+    earlier = data.earlier.key_points if data.earlier else []
+    return SummarizeOutput(
+        topic="script",
+        key_points=[*earlier, *(turn.content for turn in data.turns)],
+        state={"last": data.turns[-1].content},
+    )
+
+
+def _profile(data: ProfileInput) -> ProfileOutput:
+    gone = {fact.content for fact in data.gone}
+    lines = [*(fact.content for fact in data.facts), *(data.earlier.personal if data.earlier else [])]
+    return ProfileOutput(personal=[line for line in dict.fromkeys(lines) if line not in gone])
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def _reconcile(data: ReconcileInput) -> ReconcileOutput:
+    found = ReconcileOutput()
+    facts = [(fact.ref, *fact.content.partition("=")[::2]) for fact in data.facts if "=" in fact.content]
+    for (one, key, value), (two, other_key, other_value) in itertools.combinations(facts, 2):
+        if key != other_key:
+            continue
+        if _letters(value) == _letters(other_value):
+            found.duplicates.append(Duplicates(refs=[one, two], content=f"{key}={value.upper()}"))
+        else:
+            found.contradictions.append(Contradiction(refs=[one, two]))
+    return found
