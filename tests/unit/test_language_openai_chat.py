@@ -366,6 +366,7 @@ async def test_cancelling_ends_a_call_at_once(script, chat):
         "https://res.openai.azure.com/",
         "https://res.openai.azure.com/openai/v1/",
         "https://res.openai.azure.com/openai/deployments/x/chat/completions?api-version=2024-10-21",
+        "https://res.openai.azure.com/api/projects/mine",
     ],
 )
 def test_azure_is_reached_through_its_v1_endpoint(endpoint):
@@ -409,6 +410,7 @@ async def test_no_token_is_a_retryable_error():
     ("arguments", "message"),
     [
         ({}, "OpenAI needs an api_key"),
+        ({"azure_endpoint": "res.openai.azure.com", "api_key": "k"}, "azure_endpoint is not an address"),
         ({"azure_endpoint": "https://x"}, "Azure OpenAI needs an api_key or an azure_ad_token_provider"),
         ({"azure_endpoint": "https://x", "base_url": "https://y", "api_key": "k"}, "not both"),
         ({"azure_endpoint": "https://x", "azure_ad_token_provider": str, "api_key": "k"}, "not both"),

@@ -66,7 +66,8 @@ def ground_memory(memory: ExtractedMemory, turns: Sequence[TurnView]) -> Extract
     """A memory with its refs in order, its quote as the transcript has it, and no time phrase that nobody used.
 
     A fact must quote a user; what an agent or a tool said is at most the occasion of it. Procedures and episodes
-    may rest on any turn but a system turn.
+    may rest on any turn but a system turn; what only an agent or a tool said is settled by that turn, even if a user
+    spoke after it.
 
     Raises:
         Ungrounded: its refs or its quote cannot be found.
@@ -77,13 +78,13 @@ def ground_memory(memory: ExtractedMemory, turns: Sequence[TurnView]) -> Extract
     said = {turn.ref: quote for turn in cited if (quote := find_quote(memory.quote, turn.content))}
     if not said:
         raise Ungrounded("its quote is not in the turns that it cites")
-    if memory.type == "fact":
-        by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
-        if not by_user:
-            raise Ungrounded("it is a fact that no user stated")
-        said = by_user
-        while cited[-1].role != "user":  # an agent's echo does not settle what a user said
-            cited.pop()
+    by_user = {turn.ref: said[turn.ref] for turn in cited if turn.ref in said and turn.role == "user"}
+    if memory.type == "fact" and not by_user:
+        raise Ungrounded("it is a fact that no user stated")
+    said = by_user or said
+    # The turn that settles it tells how far it is trusted: a user's, if a user said the words, else that of the words.
+    while cited[-1].role != "user" if by_user else cited[-1].ref not in said:
+        cited.pop()
     changes: dict[str, object] = {"turns": [turn.ref for turn in cited], "quote": list(said.values())[-1]}
     if memory.time_phrase and not any(find_quote(memory.time_phrase, turn.content) for turn in cited):
         changes["time_phrase"] = None

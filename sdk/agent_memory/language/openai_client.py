@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.retries import retry_after
@@ -52,7 +53,7 @@ class OpenAIConnection:
             base_url: a server that speaks OpenAI's protocol; OpenAI itself if none is named here or by
                 OPENAI_BASE_URL.
             api_key: the key; if none, OPENAI_API_KEY (never sent to Azure). Servers of one's own often want none.
-            azure_endpoint: an Azure OpenAI or Foundry resource, `https://NAME.openai.azure.com`.
+            azure_endpoint: any address of an Azure OpenAI or Foundry resource, such as `https://NAME.openai.azure.com`.
             azure_ad_token_provider: gives Entra ID tokens, in place of a key.
             client: a ready client, in place of all the others. Its own retries are switched off.
 
@@ -102,9 +103,15 @@ class OpenAIConnection:
 
 
 def azure_base_url(endpoint: str) -> str:
-    """The v1 endpoint of an Azure resource, whichever of its addresses was copied from the portal."""
-    root = endpoint.split("?")[0].split("/openai")[0].rstrip("/")
-    return f"{root}/openai/v1/"
+    """The v1 endpoint of an Azure resource, whichever of its addresses was copied from the portal.
+
+    Raises:
+        ConfigurationError: it is not an address.
+    """
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("https", "http") or not parts.netloc:
+        raise ConfigurationError(f"azure_endpoint is not an address like https://NAME.openai.azure.com: {endpoint!r}.")
+    return f"{parts.scheme}://{parts.netloc}/openai/v1/"
 
 
 def _async_provider(provider: TokenProvider) -> Callable[[], Awaitable[str]]:
