@@ -102,12 +102,13 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
                 created += thread.add_many(turns[start : start + BATCH]).created
                 show(done := done + len(turns[start : start + BATCH]), len(ordered))
     seconds = perf_counter() - began
-    left = work_off(memory) if process else memory.health().unprocessed_turns
+    users = sorted({user_id for user_id, _ in threads})
+    left = work_off(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
     return Ingested(
         turns=len(ordered),
         created=created,
         already_there=len(ordered) - created,
-        users=sorted({user_id for user_id, _ in threads}),
+        users=users,
         threads=len(threads),
         seconds=round(seconds, 3),
         turns_per_second=round(len(ordered) / seconds, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from io import TextIOWrapper
 from typing import Any
@@ -52,6 +53,7 @@ app.command("dead-letters")(operate.dead_letters)
 
 def main() -> None:
     """Runs the command line."""
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command

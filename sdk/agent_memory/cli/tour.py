@@ -95,10 +95,11 @@ def _show_answer(console: Console, answer: Answer) -> None:
 
 
 def _show_next(console: Console, tour: Tour) -> None:
-    user = tour.users[0].user_id if tour.users else "me"
+    first = tour.answers[0].question if tour.answers else Question(tour.users[0].user_id, "What do you know about me?")
+    user = first.user_id
     console.print(heading("Try next"))
     for command in (
-        invocation("search", "what matters most", "--user", user, "--store", tour.store),
+        invocation("search", first.text, "--user", user, "--store", tour.store),
         invocation("show", "--superseded", "--user", user, "--store", tour.store),
         invocation("ingest", "FILE", "--store", tour.store),
     ):
