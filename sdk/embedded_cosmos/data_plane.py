@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import cast
+from typing import Any, cast
 
 from embedded_cosmos.batch import run_batch
 from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
 from embedded_cosmos.charges import query_charge, read_charge, write_charge
-from embedded_cosmos.documents import KEY_MISMATCH, KEY_MISMATCH_MESSAGE, Documents, Item
+from embedded_cosmos.documents import KEY_MISMATCH, KEY_MISMATCH_MESSAGE, Documents, Item, check_size
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.feed import Page, change_feed, read_feed
 from embedded_cosmos.messages import (
@@ -54,7 +54,7 @@ class DataPlane:
     def replace_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
         """Store a new version of an item."""
         container = self._container(request, database, ref)
-        key, document = request.required_key(container), request.json()
+        key, document = request.required_key(container), _document(request)
         with self._documents.change(container) as change:
             item = change.replace(key, item_ref, document, request.conditions)
         return _written(200, item, request, container)
@@ -85,7 +85,7 @@ class DataPlane:
         key = request.required_key(container)
         if request.flag(IS_BATCH):
             return self._batch(request, container, key)
-        document = request.json()
+        document = _document(request)
         with self._documents.change(container) as change:
             if request.flag(IS_UPSERT):
                 item, is_new = change.upsert(key, document, request.conditions)
@@ -125,6 +125,8 @@ class DataPlane:
         return container
 
     def _batch(self, request: Request, container: Container, key: PartitionKey) -> Reply:
+        if not key.is_full:
+            raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
         result = run_batch(self._documents, container, key, request.json(), len(request.body))
         return Reply(result.status, result.body, result.charge, container=container)
 
@@ -170,6 +172,12 @@ def _scope(request: Request, container: Container) -> Scope:
         )
     components = None if key is None or UNDEFINED in key.components else key.components
     return Scope(epks.min, epks.max, cast(None, components), is_cross_partition=key is None and not is_ranged)
+
+
+def _document(request: Request) -> Any:
+    # The service counts the bytes on the wire, where a client may have escaped what the store keeps as UTF-8.
+    check_size(len(request.body))
+    return request.json()
 
 
 def _written(status: int, item: Item, request: Request, container: Container) -> Reply:

@@ -52,6 +52,12 @@ class Conditions:
 UNCONDITIONAL = Conditions()
 
 
+def check_size(size: int) -> None:
+    """Raises 413 when an item of that many bytes is too large."""
+    if size > MAX_ITEM_BYTES:
+        raise too_large(f"The item has {size} bytes; the limit is {MAX_ITEM_BYTES}.")
+
+
 class Documents:
     """The items of all containers."""
 
@@ -190,8 +196,7 @@ class Change:
         stored["_attachments"] = "attachments/"
         stored["_ts"] = self._ts
         body = orjson.dumps(stored)
-        if len(body) > MAX_ITEM_BYTES:
-            raise too_large(f"The item has {len(body)} bytes; the limit is {MAX_ITEM_BYTES}.")
+        check_size(len(body))
         ttl, expires_at = self._expiry(stored)
         item = Item(number, key.epk, stored["id"], body, etag, self.lsn)
         values = (item.epk, item.id, body, etag, self._ts, self.lsn, ttl, expires_at, container.number, number)

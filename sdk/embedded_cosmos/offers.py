@@ -100,11 +100,15 @@ def _check(content: JsonObject) -> JsonObject:
     settings = content.get("offerAutopilotSettings")
     if settings is not None:
         _check_throughput(settings.get("maxThroughput"), MIN_AUTOSCALE_THROUGHPUT, 1000)
+        # Autoscale idles at a tenth of its maximum.
+        content["offerThroughput"] = settings["maxThroughput"] // 10
     else:
         _check_throughput(content.get("offerThroughput"), MIN_THROUGHPUT, 100)
     return content
 
 
 def _check_throughput(value: Any, minimum: int, step: int) -> None:
-    if not isinstance(value, int) or value < minimum or value % step:
-        raise bad_request(f"The throughput must be at least {minimum} and a multiple of {step}, not {value!r}.")
+    if isinstance(value, int) and value < minimum:
+        raise bad_request(f"Requested throughput {value} is less than required minimum throughput {minimum}.")
+    if not isinstance(value, int) or value % step:
+        raise bad_request(f"The throughput must be a whole multiple of {step}, not {value!r}.")

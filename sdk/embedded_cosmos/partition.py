@@ -103,7 +103,8 @@ def _value_at(document: JsonObject, segments: tuple[str, ...]) -> Any:
         if not isinstance(value, dict) or segment not in value:
             return UNDEFINED
         value = value[segment]
-    return value
+    # Objects and arrays are no key values; to the service they are as good as absent.
+    return UNDEFINED if isinstance(value, dict | list) else value
 
 
 # Typed, because 1 and True are one dictionary key in Python but two partition keys.

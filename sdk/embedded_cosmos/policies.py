@@ -46,7 +46,7 @@ def check_name(value: Any) -> str:
     """The id of a database or container; raises 400 when it cannot be one."""
     name = _check_id(value)
     if len(name) > MAX_RESOURCE_NAME:
-        raise bad_request(f"The id of a database or container has at most {MAX_RESOURCE_NAME} characters.")
+        raise bad_request(f"Ensure to provide a unique non-empty string less than '{MAX_RESOURCE_NAME}' characters.")
     return name
 
 
@@ -102,9 +102,9 @@ def changed_definition(old: JsonObject, body: JsonObject) -> JsonObject:
     if new["partitionKey"]["paths"] != old["partitionKey"]["paths"]:
         raise bad_request("The partition key of a container cannot be changed.")
     if new.get("vectorEmbeddingPolicy") != old.get("vectorEmbeddingPolicy"):
-        raise bad_request("The Vector Embedding Policy of a container cannot be changed.")
+        raise bad_request("Paths in existing embedding policy cannot be modified in Collection Replace.")
     if new["indexingPolicy"].get("vectorIndexes", []) != old["indexingPolicy"].get("vectorIndexes", []):
-        raise bad_request("The vector indexes of a container cannot be changed.")
+        raise bad_request("Paths in existing vector indexing policy cannot be modified in Collection Replace.")
     return new
 
 

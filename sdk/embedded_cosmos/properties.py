@@ -147,7 +147,7 @@ def _partition_key_paths(value: Any) -> tuple[str, ...]:
     if kind == "Hash" and len(paths) > 1:
         raise bad_request("A 'Hash' partition key has one path; use kind 'MultiHash' for a hierarchical key.")
     if len(paths) > MAX_KEY_LEVELS:
-        raise bad_request(f"A hierarchical partition key has at most {MAX_KEY_LEVELS} paths.")
+        raise bad_request(f"Too many partition key paths: {len(paths)}, but at most {MAX_KEY_LEVELS} are allowed.")
     if len(set(paths)) != len(paths):
         raise bad_request("The paths of a partition key must differ.")
     if definition.get("version", 2) != 2:
@@ -168,18 +168,20 @@ def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:
         distance = entry.get("distanceFunction")
         if data_type not in _DATA_TYPES:
             raise bad_request(
-                "The Vector Embedding Policy contains an invalid DataType:"
-                f" {data_type!r} at '{path}'; use one of {', '.join(_DATA_TYPES)}."
+                f"The Vector Embedding Policy has an invalid DataType:{data_type} at '{path}';"
+                f" use one of {', '.join(_DATA_TYPES)}."
             )
-        if not isinstance(dimensions, int) or not 1 <= dimensions <= MAX_VECTOR_DIMENSIONS:
+        if not isinstance(dimensions, int) or dimensions < 1:
+            raise bad_request(f"The Vector Embedding Policy has Dimensions:{dimensions} at '{path}'; they begin at 1.")
+        if dimensions > MAX_VECTOR_DIMENSIONS:
             raise bad_request(
-                "The Vector Embedding Policy contains invalid Dimensions:"
-                f" {dimensions!r} at '{path}'; they must be from 1 to {MAX_VECTOR_DIMENSIONS}."
+                f"The Vector Embedding Policy has Dimensions:{dimensions} which is more than the maximum supported"
+                f" value {MAX_VECTOR_DIMENSIONS} at '{path}'."
             )
         if distance not in _DISTANCES:
             raise bad_request(
-                "The Vector Embedding Policy contains an invalid DistanceFunction:"
-                f" {distance!r} at '{path}'; use one of {', '.join(_DISTANCES)}."
+                f"The Vector Embedding Policy has an invalid DistanceFunction:{distance} at '{path}';"
+                f" use one of {', '.join(_DISTANCES)}."
             )
         if path in embeddings:
             raise bad_request(f"The Vector Embedding Policy names '{path}' twice.")
@@ -236,7 +238,8 @@ def _composite_path(entry: Any) -> CompositePath:
 def _index_paths(indexing: JsonObject, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     if name not in indexing:
         return default
-    paths = tuple(entry_path(entry, name) for entry in json_list(indexing[name], name))
+    # "/" is the older way to write "/*".
+    paths = tuple(entry_path(entry, name).rstrip("/") or "/*" for entry in json_list(indexing[name], name))
     for path in paths:
         if not path.startswith("/") or not path.endswith(("/*", "/?")):
             raise bad_request(f"The path '{path}' in '{name}' must begin with '/' and end with '/?' or '/*'.")

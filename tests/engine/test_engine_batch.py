@@ -110,5 +110,8 @@ def test_batches_have_limits(container: ContainerProxy) -> None:
             container.execute_item_batch(batch, KEY)
         assert error.value.status_code == status
         assert reason in str(error.value)
+    with pytest.raises(CosmosHttpResponseError) as error:
+        container.execute_item_batch([("create", (item("1"),))], ["alice"])
+    assert (error.value.status_code, error.value.sub_status) == (400, 1001)
     container.execute_item_batch([("create", (item(str(n)),)) for n in range(100)], KEY)
     assert len(contents(container)) == 100

@@ -46,6 +46,7 @@ def test_equal_values_of_other_types_are_other_keys() -> None:
 def test_keys_are_read_from_nested_paths() -> None:
     segments = (("who", "id"), ("thread",))
     assert key_of({"who": {"id": "alice"}}, segments).epk == make_key(["alice", UNDEFINED], 2).epk
+    assert key_of({"who": {"id": "alice"}, "thread": ["t"]}, segments).epk == make_key(["alice", UNDEFINED], 2).epk
 
 
 @pytest.mark.parametrize("header", ["alice", "[]", '["a","b","c"]', '[{"a":1}]', "{}", f'["{"x" * 2049}"]'])

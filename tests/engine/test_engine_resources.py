@@ -128,7 +128,7 @@ def test_a_replace_changes_ttl_and_texts_but_neither_key_nor_vectors(database: D
     assert properties["_etag"] != etag
     for other_key, vectors, reason in (
         (PartitionKey(path="/user_id"), VECTORS, "partition key"),
-        (key, None, "Vector Embedding Policy"),
+        (key, None, "existing embedding policy"),
     ):
         with pytest.raises(CosmosHttpResponseError) as error:
             database.replace_container("c", other_key, vector_embedding_policy=vectors)
@@ -170,7 +170,8 @@ def test_throughput_is_recorded_and_replaced(engine: Engine, database: DatabaseP
         manual.replace_throughput(250)
     assert error.value.status_code == 400
     database.delete_container("manual")
-    assert [offer["content"] for offer in offers(engine)] == [{"offerAutopilotSettings": {"maxThroughput": 4000}}]
+    expected = {"offerAutopilotSettings": {"maxThroughput": 4000}, "offerThroughput": 400}
+    assert [offer["content"] for offer in offers(engine)] == [expected]
 
 
 def test_what_is_not_covered_is_refused_with_the_reason(database: DatabaseProxy) -> None:
