@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
 LOCAL_DATABASE = "ai_memory"
+OFFLINE_CANDIDATES = 500
+"""Facts that one reconciliation compares when rules do it, which cost no tokens."""
 
 
 class AsyncMemory:
@@ -109,6 +111,8 @@ class AsyncMemory:
         def connect() -> CosmosClient:
             return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine))
 
+        if limits is None and chat_model is None:
+            limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
         return cls(
             Store(connect, LOCAL_DATABASE, name="embedded" if path is None else os.fspath(path)),
             chat_model=chat_model or _offline_chat(),

@@ -109,7 +109,10 @@ def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model
 
 
 def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[str, Memory]) -> list[Supersession]:
-    """The losers of contradictions, each to the fact that was nearest above it in rank."""
+    """The losers of contradictions, each to the fact that was nearest above it in rank; the lowest first.
+
+    In that order every winner still stands when its loser is marked, also if it is a loser itself.
+    """
     beaten_by: dict[str, tuple[Memory, Memory, Supersession]] = {}
     for pair in output.contradictions:
         if any(ref not in facts for ref in pair.refs):
@@ -126,7 +129,7 @@ def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[st
             valid_to=_end(loser, winner),
         )
         beaten_by[loser.id] = (loser, winner, intent)
-    return [intent for _, _, intent in beaten_by.values()]
+    return [intent for _, _, intent in sorted(beaten_by.values(), key=lambda entry: _rank(entry[0]))]
 
 
 def _rank(memory: Memory) -> tuple[datetime, float, str]:
