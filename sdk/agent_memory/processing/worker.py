@@ -15,8 +15,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import AgentMemoryError
-from agent_memory.models import ProcessResult, now
+from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import THREAD_STEPS, USER, crossed, due_steps, enabled_steps, every, user_steps
@@ -34,15 +34,22 @@ PAGE = 200
 PARALLEL = 4
 """Threads that are processed at once; with a remote model nearly all of that is waiting."""
 
+DRAIN_STALLS = 5
+"""Passes without progress after which `drain` gives up, if no timeout made it earlier."""
+
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long the worker waits, in seconds: for new turns when nobody wakes it, and after a failure."""
+    """How long the worker waits, in seconds: for new turns when nobody wakes it, and after a failure.
+
+    The wait after a failure doubles with each one in a row, up to `longest`.
+    """
 
     poll: float = 1.0
-    retry: float = 5.0
+    retry: float = 2.0
+    longest: float = 300.0
     shutdown: float = 2.0
 
 
@@ -87,9 +94,14 @@ class Worker:
 
         Turns are left if the time ran out or a model or the store stayed unavailable.
         """
+        left, stalls = -1, 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                while not await self._drain_once(progress):  # noqa: ASYNC110 - a pause after a failure
+                while not await self._drain_once(progress):
+                    before, left = left, await self.counters.pending_turns()
+                    stalls = stalls + 1 if left == before else 0
+                    if stalls == DRAIN_STALLS:
+                        break
                     await asyncio.sleep(self._pace.retry)
         return await self.counters.pending_turns()
 
@@ -102,6 +114,7 @@ class Worker:
         return not await self.counters.pending()
 
     async def _run(self) -> None:
+        failures = 0
         failed = True  # The counters may hold work that an earlier process left behind.
         last_sweep = 0.0
         loop = asyncio.get_running_loop()
@@ -123,7 +136,8 @@ class Worker:
             except Exception:  # A worker that died in silence would lose nothing, but do nothing either.
                 logger.exception("background processing met a fault of its own and will be tried again")
                 failed = True
-            pause = self._pace.retry if failed else self._pace.poll
+            failures = failures + 1 if failed else 0
+            pause = min(self._pace.retry * 2 ** (failures - 1), self._pace.longest) if failed else self._pace.poll
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._awake.wait(), pause)
 
@@ -194,27 +208,34 @@ class Worker:
     async def _run_steps(self, counter: ThreadCounter, steps: list[str]) -> bool:
         request = {"user_id": counter.user_id, "thread_id": counter.thread_id}
         for step in steps:
-            if await self._try(step, request) is None:
+            if not await self._try(step, request):
                 return False
             await self.counters.ran(counter.user_id, counter.thread_id, step, counter.count)
         return True
 
     async def _run_user_steps(self, user_id: str, steps: list[str], total: int) -> bool:
         for step in steps:
-            if await self._try(step, {"user_id": user_id}) is None:
+            if not await self._try(step, {"user_id": user_id}):
                 return False
             if step == "profile":
                 await self.counters.user_ran(user_id, step, total)
         return True
 
-    async def _try(self, workflow: str, request: dict[str, str]) -> list[ProcessResult] | None:
-        """Runs a workflow; None if it failed, which is logged and tried again later."""
+    async def _try(self, workflow: str, request: dict[str, str]) -> bool:
+        """Runs a workflow; False if it failed and is to be tried again.
+
+        A model that was reached and gave nothing usable is not asked again until there is something new.
+        """
         try:
-            results = await run_workflow(workflow, request, self._activities)
+            await run_workflow(workflow, request, self._activities)
         except AgentMemoryError as error:
-            logger.warning("%s of %s failed and will be tried again: %s", workflow, request, error)
-            return None
-        return [ProcessResult.model_validate(result) for result in results]
+            final = isinstance(error, ModelError) and not error.retryable
+            logger.warning("%s of %s failed%s: %s", workflow, request, "" if final else ", will be tried again", error)
+            return final
+        except Exception:  # A fault of an injected model must not end the background work of all users.
+            logger.exception("%s of %s met an unexpected fault and will be tried again", workflow, request)
+            return False
+        return True
 
     async def _user_total(self, user_id: str) -> int:
         return sum(counter.count for counter in await self.counters.of_user(user_id))
