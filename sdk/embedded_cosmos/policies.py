@@ -54,7 +54,7 @@ def check_item_id(value: Any) -> str:
     """The id of an item; raises 400 when it cannot be one."""
     name = _check_id(value)
     if len(name.encode()) > MAX_ID_BYTES:
-        raise bad_request(f"The id of an item has at most {MAX_ID_BYTES} bytes.")
+        raise bad_request(f"Ensure to provide a unique non-empty string less than '{MAX_ID_BYTES + 1}' characters.")
     return name
 
 

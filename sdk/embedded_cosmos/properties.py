@@ -144,10 +144,9 @@ def _partition_key_paths(value: Any) -> tuple[str, ...]:
         raise bad_request(f"Partition key kind '{kind}' is not supported; use 'Hash' or 'MultiHash'.")
     if not paths or not all(isinstance(path, str) for path in paths):
         raise bad_request("A container needs a partition key: 'partitionKey.paths' must list at least one path.")
-    if kind == "Hash" and len(paths) > 1:
-        raise bad_request("A 'Hash' partition key has one path; use kind 'MultiHash' for a hierarchical key.")
-    if len(paths) > MAX_KEY_LEVELS:
-        raise bad_request(f"Too many partition key paths: {len(paths)}, but at most {MAX_KEY_LEVELS} are allowed.")
+    limit = 1 if kind == "Hash" else MAX_KEY_LEVELS
+    if len(paths) > limit:
+        raise bad_request(f"Too many partition key paths: {len(paths)}, but kind '{kind}' has at most {limit}.")
     if len(set(paths)) != len(paths):
         raise bad_request("The paths of a partition key must differ.")
     if definition.get("version", 2) != 2:
