@@ -47,7 +47,8 @@ def execute(
     query = bind(parse(text), parameters)
     lint.check_scope(query, scope.is_cross_partition)
     if not query.sources:
-        return list(Pipeline(query, root_compiler({})).run(()))
+        intrinsics = SearchFunctions(properties, alias="").intrinsics
+        return list(Pipeline(query, root_compiler(intrinsics)).run(()))
     return list(_Execution(query, shards, scope, properties).rows())
 
 
@@ -73,7 +74,7 @@ class _Execution:
         self._shards = shards
         self._scope = scope
         self._of_items, of_rows = self._split(query.where)
-        self._rest = replace(query, where=_all_of(of_rows), order_by=())
+        self._rest = replace(query, where=_all_of(of_rows), order_by=() if self._ranking else query.order_by)
         self._tests: dict[tuple[int, ...], Test] = {}
         if not shards:
             # A query over nothing is refused like any other.
@@ -89,7 +90,7 @@ class _Execution:
             return pipeline.counted(len(selection.settled()))
         if self._sort_keys and not pipeline.aggregates:
             limit = None if joins or self._query.select.distinct else window(self._query)[1]
-            return self._sorted(selection, limit)
+            return self._sorted(pipeline, selection, limit)
         return pipeline.select(_rows(pipeline, selection.documents()))
 
     def _split(self, where: ast.Expression | None) -> tuple[tuple[ast.Expression, ...], tuple[ast.Expression, ...]]:
@@ -125,14 +126,12 @@ class _Execution:
             test = self._tests[positions] = lambda document: evaluator((document,)) is True
         return test
 
-    def _sorted(self, selection: Selection, limit: int | None) -> Iterator[Json]:
+    def _sorted(self, pipeline: Pipeline, selection: Selection, limit: int | None) -> Iterator[Json]:
         parts = [ordered(part, self._sort_keys, limit) for part in selection.parts]
         if len(parts) == 1 and parts[0] is not None:
-            pipeline = Pipeline(self._rest, self._compiler, self._bound)
             return pipeline.select(_rows(pipeline, parts[0].documents()))
         # Sorted per shard and cut to the limit, merged as rows.
         narrowed = Selection(tuple(new or old for new, old in zip(parts, selection.parts, strict=True)))
-        pipeline = Pipeline(replace(self._rest, order_by=self._query.order_by), self._compiler, self._bound)
         return pipeline.select(pipeline.order(_rows(pipeline, narrowed.documents())))
 
     def _ranked(self, ranking: Ranking) -> Iterator[Json]:
@@ -142,10 +141,10 @@ class _Execution:
         documents = selection.pick(ranked.positions.tolist())
         compiler: Compiler = self._compiler
         rows: Iterator[Environment] = ((document,) for document in documents)
-        if ranked.scores is not None:
-            # SELECT mostly shows the score that was sorted by.
+        if ranked.distances is not None:
+            # SELECT mostly shows what was sorted by.
             compiler = compiler.knowing((self._query.order_by[0].expression,))
-            rows = ((document, (score,)) for document, score in zip(documents, ranked.scores.tolist(), strict=True))
+            rows = ((document, (value,)) for document, value in zip(documents, ranked.distances.tolist(), strict=True))
         return Pipeline(self._rest, compiler, self._bound).select(rows)
 
 

@@ -46,10 +46,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Positions in a selection, best first, and the score of each if there is but one component."""
+    """Positions in a selection, best first, and their distances when that is what was ranked by."""
 
     positions: Slots
-    scores: Scores | None
+    distances: Scores | None
 
 
 def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
@@ -72,7 +72,7 @@ def rank(ranking: Ranking, selection: Selection, shards: Sequence[Shard], limit:
         merit = scores[0]
         # A document without a vector has no distance to be sorted by; one without the words scores zero.
         positions = _best(merit, rids, min(limit, int(np.count_nonzero(~np.isneginf(merit)))))
-        return Ranked(positions, _as_reported(ranking.components[0], merit[positions]))
+        return Ranked(positions, _distances_shown(ranking.components[0], merit[positions]))
     candidates = _candidates(scores, ranking.weights, max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit))
     fused = np.zeros(len(candidates), np.float64)
     for merit, weight in zip(scores, ranking.weights, strict=True):
@@ -113,8 +113,11 @@ def _merit(component: Component, selection: Selection, shards: Sequence[Shard]) 
     return scores
 
 
-def _as_reported(component: Component, merit: Scores) -> Scores:
-    return -merit if isinstance(component, VectorScore) and ascending(component.function) else merit
+def _distances_shown(component: Component, merit: Scores) -> Scores | None:
+    """What SELECT may show of a score: Azure never shows that of words."""
+    if isinstance(component, TextScore):
+        return None
+    return -merit if ascending(component.function) else merit
 
 
 def _distances(score: VectorScore, part: Part) -> Scores:

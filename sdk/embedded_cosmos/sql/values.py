@@ -36,11 +36,11 @@ def is_integer(value: Json) -> TypeGuard[int | float]:
 
 
 def number(value: float) -> Json:
-    """The result of arithmetic as JSON: integral doubles print as integers, NaN and infinities are undefined."""
-    if type(value) is int:
-        return value
-    if value.is_integer():
-        return int(value) if abs(value) <= EXACT_INTEGER else value
+    """The result of arithmetic as JSON: all numbers are doubles, integral ones print as integers, infinities are none."""
+    if abs(value) > EXACT_INTEGER:
+        value = float(value)
+    elif value == value // 1:
+        return int(value)
     return value if value - value == 0 else UNDEFINED
 
 
