@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from typing import Any
 
 from embedded_cosmos.batch import run_batch
 from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
@@ -170,8 +170,8 @@ def _scope(request: Request, container: Container) -> Scope:
             f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
             " or specify a partition key."
         )
-    components = None if key is None or UNDEFINED in key.components else key.components
-    return Scope(epks.min, epks.max, cast(None, components), is_cross_partition=key is None and not is_ranged)
+    values = None if key is None else tuple(value for value in key.components if value is not UNDEFINED)
+    return Scope(epks.min, epks.max, values, is_cross_partition=key is None and not is_ranged)
 
 
 def _document(request: Request) -> Any:

@@ -57,14 +57,13 @@ class Engine:
         # Clients cache by URL for as long as the process lives, so no two engines may share one.
         self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
         self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()
+        self.synchronous = synchronous
+        self._cache_bytes = cache_bytes
+        self._clock = clock
         self._lock = threading.Lock()
         self._storage = Storage(None if path is None else Path(path), synchronous)
+        self._rest = self._load()
         self._is_open = True
-        catalog, offers = Catalog(self._storage, clock), Offers(self._storage)
-        shards = ShardCache(self._storage, cache_bytes)
-        documents, queries = Documents(self._storage, shards, clock), Queries(shards)
-        control = ControlPlane(catalog, offers, shards, clock)
-        self._rest = RestService(control, DataPlane(catalog, self._storage, documents, queries))
 
     def handle(self, request: Request) -> Response:
         """Answer a request, after those before it."""
@@ -98,6 +97,13 @@ class Engine:
     ) -> None:
         self.close()
 
+    def _load(self) -> RestService:
+        storage, clock = self._storage, self._clock
+        catalog, shards = Catalog(storage, clock), ShardCache(storage, self._cache_bytes)
+        control = ControlPlane(catalog, Offers(storage), shards, clock)
+        data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
+        return RestService(control, data)
+
     def _answer(self, request: Request) -> Response:
         # Clients look at the account from a thread of their own, now and then; a closed engine must not alarm them.
         if not self._is_open and request.path != "/":
@@ -107,3 +113,8 @@ class Engine:
         except sqlite3.Error as error:
             failure = CosmosError(500, "InternalServerError", f"The store file failed: {error}.")
             return error_response(request, failure)
+        except BaseException:
+            # An interrupt may fall between a commit and the memory that follows it, so memory is read anew.
+            self._storage.abandon()
+            self._rest = self._load()
+            raise

@@ -87,9 +87,13 @@ class Storage:
             yield
             self.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self.execute("ROLLBACK")
+            self.abandon()
             raise
+
+    def abandon(self) -> None:
+        """Roll back what an interrupt may have left open."""
+        if self._connection.in_transaction:
+            self.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the file and let others open it."""

@@ -88,10 +88,17 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     async def send(self, request: HttpRequest, **_kwargs: Any) -> AsyncHttpResponse:
         """Answer a request."""
         engine_request = _engine_request(request)
-        response = self._engine.try_handle(engine_request) if _is_quick(engine_request) else None
+        response = self._engine.try_handle(engine_request) if self._is_quick(engine_request) else None
         if response is None:
             response = await asyncio.to_thread(self._engine.handle, engine_request)
         return _AsyncResponse(request, response)
+
+    def _is_quick(self, request: Request) -> bool:
+        if request.method == "GET":
+            return not request.path.rstrip("/").endswith("/docs")
+        if self._engine.synchronous != "NORMAL" or request.flag(IS_QUERY) or request.flag(IS_BATCH):
+            return False
+        return len(request.body) <= MAX_INLINE_BYTES
 
     async def open(self) -> None:
         """Nothing to open."""
@@ -116,9 +123,3 @@ def _engine_request(request: HttpRequest) -> Request:
     data: Any = request.data
     body = data.encode() if isinstance(data, str) else data or b""
     return Request(request.method, path, request.headers, body, f"{scheme}://{host}/")
-
-
-def _is_quick(request: Request) -> bool:
-    if request.method == "GET":
-        return not request.path.rstrip("/").endswith("/docs")
-    return len(request.body) <= MAX_INLINE_BYTES and not request.flag(IS_QUERY) and not request.flag(IS_BATCH)

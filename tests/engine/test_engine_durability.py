@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from azure.cosmos import PartitionKey
+from azure.cosmos import ContainerProxy, PartitionKey
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from embedded_cosmos import CosmosError, Engine
+from embedded_cosmos.documents import Change
 from embedded_cosmos.messages import Request
 
 WRITER = """
@@ -161,3 +162,24 @@ def test_how_hard_a_commit_is_written_can_be_chosen(tmp_path: Path, connect: Any
     with Engine(tmp_path / "store.db", synchronous=synchronous) as engine:
         assert engine._storage.execute("PRAGMA synchronous").fetchone() == (level,)
         assert engine._storage.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_interrupt_after_a_commit_does_not_break_the_sequence(container: ContainerProxy, monkeypatch: Any) -> None:
+    """Ctrl-C between the commit and the memory that follows it: the write stands, and the next one comes after it."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def add(item_id: str) -> None:
+        container.create_item({"id": item_id, "user_id": "alice", "thread_id": "t1"})
+
+    add("1")
+    with monkeypatch.context() as patched:
+        patched.setattr(Change, "publish", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            add("2")
+    add("3")
+    changes = list(container.query_items_change_feed(start_time="Beginning"))
+    assert [(change["id"], change["_lsn"]) for change in changes] == [("1", 1), ("2", 2), ("3", 3)]
+    query = "SELECT VALUE c.id FROM c ORDER BY c.id"
+    assert list(container.query_items(query, partition_key=["alice"])) == ["1", "2", "3"]
