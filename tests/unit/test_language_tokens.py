@@ -1,7 +1,9 @@
 import gzip
+import hashlib
 import socket
 import threading
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -101,6 +103,17 @@ def test_changed_ranks_are_refused():
         read_ranks(tampered, sha256)
     with pytest.raises(ConfigurationError, match="cannot be unpacked"):
         read_ranks(packed[:1000], sha256)
+
+
+def test_what_others_made_is_named_in_the_notice_with_its_hash():
+    notice = (Path(__file__).parents[2] / "NOTICE").read_text()
+    data = files("agent_memory.language") / "data"
+    contents = {item.name: item.read_bytes() for item in data.iterdir() if not item.name.endswith(".LICENSE")}
+    assert set(contents) == {"tokenizer.json", "o200k_base.tiktoken.gz", "cl100k_base.tiktoken.gz"}
+    for name, content in contents.items():
+        plain = gzip.decompress(content) if name.endswith(".gz") else content
+        assert name in notice
+        assert hashlib.sha256(plain).hexdigest() in notice
 
 
 def test_a_huge_text_is_cut_in_reasonable_time():

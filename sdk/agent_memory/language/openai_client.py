@@ -73,6 +73,7 @@ class OpenAIConnection:
         self._token_provider = azure_ad_token_provider
         self._given = client
         self._opened: openai.AsyncOpenAI | None = None
+        self._opening = asyncio.Lock()
         if client is None and not (self._key or azure_ad_token_provider):
             if azure_endpoint:
                 raise ConfigurationError("Azure OpenAI needs an api_key or an azure_ad_token_provider.")
@@ -81,11 +82,11 @@ class OpenAIConnection:
 
     async def client(self) -> openai.AsyncOpenAI:
         """The client, without retries of its own."""
-        if self._opened is None:
-            # Importing openai takes a second, in which the event loop should do other things.
-            client = await asyncio.to_thread(self._open)
-            self._opened = self._opened or client
-        return self._opened
+        async with self._opening:
+            if self._opened is None:
+                # Importing openai takes a second, in which the event loop should do other things.
+                self._opened = await asyncio.to_thread(self._open)
+            return self._opened
 
     def _open(self) -> openai.AsyncOpenAI:
         import openai
