@@ -243,7 +243,7 @@ async def test_a_cut_off_answer_gets_more_room_and_is_salvaged_last(script, chat
     text = json.dumps({"worth_extracting": True, "memories": [BUDGET, BUDGET | {"content": "User likes Hawaii"}]})
     script.answers = [completion(text[: text.index("likes")], finish="length")]
     result = await chat.run(EXTRACT, TALK)
-    assert [sent["max_tokens"] for sent in script.requests] == [2000, 4000, 8000]
+    assert [sent["max_tokens"] for sent in script.requests] == [2000, 4000, 4000]
     assert [memory.content for memory in result.output.memories] == [BUDGET["content"]]
     assert result.rejected[0] == "the answer was cut off, and read up to there"
 

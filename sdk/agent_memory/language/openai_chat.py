@@ -89,6 +89,7 @@ class OpenAIChat:
             ConfigurationError: the task's prompt is missing or broken.
         """
         request = Request.make(task, data, self._prompts.load(task.name), self._model)
+        roomier = replace(request, max_tokens=2 * request.max_tokens)
         usage = Usage()
         problem = UnusableAnswer()
         for left in reversed(range(self._answer_retries + 1)):
@@ -97,7 +98,7 @@ class OpenAIChat:
             try:
                 text, whole = completion.answer()
                 if not whole and left:
-                    request = replace(request, max_tokens=2 * request.max_tokens)
+                    request = roomier
                     raise UnusableAnswer("it was cut off at the limit of its length")
                 output, rejected = read_answer(task, text, data, salvage=not left)
             except UnusableAnswer as error:
