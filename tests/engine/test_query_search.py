@@ -93,6 +93,9 @@ def test_a_path_without_a_vector_policy_is_searched_by_brute_force() -> None:
 
 def test_vectors_can_be_filtered_by_their_score(world: World) -> None:
     assert ids(world, "WHERE VectorDistance(c.v, [1, 0]) > 0.5") == ["east", "northeast"]
+    assert ids(world, "WHERE NOT (VectorDistance(c.v, [1, 0]) > 0.5)") == ["north", "west"]
+    assert ids(world, "WHERE 0.5 >= VectorDistance([1, 0], c.v) AND c.kind = 'b'") == ["north", "west"]
+    assert ids(world, "WHERE VectorDistance(c.v, c.v) > 0.99") == ["east", "north", "northeast", "west", "odd"]
 
 
 @pytest.mark.parametrize(

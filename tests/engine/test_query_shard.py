@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -125,3 +126,30 @@ def test_rows_of_an_empty_container() -> None:
         for text in QUERIES:
             expected = [0] if "COUNT" in text else []
             assert execute(text, [], shards, EVERYWHERE, world.properties) == expected
+
+
+def test_vectors_come_back_as_they_were_written() -> None:
+    float32 = [0.10000000149011612, -2.5, 3.0]
+    others = [[1, 2, 3], [0.1, 0.2, 0.3], [1.5, 2, True], [1e300, 0.0, 0.0], [1.0, 2.0], "none", None]
+    world = World(({"id": str(n), "v": v, "text": "x"} for n, v in enumerate([float32, *others])), **POLICIES)
+    rows = world.query("SELECT * FROM c")
+    assert json.dumps([row["v"] for row in rows]) == json.dumps([float32, *others])
+    assert list(rows[0]) == ["id", "v", "text"]
+    assert world.query("SELECT VALUE c.v[1] FROM c WHERE c.id = '0'") == [-2.5]
+    assert world.query("SELECT VALUE c.id FROM c WHERE ARRAY_LENGTH(c.v) = 3 AND c.v[2] = 3") == ["0", "1"]
+    assert world.query("SELECT VALUE c.id FROM c WHERE IS_ARRAY(c.v)") == list("012345")
+    assert world.query("SELECT VALUE x FROM c JOIN x IN c.v WHERE c.id = '0'") == float32
+    found = world.query("SELECT TOP 9 c.id, c.v FROM c ORDER BY VectorDistance(c.v, [1, 0, 0])")
+    assert [row["id"] for row in found] == ["1", "0", "2"]
+    assert found[1]["v"] == float32
+
+
+def test_vectors_made_as_float32_take_little_memory() -> None:
+    policy = {"path": "/v", "dataType": "float32", "dimensions": 384, "distanceFunction": "cosine"}
+    world = World(
+        ({"id": str(n), "v": [n / 1024 + i / 512 for i in range(384)]} for n in range(200)),
+        vectorEmbeddingPolicy={"vectorEmbeddings": [policy]},
+    )
+    (shard,) = world.shards.values()
+    assert shard.nbytes / 200 < 2500
+    assert len(world.query("SELECT VALUE c.v FROM c WHERE c.id = '7'")[0]) == 384

@@ -75,6 +75,7 @@ class _Execution:
         self._scope = scope
         self._of_items, of_rows = self._split(query.where)
         self._rest = replace(query, where=_all_of(of_rows), order_by=() if self._ranking else query.order_by)
+        self._whole = self._reads_vectors()
         self._tests: dict[tuple[int, ...], Test] = {}
         if not shards:
             # A query over nothing is refused like any other.
@@ -91,7 +92,15 @@ class _Execution:
         if self._sort_keys and not pipeline.aggregates:
             limit = None if joins or self._query.select.distinct else window(self._query)[1]
             return self._sorted(pipeline, selection, limit)
-        return pipeline.select(_rows(pipeline, selection.documents()))
+        return pipeline.select(_rows(pipeline, selection.documents(self._whole)))
+
+    def _reads_vectors(self) -> bool:
+        """Whether anything but the tests of items needs documents with their vectors."""
+        rest = self._rest
+        if rest.select.kind == "star" and self._bound:
+            return True
+        parts = (rest.select, *rest.sources[self._bound :], rest.where, *rest.group_by, *rest.order_by)
+        return any(part is not None and self._functions.reads_vectors(part) for part in parts)
 
     def _split(self, where: ast.Expression | None) -> tuple[tuple[ast.Expression, ...], tuple[ast.Expression, ...]]:
         """The conditions on the item alone, and those that need what JOIN binds."""
@@ -123,22 +132,23 @@ class _Execution:
         test = self._tests.get(positions)
         if test is None:
             evaluator = self._compiler.compile(condition)
-            test = self._tests[positions] = lambda document: evaluator((document,)) is True
+            whole = self._functions.reads_vectors(condition)
+            test = self._tests[positions] = Test(lambda document: evaluator((document,)) is True, whole)
         return test
 
     def _sorted(self, pipeline: Pipeline, selection: Selection, limit: int | None) -> Iterator[Json]:
         parts = [ordered(part, self._sort_keys, limit) for part in selection.parts]
         if len(parts) == 1 and parts[0] is not None:
-            return pipeline.select(_rows(pipeline, parts[0].documents()))
+            return pipeline.select(_rows(pipeline, parts[0].documents(self._whole)))
         # Sorted per shard and cut to the limit, merged as rows.
         narrowed = Selection(tuple(new or old for new, old in zip(parts, selection.parts, strict=True)))
-        return pipeline.select(pipeline.order(_rows(pipeline, narrowed.documents())))
+        return pipeline.select(pipeline.order(_rows(pipeline, narrowed.documents(self._whole))))
 
     def _ranked(self, ranking: Ranking) -> Iterator[Json]:
         selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
         stop = None if self._query.select.distinct else window(self._query)[1]
         ranked = rank(ranking, selection, self._shards, len(selection) if stop is None else stop)
-        documents = selection.pick(ranked.positions.tolist())
+        documents = selection.pick(ranked.positions.tolist(), self._whole)
         compiler: Compiler = self._compiler
         rows: Iterator[Environment] = ((document,) for document in documents)
         if ranked.distances is not None:

@@ -19,9 +19,15 @@ from embedded_cosmos.query.index import Shard, value_at
 from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import path_of
-from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json
+from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json, is_number
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_COMPARISONS: dict[str, Callable[..., Mask]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
 _KIND_TESTS: dict[str, tuple[Kind, Kind]] = {
     "IS_DEFINED": (Kind.NULL, Kind.OBJECT),
     "IS_NULL": (Kind.NULL, Kind.NULL),
@@ -110,8 +116,12 @@ class Filter:
         return mask if truth else ~mask
 
     def _comparison(self, operator: str, operand: ast.Expression, constant: ast.Expression, truth: bool) -> Mask | None:
+        if not isinstance(constant, ast.Literal):
+            return None
+        if isinstance(operand, ast.Call) and operand.name == "VECTORDISTANCE":
+            return self._distance(operator, operand, constant.value, truth)
         column = self._column(operand)
-        if column is None or not isinstance(constant, ast.Literal) or not _exact(column, constant.value):
+        if column is None or not _exact(column, constant.value):
             return None
         if operator in ("=", "!="):
             equal = self._equal(column, constant.value)
@@ -140,13 +150,15 @@ class Filter:
             operator = "<" if operator in ("<", "<=") else ">="
         else:
             bound = value
-        compare: Callable[..., Mask] = {
-            "<": np.less,
-            "<=": np.less_equal,
-            ">": np.greater,
-            ">=": np.greater_equal,
-        }[operator]
-        return compare(values, bound)
+        return _COMPARISONS[operator](values, bound)
+
+    def _distance(self, operator: str, call: ast.Call, bound: Json, truth: bool) -> Mask | None:
+        score = self.functions.vector_score(call)
+        if score is None or not score.indexed or operator not in _COMPARISONS or not is_number(bound):
+            return None
+        scores = self.shard.vectors(score.keys).scores(np.arange(self.shard.size), score.query, score.function)
+        holds = _COMPARISONS[operator](scores, bound)
+        return holds if truth else ~np.isnan(scores) & ~holds
 
     def _membership(self, operand: ast.Expression, values: list[Json] | None, truth: bool) -> Mask | None:
         column = self._column(operand)

@@ -1,8 +1,9 @@
 """The documents of one first-level partition key, in memory, with what speeds up queries over them.
 
-Every document has a slot. Columns, vectors and texts are built when a query first needs them, and kept up to date
-from then on. Slots are not reused, so that their order stays the order of rids, which is Cosmos DB's own; when too
-many are dead the shard starts again with the live ones.
+Every document has a slot. Columns and texts are built when a query first needs them, and kept up to date from then
+on. Vectors of the policy move out of the documents into a matrix, where they take a tenth of the memory. Slots are not
+reused, so that their order stays the order of rids, which is Cosmos DB's own; when too many are dead the shard starts
+again with the live ones.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Keys = tuple[str | int, ...]
 
 _FIRST_CAPACITY = 64
 _DEAD_TOLERATED = 1024
+_HELD_BY_THE_INDEX: list[float] = []
 
 
 class _Index(Protocol):
@@ -59,7 +61,10 @@ class Shard:
         self._in_rid_order = True
         self._epks = Column(_FIRST_CAPACITY)
         self._columns: dict[Keys, Column] = {}
-        self._vectors: dict[Keys, VectorIndex] = {}
+        self._vectors: dict[Keys, VectorIndex] = {
+            path_segments(path): VectorIndex(embedding.dimensions, _FIRST_CAPACITY)
+            for path, embedding in self.properties.vector_embeddings.items()
+        }
         self._texts: dict[Keys, TextIndex] = {}
 
     def put(self, rid: int, document: JsonObject, epk: str) -> None:
@@ -69,16 +74,12 @@ class Shard:
             slot = self._append(rid)
         else:
             self._forget(slot)
-        self._documents[slot] = document
-        self._sizes[slot] = _size(document)
-        self._document_bytes += self._sizes[slot]
+        self._store(slot, document)
         self._epks.put(slot, epk)
         for keys, column in list(self._columns.items()):
             column.put(slot, value_at(document, keys))
             if column.distinct_strings > 2 * len(self) + _DEAD_TOLERATED:
                 del self._columns[keys]
-        for keys, vectors in self._vectors.items():
-            vectors.put(slot, value_at(document, keys))
         for keys, texts in self._texts.items():
             texts.add(slot, value_at(document, keys))
 
@@ -108,10 +109,15 @@ class Shard:
         own = self._rids.nbytes + self._live.nbytes + 100 * self.size
         return self._document_bytes + own + sum(index.nbytes for index in self._indexes())
 
-    def document(self, slot: int) -> JsonObject:
-        """The document of a live slot."""
+    def document(self, slot: int, whole: bool = True) -> JsonObject:
+        """The document of a live slot; unless it is to be whole, vectors of the policy may be empty."""
         document = self._documents[slot]
         assert document is not None, "a selected slot is live"
+        if whole:
+            for keys, vectors in self._vectors.items():
+                vector = vectors.held(slot)
+                if vector is not None:
+                    document = _with_value(document, keys, vector)
         return document
 
     def within(self, epk_min: str, epk_max: str) -> Mask:
@@ -137,9 +143,9 @@ class Shard:
         """The values of a property."""
         return self._built(self._columns, keys, lambda: Column(len(self._rids)), Column.put)
 
-    def vectors(self, keys: Keys, dimensions: int) -> VectorIndex:
-        """The vectors of a property."""
-        return self._built(self._vectors, keys, lambda: VectorIndex(dimensions, len(self._rids)), VectorIndex.put)
+    def vectors(self, keys: Keys) -> VectorIndex:
+        """The vectors of a property that is in the vector policy."""
+        return self._vectors[keys]
 
     def texts(self, keys: Keys, analyzer: Analyzer) -> TextIndex:
         """The inverted index of a property."""
@@ -154,8 +160,9 @@ class Shard:
                 index = indexes.get(keys)
                 if index is None:
                     index = create()
+                    whole = any(overlap(keys, of_vector) for of_vector in self._vectors)
                     for slot in self._slots.values():
-                        put(index, slot, value_at(self.document(slot), keys))
+                        put(index, slot, value_at(self.document(slot, whole), keys))
                     indexes[keys] = index
         return index
 
@@ -172,9 +179,19 @@ class Shard:
         self._live[slot] = True
         return slot
 
+    def _store(self, slot: int, document: JsonObject) -> None:
+        for keys, vectors in self._vectors.items():
+            if vectors.put(slot, value_at(document, keys)):
+                document = _with_value(document, keys, _HELD_BY_THE_INDEX)
+        self._documents[slot] = document
+        self._sizes[slot] = _size(document)
+        self._document_bytes += self._sizes[slot]
+
     def _forget(self, slot: int) -> None:
-        document = self.document(slot)
+        document = self.document(slot, whole=False)
         self._document_bytes -= self._sizes[slot]
+        for vectors in self._vectors.values():
+            vectors.discard(slot)
         for keys, texts in self._texts.items():
             texts.discard(slot, value_at(document, keys))
 
@@ -206,9 +223,17 @@ def value_at(document: JsonObject, keys: Keys) -> Json:
     return value
 
 
-def keys_of(path: str) -> Keys:
-    """The keys of a policy path such as `/a/b`."""
-    return path_segments(path)
+def overlap(left: Keys, right: Keys) -> bool:
+    """Whether one path is the other, or leads into it."""
+    shared = min(len(left), len(right))
+    return left[:shared] == right[:shared]
+
+
+def _with_value(document: JsonObject, keys: Keys, value: Json) -> JsonObject:
+    """A copy of the document with another value at a path that it has; members keep their order."""
+    name, *rest = keys
+    assert type(name) is str, "paths of policies have names only"
+    return {**document, name: _with_value(document[name], tuple(rest), value) if rest else value}
 
 
 def _size(value: Json) -> int:

@@ -96,7 +96,10 @@ def _fusion(call: ast.Call, functions: SearchFunctions) -> Ranking:
 
 def _component(call: ast.Call, functions: SearchFunctions) -> Component:
     if call.name == "VECTORDISTANCE":
-        return functions.vector_score(call)
+        score = functions.vector_score(call)
+        if score is None:
+            raise bad_request("ORDER BY VectorDistance takes a property path of the item and a constant vector.")
+        return score
     if call.name == "FULLTEXTSCORE":
         return functions.text_score(call)
     raise bad_request("RRF fuses VectorDistance and FullTextScore only.")
@@ -122,7 +125,7 @@ def _distances_shown(component: Component, merit: Scores) -> Scores | None:
 
 def _distances(score: VectorScore, part: Part) -> Scores:
     if score.indexed:
-        return part.shard.vectors(score.keys, len(score.query)).scores(part.slots, score.query, score.function)
+        return part.shard.vectors(score.keys).scores(part.slots, score.query, score.function)
     query = score.query.tolist()
     distances = [
         distance(value_at(part.shard.document(slot), score.keys), query, score.function) for slot in part.slots.tolist()

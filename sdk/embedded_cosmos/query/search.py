@@ -9,12 +9,11 @@ from embedded_cosmos.errors import CosmosError, bad_request
 from embedded_cosmos.properties import ContainerProperties, DistanceFunction, VectorEmbedding, path_segments
 from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.query.fulltext import in_sequence, unique
+from embedded_cosmos.query.index import Keys, overlap
 from embedded_cosmos.query.vectors import DISTANCE_FUNCTIONS, Vector, as_vector, distance
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, path_of
 from embedded_cosmos.sql.values import UNDEFINED, Json
-
-Keys = tuple[str | int, ...]
 
 FULL_TEXT_PREDICATES = ("FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY")
 _OPTIONS = {
@@ -74,8 +73,8 @@ class SearchFunctions:
             "RRF": _outside_rank,
         }
 
-    def vector_score(self, call: ast.Call) -> VectorScore:
-        """The score of `ORDER BY VectorDistance(…)`; raises 400 when it cannot be ranked by."""
+    def vector_score(self, call: ast.Call) -> VectorScore | None:
+        """`VectorDistance(path, constant)`; None when its arguments are something else. Raises 400 for wrong ones."""
         self._check_distance(call)
         sides = call.arguments[:2]
         for path, constant in (sides, sides[::-1]):
@@ -85,7 +84,14 @@ class SearchFunctions:
                 if vector is None:
                     raise bad_request("The vector of VectorDistance must be a non-empty array of numbers.")
                 return VectorScore(place[1], vector, self._function(call), place[1] in self._embeddings)
-        raise bad_request("ORDER BY VectorDistance takes a property path of the item and a constant vector.")
+        return None
+
+    def reads_vectors(self, node: object) -> bool:
+        """Whether evaluating the expression or source looks at a vector of the policy, or at what contains one."""
+        place = path_of(node)
+        if place is not None:
+            return place[0] == self.alias and any(overlap(place[1], keys) for keys in self._embeddings)
+        return any(map(self.reads_vectors, ast.children(node)))
 
     def text_score(self, call: ast.Call) -> TextScore:
         """The score of `ORDER BY RANK FullTextScore(…)`."""

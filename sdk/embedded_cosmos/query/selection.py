@@ -12,7 +12,13 @@ from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.query.columns import Slots
 from embedded_cosmos.query.index import Shard
 
-Test = Callable[[JsonObject], bool]
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition on a document, and whether it looks at vectors."""
+
+    passes: Callable[[JsonObject], bool]
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +33,15 @@ class Part:
         """The same documents, the test applied to all of them."""
         if self.test is None:
             return self
-        document, test = self.shard.document, self.test
-        passing = [slot for slot in self.slots.tolist() if test(document(slot))]
+        document, passes, whole = self.shard.document, self.test.passes, self.test.whole
+        passing = [slot for slot in self.slots.tolist() if passes(document(slot, whole))]
         return Part(self.shard, np.array(passing, np.intp), None)
 
-    def documents(self) -> Iterator[JsonObject]:
-        """The documents in order, the test applied one by one."""
-        documents = map(self.shard.document, self.slots.tolist())
-        return documents if self.test is None else filter(self.test, documents)
+    def documents(self, whole: bool) -> Iterator[JsonObject]:
+        """The documents in order, the test applied one by one; whole ones have their vectors."""
+        whole = whole or (self.test is not None and self.test.whole)
+        documents = (self.shard.document(slot, whole) for slot in self.slots.tolist())
+        return documents if self.test is None else filter(self.test.passes, documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +57,24 @@ class Selection:
     def __len__(self) -> int:
         return sum(len(part.slots) for part in self.parts)
 
-    def documents(self) -> Iterator[JsonObject]:
+    def documents(self, whole: bool) -> Iterator[JsonObject]:
         """The documents; of several shards in the order of their rids, as of one partition."""
         if len(self.parts) == 1:
-            return self.parts[0].documents()
+            return self.parts[0].documents(whole)
         settled = self.settled()
-        return settled.pick(np.argsort(settled.rids(), kind="stable").tolist())
+        return settled.pick(np.argsort(settled.rids(), kind="stable").tolist(), whole)
 
     def rids(self) -> NDArray[np.int64]:
         """The rid of every selected document."""
         return _joined([part.shard.rids(part.slots) for part in self.parts], np.int64)
 
-    def pick(self, positions: Sequence[int]) -> Iterator[JsonObject]:
+    def pick(self, positions: Sequence[int], whole: bool) -> Iterator[JsonObject]:
         """The documents at these positions; the selection must be settled."""
         ends = np.cumsum([len(part.slots) for part in self.parts])
         for position in positions:
             index = int(np.searchsorted(ends, position, side="right"))
             part = self.parts[index]
-            yield part.shard.document(int(part.slots[position - int(ends[index])]))
+            yield part.shard.document(int(part.slots[position - int(ends[index])]), whole)
 
     def gather(self, values: Callable[[Part], NDArray[np.float64]]) -> NDArray[np.float64]:
         """One number for every selected document, computed shard by shard."""

@@ -24,10 +24,24 @@ _CHUNK = 64
 
 
 def as_vector(value: Json) -> Vector | None:
-    """The array as float32; None when it is not a non-empty array of numbers."""
-    if type(value) is not list or not value or not _NUMBERS.issuperset(map(type, value)):
+    """The array as float32; None when it is not a non-empty array of numbers that a float32 can hold."""
+    read = _read(value)
+    return None if read is None else read[0]
+
+
+def _read(value: Json) -> tuple[Vector, bool] | None:
+    """The array as float32, and whether that is exactly what was written."""
+    if type(value) is not list or not value:
         return None
-    return np.array(value, np.float32)
+    types = set(map(type, value))
+    if not types <= _NUMBERS:
+        return None
+    numbers = np.array(value, np.float64)
+    with np.errstate(over="ignore"):
+        vector = numbers.astype(np.float32)
+    if not np.isfinite(vector).all():
+        return None
+    return vector, int not in types and bool((vector == numbers).all())
 
 
 def ascending(function: DistanceFunction) -> bool:
@@ -47,9 +61,13 @@ class VectorIndex:
     """The vectors of one path by slot."""
 
     def __init__(self, dimensions: int, capacity: int) -> None:
-        self._matrix = np.zeros((capacity, dimensions), np.float32)
+        self._capacity = capacity
+        self._matrix = np.zeros((0, dimensions), np.float32)
+        """No longer than needed: most shards of most containers have no vectors."""
         self._norms = np.zeros(capacity, np.float32)
         self._present = np.zeros(capacity, np.bool_)
+        self._held = np.zeros(capacity, np.bool_)
+        self._count = 0
 
     @property
     def dimensions(self) -> int:
@@ -58,27 +76,49 @@ class VectorIndex:
 
     @property
     def nbytes(self) -> int:
-        """The memory held."""
-        return self._matrix.nbytes + self._norms.nbytes + self._present.nbytes
+        """The memory held; rows that were never written take none."""
+        return self._count * 4 * self.dimensions + self._norms.nbytes + self._present.nbytes + self._held.nbytes
 
     def reserve(self, capacity: int) -> None:
         """Make room for slots below the capacity."""
-        self._matrix = grown(self._matrix, capacity)
+        self._capacity = capacity
         self._norms = grown(self._norms, capacity)
         self._present = grown(self._present, capacity)
+        self._held = grown(self._held, capacity)
+        if len(self._matrix):
+            self._matrix = grown(self._matrix, capacity)
 
-    def put(self, slot: int, value: Json) -> None:
-        """Set the vector of a slot; what is not a vector of this dimension counts as none."""
-        vector = as_vector(value)
-        if vector is None or len(vector) != self.dimensions:
-            self._present[slot] = False
-            return
-        self._present[slot] = True
+    def put(self, slot: int, value: Json) -> bool:
+        """Set the vector of a slot that has none; what is not a vector of this dimension counts as none.
+
+        True when the row holds the very numbers, so that the list need not be kept: embeddings are made as float32.
+        """
+        read = _read(value)
+        if read is None or len(read[0]) != self.dimensions:
+            return False
+        vector, exact = read
+        if not len(self._matrix):
+            self._matrix = grown(self._matrix, self._capacity)
         self._matrix[slot] = vector
         self._norms[slot] = math.sqrt(float(vector @ vector))
+        self._present[slot] = True
+        self._held[slot] = exact
+        self._count += 1
+        return exact
+
+    def discard(self, slot: int) -> None:
+        """Take the vector of a slot out again, if it has one."""
+        self._count -= int(self._present[slot])
+        self._present[slot] = self._held[slot] = False
+
+    def held(self, slot: int) -> list[float] | None:
+        """The vector of a slot as it was put, if the row holds it exactly."""
+        return cast(list[float], self._matrix[slot].tolist()) if self._held[slot] else None
 
     def scores(self, slots: Slots, query: Vector, function: DistanceFunction) -> Scores:
         """The distance function for these slots; NaN where a document has no vector."""
+        if not len(self._matrix):
+            return np.full(len(slots), np.nan)
         size = int(np.max(slots, initial=-1)) + 1
         if len(slots) * _COPY_COST > size:
             scores = _scores(self._matrix[:size], self._norms[:size], query, function)[slots]

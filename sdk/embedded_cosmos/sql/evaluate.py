@@ -64,7 +64,7 @@ def constant(value: Json) -> Evaluator:
     return lambda environment: value
 
 
-def path_of(expression: ast.Expression) -> tuple[str, tuple[str | int, ...]] | None:
+def path_of(expression: object) -> tuple[str, tuple[str | int, ...]] | None:
     """The alias and constant keys of `c.a["b"][0]`; None for other expressions."""
     keys: list[str | int] = []
     while isinstance(expression, ast.Member):

@@ -36,7 +36,7 @@ def is_integer(value: Json) -> TypeGuard[int | float]:
 
 
 def number(value: float) -> Json:
-    """The result of arithmetic as JSON: all numbers are doubles, integral ones print as integers, infinities are none."""
+    """The result of arithmetic as JSON: numbers are doubles, integral ones print as integers, infinities are none."""
     if abs(value) > EXACT_INTEGER:
         value = float(value)
     elif value == value // 1:
