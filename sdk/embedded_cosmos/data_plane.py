@@ -14,6 +14,7 @@ from embedded_cosmos.feed import Page, change_feed, read_feed
 from embedded_cosmos.messages import (
     CONTINUATION,
     IS_BATCH,
+    IS_BATCH_ATOMIC,
     IS_QUERY_PLAN,
     IS_UPSERT,
     ITEM_COUNT,
@@ -125,6 +126,8 @@ class DataPlane:
         return container
 
     def _batch(self, request: Request, container: Container, key: PartitionKey) -> Reply:
+        if not request.flag(IS_BATCH_ATOMIC):
+            raise bad_request("Only atomic batches are supported.")
         if not key.is_full:
             raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
         result = run_batch(self._documents, container, key, request.json(), len(request.body))

@@ -6,6 +6,9 @@ import pytest
 from azure.cosmos import ContainerProxy
 from azure.cosmos.exceptions import CosmosBatchOperationError, CosmosHttpResponseError
 
+from embedded_cosmos import Engine
+from embedded_cosmos.messages import Request
+
 KEY = ["alice", "t1"]
 
 
@@ -115,3 +118,9 @@ def test_batches_have_limits(container: ContainerProxy) -> None:
     assert (error.value.status_code, error.value.sub_status) == (400, 1001)
     container.execute_item_batch([("create", (item(str(n)),)) for n in range(100)], KEY)
     assert len(contents(container)) == 100
+
+
+def test_a_batch_that_is_not_atomic_is_refused(engine: Engine, container: ContainerProxy) -> None:
+    headers = {"x-ms-cosmos-is-batch-request": "True", "x-ms-documentdb-partitionkey": '["alice","t1"]'}
+    response = engine.handle(Request("POST", "/dbs/db/colls/items/docs/", headers, b"[]"))
+    assert (response.status, b"Only atomic" in response.body) == (400, True)

@@ -178,7 +178,6 @@ def test_a_continuation_goes_on_after_a_restart(tmp_path: Any, connect: Any) -> 
         assert [list(page) for page in open_pages(engine, pages.continuation_token)] == [["2", "3"], ["4"]]
 
 
-@pytest.mark.req("S1-23")
 def test_nearest_vectors_with_filter_and_projection(memories: ContainerProxy) -> None:
     query = """
         SELECT TOP 5 c.id, c.topic, VectorDistance(c.embedding, @vector) AS similarity FROM c

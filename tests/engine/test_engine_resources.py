@@ -53,7 +53,6 @@ def test_names_that_azure_refuses_are_refused(engine: Engine, name: str) -> None
     assert b'"code":"BadRequest"' in response.body
 
 
-@pytest.mark.req("S1-50", "S1-54")
 def test_a_container_keeps_its_policies(database: DatabaseProxy) -> None:
     container = create(
         database, default_ttl=60, indexing_policy=INDEXING, vector_embedding_policy=VECTORS, full_text_policy=TEXTS
@@ -151,13 +150,11 @@ def test_a_container_made_anew_is_another_one(database: DatabaseProxy) -> None:
     assert [item["id"] for item in container.read_all_items()] == ["2"]
 
 
-@pytest.mark.req("S1-56")
 def test_without_throughput_a_container_is_serverless(engine: Engine, database: DatabaseProxy) -> None:
     create(database)
     assert offers(engine) == []
 
 
-@pytest.mark.req("S1-57")
 def test_throughput_is_recorded_and_replaced(engine: Engine, database: DatabaseProxy) -> None:
     autoscaled = database.create_container(
         "auto", PartitionKey(path="/id"), offer_throughput=ThroughputProperties(auto_scale_max_throughput=4000)

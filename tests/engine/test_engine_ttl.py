@@ -17,7 +17,6 @@ def ids(container: ContainerProxy) -> list[str]:
     return found
 
 
-@pytest.mark.req("S1-51")
 def test_items_vanish_when_their_time_is_over(database: DatabaseProxy, clock: Any) -> None:
     container = make(database, 10)
     for item_id, ttl in (("default", None), ("short", 5), ("long", 20), ("forever", -1)):
