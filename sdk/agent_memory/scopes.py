@@ -30,18 +30,17 @@ from agent_memory.models import (
     content_hash,
     now,
 )
-from agent_memory.processing.steps.profile import read_profile
-from agent_memory.processing.steps.summarize import read_summary
 from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
 from agent_memory.recall.search import search
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import metered
 from agent_memory.store.commits import create
-from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
-from agent_memory.store.documents import from_document, to_document
-from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id, state_id
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import find_by_hash, get_memory, history, list_memories
+from agent_memory.store.summaries import read_profile, read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.telemetry import operation
 
@@ -170,13 +169,11 @@ class AsyncThreadScope:
 
     async def summary(self) -> ThreadSummary | None:
         """The summary of the thread, once there is one."""
-        return await read_summary(self._runtime.tools, self.user_id, self.thread_id)
+        return await read_summary(self._runtime.store, self.user_id, self.thread_id)
 
     async def state(self) -> ThreadState | None:
         """Where the thread stands: topic, settled values, decisions, what is open. None when it has expired."""
-        partition = (self.user_id, self.thread_id)
-        document = await self._runtime.store.read(SUMMARIES, state_id(*partition), partition)
-        return from_document(ThreadState, document) if document else None
+        return await read_state(self._runtime.store, self.user_id, self.thread_id)
 
     async def stats(self) -> Stats:
         """Counts of what this thread holds."""
@@ -259,7 +256,7 @@ class AsyncUserScope:
 
     async def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""
-        return await read_profile(self._runtime.tools, self.user_id)
+        return await read_profile(self._runtime.store, self.user_id)
 
     async def memories(
         self,

@@ -179,10 +179,10 @@ async def test_a_servers_fault_is_retried_a_bounded_number_of_times(script, chat
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-async def test_a_refused_request_is_not_repeated(script, chat, status):
+@pytest.mark.parametrize(("status", "kind"), [(400, ModelError), (401, ConfigurationError), (404, ConfigurationError)])
+async def test_a_refused_request_is_not_repeated(script, chat, status, kind):
     script.answers = [refusal("no such deployment", status)]
-    with pytest.raises(ModelError, match="no such deployment") as caught:
+    with pytest.raises(kind, match="no such deployment") as caught:
         await chat.run(EXTRACT, TALK)
     assert not caught.value.retryable
     assert len(script.requests) == 1

@@ -146,9 +146,12 @@ async def model_errors(model: str, timeout: float) -> AsyncIterator[None]:
         raise ModelError(f"{model} gave an answer that is not of OpenAI's protocol: {error}.") from error
 
 
-def _status_error(model: str, error: openai.APIStatusError) -> ModelError:
+def _status_error(model: str, error: openai.APIStatusError) -> ModelError | ConfigurationError:
     status = error.status_code
     message = f"{model} refused the call. {error.message[:_LONGEST_MESSAGE]}"  # it begins with the status
+    if status in (401, 403, 404):
+        # A revoked key or a wrong name says nothing of the input: no range may be given up for it.
+        return ConfigurationError(f"{message} Check the key, the endpoint and the model's name.")
     if status in (400, 422):
         return RequestRejected(message, f"{error.message} {error.body}")
     retryable = status in (408, 409, 429) or status >= 500

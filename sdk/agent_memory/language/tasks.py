@@ -90,9 +90,10 @@ class SummaryView(Data):
 
 
 class SummarizeInput(Data):
-    """New turns to merge into a summary. `earlier` is None for the first."""
+    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if there was one."""
 
     earlier: SummaryView | None = None
+    earlier_state: dict[str, Any] = Field(default_factory=dict)
     turns: list[TurnView]
 
 

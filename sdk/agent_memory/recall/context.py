@@ -14,9 +14,7 @@ from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import Context, Hit, Memory, ThreadSummary, Turn, UserProfile
 from agent_memory.recall.render import Line, memory_line, profile_line, render, summary_line
 from agent_memory.recall.search import Searcher, search
-from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import from_document
-from agent_memory.store.ids import USER_SUMMARY_THREAD, summary_id, user_summary_id
+from agent_memory.store.summaries import read_profile, read_summary
 from agent_memory.store.turns import last_turns
 
 logger = logging.getLogger("agent_memory")
@@ -80,14 +78,12 @@ async def _gather(searcher: Searcher, request: ContextRequest, degraded: list[st
         # The profile tells what holds now, which is beside the point when the past is asked for.
         if request.as_of is not None:
             return None
-        document = await store.read(SUMMARIES, user_summary_id(user), (user, USER_SUMMARY_THREAD))
-        return from_document(UserProfile, document) if document else None
+        return await read_profile(store, user)
 
     async def summary() -> ThreadSummary | None:
         if request.thread_id is None or request.as_of is not None:
             return None
-        document = await store.read(SUMMARIES, summary_id(user, request.thread_id), (user, request.thread_id))
-        return from_document(ThreadSummary, document) if document else None
+        return await read_summary(store, user, request.thread_id)
 
     async def turns() -> Sequence[Turn]:
         if request.thread_id is None:

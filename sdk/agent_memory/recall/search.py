@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Hit, Memory, MemoryType, iso
 from agent_memory.recall.fusion import Candidate, fuse
@@ -71,7 +71,7 @@ async def search(
         arms["vector"] = _arm(
             searcher, nearest, partition, parameters | {"vector": vector, "model": searcher.embeddings.model_id}
         )
-    except ModelError as error:
+    except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
     if terms:

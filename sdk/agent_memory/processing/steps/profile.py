@@ -13,6 +13,7 @@ from agent_memory.store.commits import read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
+from agent_memory.store.summaries import read_profile
 
 NAME = "profile"
 
@@ -38,7 +39,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     memories = [from_document(Memory, row) for row in taken]
     current = [memory for memory in memories if _holds(memory)]
     gone = [memory for memory in memories if not _holds(memory)]
-    earlier = await read_profile(tools, request.user_id)
+    earlier = await read_profile(tools.store, request.user_id)
     view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
     newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
     answer = await tools.chat.run(
@@ -65,12 +66,6 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             usage=answer.usage + embedded.usage,
         ),
     )
-
-
-async def read_profile(tools: Tools, user_id: str) -> UserProfile | None:
-    """The profile of a user as it stands."""
-    document = await tools.store.read(SUMMARIES, user_summary_id(user_id), (user_id, USER_SUMMARY_THREAD))
-    return from_document(UserProfile, document) if document else None
 
 
 def render_profile(view: ProfileView) -> str:

@@ -9,8 +9,9 @@ from agent_memory.processing.dead_letters import make_dead_letter
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns, view_turns
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import state_id, summary_id
+from agent_memory.store.summaries import read_state, read_summary
 
 NAME = "summarize"
 
@@ -25,10 +26,15 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     found = await gather_turns(tools, request, SUMMARIES, NAME)
     if found is None:
         return None
-    earlier = await read_summary(tools, request.user_id, request.thread_id)
-    view = SummaryView.model_validate(earlier.model_dump()) if earlier else None
+    earlier = await read_summary(tools.store, request.user_id, request.thread_id)
+    state = await read_state(tools.store, request.user_id, request.thread_id)
+    data = SummarizeInput(
+        earlier=SummaryView.model_validate(earlier.model_dump()) if earlier else None,
+        earlier_state=state.state if state else {},
+        turns=view_turns(found.turns),
+    )
     try:
-        answer = await tools.chat.run(SUMMARIZE, SummarizeInput(earlier=view, turns=view_turns(found.turns)))
+        answer = await tools.chat.run(SUMMARIZE, data)
     except ModelError as error:
         if error.retryable or request.dead_letter_id is not None:
             raise
@@ -38,7 +44,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     summary = _merge(request, found, earlier, answer.output).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
     )
-    state = ThreadState(
+    new_state = ThreadState(
         id=state_id(request.user_id, request.thread_id),
         user_id=request.user_id,
         thread_id=request.thread_id,
@@ -57,14 +63,8 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             rejected=answer.rejected,
             usage=answer.usage + embedded.usage,
         ),
-        upsert=[document, to_document(state) | {"ttl": tools.limits.state_ttl_seconds}],
+        upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}],
     )
-
-
-async def read_summary(tools: Tools, user_id: str, thread_id: str) -> ThreadSummary | None:
-    """The summary of a thread as it stands."""
-    document = await tools.store.read(SUMMARIES, summary_id(user_id, thread_id), (user_id, thread_id))
-    return from_document(ThreadSummary, document) if document else None
 
 
 def render_summary(view: SummaryView) -> str:
