@@ -38,6 +38,8 @@ def test_a_memory_in_the_very_words_of_its_quote_stands_in_quotation_marks():
     assert verbatim.plain == "“I'm vegetarian”"
     reworded = views.statement(memory(content="Maya is vegetarian", quote="I'm vegetarian."))
     assert reworded.plain == "Maya is vegetarian\n“I'm vegetarian.”"
+    ended = views.statement(memory(content="I live in Brighton", valid_to=SAID))
+    assert ended.plain == "I live in Brighton (until 8 Mar 2026)"
 
 
 def test_what_was_replaced_is_paired_with_what_replaced_it_oldest_first():

@@ -41,11 +41,13 @@ _NARROW = {"kind", "sure", "said", "when", "near", "why", "turns", "step", "trie
 def statement(memory: Memory) -> Text:
     """What is remembered, with the words that it rests on; in quotation marks if it is those very words."""
     content, quote = one_line(memory.content), one_line(memory.quote or "")
-    if not quote:
-        return Text(content)
-    if quote.rstrip(".!") == content.rstrip(".!"):
-        return Text(f"“{content}”")
-    return Text.assemble(content, "\n", (f"“{one_line(quote, 160)}”", "dim"))
+    verbatim = quote.rstrip(".!") == content.rstrip(".!")
+    shown = Text(f"“{content}”" if verbatim else content)
+    if memory.valid_to:
+        shown.append(f" (until {day(memory.valid_to)})", style="dim")
+    if quote and not verbatim:
+        shown.append(f"\n“{one_line(quote, 160)}”", style="dim")
+    return shown
 
 
 def memory_table(memories: Iterable[Memory]) -> Table:
@@ -135,4 +137,6 @@ def _bullets(items: Iterable[str], limit: int) -> list[RenderableType]:
 
 
 def _kind(memory: Memory) -> str:
+    if memory.kind == "chunk":
+        return "talk"
     return memory.kind or memory.type if memory.type == "fact" else memory.type
