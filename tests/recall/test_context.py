@@ -128,11 +128,32 @@ async def test_any_question_gives_a_context(memory: AsyncMemory, query: str):
     assert (await memory.user("alice").context(query)).tokens >= 0
 
 
+async def test_a_profile_does_not_say_again_what_the_memories_say(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.remember("The cat is called Tom")
+    await alice.remember("Plays the violin on Sundays")
+    await alice.process("profile")
+    text = (await alice.context("How is the cat called?", limit=1)).text
+    assert text.count("The cat is called Tom") == 1
+    assert "Profile:\n- Plays the violin on Sundays" in text
+
+
+async def test_raw_talk_does_not_crowd_out_the_rest(memory: AsyncMemory):
+    alice = memory.user("alice")
+    for n in range(12):
+        await alice.thread("t1").add("user", f"We talk about the cat for the {n}th time")
+    await alice.thread("t1").process("extract")
+    await alice.remember("The cat is called Tom")
+    context = await alice.context("What about the cat?")
+    assert "The cat is called Tom" in context.text
+    assert context.text.count("th time") == 3
+
+
 async def test_as_of_leaves_out_what_only_holds_now(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("Lives in Lisbon now", valid_from=datetime(2026, 5, 1, tzinfo=UTC))
     await alice.process("profile")
-    assert "Profile:" in (await alice.context("Where do I live?")).text
+    assert "Profile:" in (await alice.context("Which pets?")).text
     past = await alice.context("Where do I live?", as_of=datetime(2026, 4, 1, tzinfo=UTC))
     assert past.text == ""
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.language.tokens import TokenCounter
-from agent_memory.models import Context, Hit, Memory, ThreadSummary, Turn, UserProfile
+from agent_memory.models import Context, Hit, ThreadSummary, Turn, UserProfile
 from agent_memory.recall.render import Line, memory_line, profile_line, render, summary_line
 from agent_memory.recall.search import Searcher, search
 from agent_memory.store.summaries import read_profile, read_summary
@@ -22,6 +22,8 @@ logger = logging.getLogger("agent_memory")
 DEFAULT_BUDGET = 650
 """Tokens: about 150 of memories, 100 of state and 400 of the last turns (row S0-098)."""
 LAST_TURNS = 5
+MAX_CHUNKS = 3
+"""Pieces of raw talk at most; what was derived from talk says more in fewer tokens."""
 _SHARES = {"memories": 0.45, "turns": 0.25, "summary": 0.15, "profile": 0.15}
 """How the budget is first divided; what one part leaves goes to the next, in this order, which is that of value."""
 
@@ -124,8 +126,9 @@ async def _in_time(
 
 
 def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Context:
-    memories = [memory_line(hit.memory, hit.score) for hit in parts.hits if not _is_outdated(hit.memory, request)]
-    profile = _profile_lines(parts.profile)
+    hits = _worth_telling(parts.hits, request)
+    memories = [memory_line(hit.memory, hit.score) for hit in hits]
+    profile = _profile_lines(parts.profile, {hit.memory.content for hit in hits})
     summary = [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else []
     sections: dict[str, list[Line]] = {
         "memories": memories,
@@ -169,13 +172,26 @@ def _fit(
     return kept, [line for name in _SHARES for line in waiting[name]]
 
 
-def _is_outdated(memory: Memory, request: ContextRequest) -> bool:
-    """Whether raw talk tells what has been replaced since; what was derived from it is told instead."""
-    return memory.kind == "chunk" and memory.valid_to is not None and request.as_of is None
+def _worth_telling(hits: Sequence[Hit], request: ContextRequest) -> list[Hit]:
+    """The hits without the raw talk that says little beside the others, or says what has been replaced since."""
+    chosen = []
+    chunks = 0
+    for hit in hits:
+        if hit.memory.kind == "chunk":
+            outdated = hit.memory.valid_to is not None and request.as_of is None
+            if outdated or chunks == MAX_CHUNKS:
+                continue
+            chunks += 1
+        chosen.append(hit)
+    return chosen
 
 
-def _profile_lines(profile: UserProfile | None) -> list[Line]:
-    return [profile_line(line) for line in profile.content.splitlines()] if profile else []
+def _profile_lines(profile: UserProfile | None, told: set[str]) -> list[Line]:
+    """The profile line by line, what binds the agent most first, without what the memories tell already."""
+    if profile is None:
+        return []
+    parts = [profile.constraints, profile.preferences, profile.personal, profile.current_work, profile.environment]
+    return [profile_line(text) for part in parts for text in part if text not in told]
 
 
 def _turn_line(turn: Turn) -> Line:
