@@ -1,0 +1,62 @@
+"""The offline adapter: runs the language tasks by rules, in the process, with no model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+from agent_memory.errors import ModelError
+from agent_memory.language.tasks import EXTRACT, PROFILE, RECONCILE, SUMMARIZE, Data, In, Out, Task, TaskResult
+from agent_memory.models import Usage
+
+
+class OfflineChat:
+    """A `ChatModel` without a model: it chooses and sorts what people said, and makes up nothing.
+
+    Deterministic: the same input gives the same output. It reads English, knows common wordings only, and leaves
+    out what it does not recognise.
+    """
+
+    MODEL_ID: ClassVar[str] = "offline-extractive"
+    PROMPT_VERSION: ClassVar[str] = "rules-1"
+
+    @property
+    def model_id(self) -> str:
+        """What derived documents name as their maker."""
+        return self.MODEL_ID
+
+    async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
+        """Runs one task in a worker thread.
+
+        Raises:
+            ModelError: not retryable, for a task that there are no rules for.
+        """
+        output = await asyncio.to_thread(_perform, task.name, data)
+        if not isinstance(output, task.output):
+            raise ModelError(f"the offline rules for {task.name!r} do not give a {task.output.__name__}")
+        return TaskResult(output, self.MODEL_ID, self.PROMPT_VERSION, Usage())
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+def _perform(name: str, data: Any) -> Data:
+    # The rules bring their libraries with them, so they are imported when a task first needs them.
+    match name:
+        case EXTRACT.name:
+            from agent_memory.language.offline.extract import extract
+
+            return extract(data)
+        case RECONCILE.name:
+            from agent_memory.language.offline.reconcile import reconcile
+
+            return reconcile(data)
+        case SUMMARIZE.name:
+            from agent_memory.language.offline.summarize import summarize
+
+            return summarize(data)
+        case PROFILE.name:
+            from agent_memory.language.offline.profile import profile
+
+            return profile(data)
+    raise ModelError(f"the offline adapter has no rules for the task {name!r}; use a language model for it")

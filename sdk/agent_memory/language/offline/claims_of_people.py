@@ -1,0 +1,330 @@
+"""Claims about people: what they eat and like, where they live and work, what they have and do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+
+from agent_memory.language.offline import lexicon, values
+from agent_memory.language.offline.claims import Claim, Reader
+from agent_memory.language.offline.grammar import Clause
+from agent_memory.language.offline.phrases import (
+    aside_topic,
+    evaluative,
+    head_words,
+    objects,
+    place,
+    stems,
+    text_value,
+    without_times,
+)
+from agent_memory.language.offline.text import canon, content_stems, stem
+from agent_memory.language.offline.values import Value
+
+_DIET_SPELLINGS = (("gluten free", "gluten-free"), ("dairy free", "dairy-free"), ("plant based", "plant-based"),
+                   ("lactose intolerant", "lactose-intolerant"))  # fmt: skip
+_ALLERGY = re.compile(r"(?:an? )?(?:severe |bad |mild )?([\w ]+?) (?:allergy|allergies|intolerance)\b")
+_ALLERGIC_TO = re.compile(r"(?:\w+ )?(?:allergic|intolerant) to (.+)|(?:an? )?(?:\w+ )?(?:allergy|intolerance) to (.+)")
+_FOND = re.compile(
+    r"(?:an? )?(?:(?:big|huge|great|massive|real|total) )?(?P<how>fan of|fond of|into|crazy about|obsessed with|keen on"
+    r"|addicted to|passionate about|sucker for|tired of|sick of|lover of) (?P<what>.+)"
+)
+_LIKED_LIGHTLY = re.compile(
+    r"^(?:to )?(?:eating|drinking|having|going to|listening to|watching|doing|playing|a|an|the|some|any|my|to) "
+)
+_NOT_A_THING = re.compile(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
+_RATE = re.compile(
+    r"\b[\w.]+ (?:days?|hours?|times?|nights?) (?:a|per|each|every) (?:day|week|month|year)\b.*|\b\d+\w*/week\b.*"
+)
+_COUNTED = re.compile(
+    r"(?:only )?(?:\d{1,2}|" + "|".join(lexicon.NUMBERS) + r") (?:[a-z]+ )?"
+    r"(kids?|children|sons?|daughters?|siblings?|brothers?|sisters?|employees|people)\b"
+)  # fmt: skip
+_MOVE = re.compile(r"(?:\w+ )?(?:(?:back|over|out|down|up) )?(?:from (?P<old>.+?) )?(?:here )?(?:to|into) (?P<new>.+)")
+_ROLE = re.compile(
+    r"(?:\w+ )?(?:promoted )?(?:to |working as )?(?:an? |the )?((?:[\w-]+ ){0,3}?[\w-]+)(?= (?:at|for|in|with)\b|,|$)"
+)
+_AT_EMPLOYER = re.compile(r"\b(?:at|for) ((?:the )?[A-Z].*)")
+
+
+def _diet(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am vegetarian; I follow a vegan diet; I went vegan."""
+    turning = clause.verb in {"go", "turn", "becom"}
+    if clause.thing or not (turning or (clause.verb in {"be", "follow", "stay", "eat"} and clause.time == "now")):
+        return
+    after = clause.after
+    for apart, joined in _DIET_SPELLINGS:
+        after = after.replace(apart, joined)
+    for word in re.findall(r"[\w-]+", after)[:5]:
+        name = word.removesuffix("s")
+        if name in lexicon.DIETS:
+            diet = Value("text", frozenset({name}), word, shown=name)
+            yield Claim(clause.owner, "diet", frozenset({"diet"}), diet, clause.negative, turning)
+
+
+def _allergy(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am allergic to shellfish; I have a nut allergy."""
+    if clause.thing or clause.time == "past" or clause.verb not in {"be", "have", "develop"}:
+        return
+    match = _ALLERGIC_TO.match(clause.after) or (_ALLERGY.match(clause.after) if clause.verb != "be" else None)
+    listed = next((group for group in match.groups() if group), "") if match else ""
+    for item in re.split(r",| and | or ", listed):
+        yield Claim(clause.owner, "allergy", stems(head_words(item.split())), None, clause.negative)
+
+
+def _affinity(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I love jazz; I can't stand olives; I am not a fan of horror films."""
+    if clause.thing or clause.time == "past":
+        return
+    after = clause.after
+    liking = _likings().get(clause.verb, 0)
+    negative = clause.negative
+    fond = _FOND.match(after) if clause.verb in {"be", "becom"} else None
+    if clause.verb == "stand" and negative:
+        liking, negative = -1, False
+    elif fond:
+        liking, after = (-1 if fond["how"] in {"tired of", "sick of"} else 1), fond["what"]
+    if not liking or _NOT_A_THING.match(after):
+        return
+    for topic in objects(_LIKED_LIGHTLY.sub("", after)):
+        yield Claim(clause.owner, "affinity", topic, None, (liking < 0) != negative)
+
+
+def _preference(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I prefer tea to coffee; I prefer aisle seats: of the second the noun is the topic, what stands before it the value."""
+    if clause.verb != "prefer" or clause.thing or clause.time == "past" or clause.negative:
+        return
+    after = re.sub(r"^to ", "", clause.after)
+    chosen, _, other = re.sub(
+        r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s", "|", after
+    ).partition("|")
+    words = [word for word in head_words(chosen.split()) if word not in lexicon.STOPWORDS]
+    first, second = values.read_text(words), text_value(other)
+    if first and second:
+        yield Claim(clause.owner, "preference", stems(words) | stems(other.split()), first, replaced=second)
+    elif len(words) > 1:
+        yield Claim(clause.owner, "preference", frozenset({canon(words[-1])}), values.read_text(words[:-1]))
+
+
+def _favorite(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """My favourite colour is green."""
+    thing = [word.lower() for word in clause.thing]
+    if clause.verb != "be" or clause.time != "now" or clause.negative or len(thing) < 2 or canon(thing[0]) != "favorit":
+        return
+    value = text_value(" ".join(clause.rest))
+    plural = thing[-1].endswith("s") and not thing[-1].endswith("ss")
+    if value and not plural and not evaluative(value):
+        yield Claim(clause.owner, "attribute", stems(thing), value)
+
+
+def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I live in Porto; we moved from Lisbon to Porto; I am based in Oslo."""
+    if clause.thing or clause.time == "ahead":
+        return
+    after = " ".join(clause.rest)
+    old = None
+    moved = clause.verb in {"move", "reloc"}
+    if moved and not _is_ahead(after, said_at):
+        match = _MOVE.match(after)
+        new = place(match["new"]) if match else None
+        origin = match["old"] if match and match["old"] else (re.findall(r"\bfrom ([A-Z][\w ]+)", after) or [""])[0]
+        old = place(origin)
+    elif clause.time == "past":
+        return
+    elif clause.verb in {"live", "resid", "settl"}:
+        match = re.match(r"(?:\w+ )?(?:in|at) (.+)", after)
+        new = place(match[1]) if match else None
+    elif clause.verb == "be":
+        match = re.match(r"(?:based|living|located|settled) (?:in|out of) (.+)", after)
+        new = place(match[1]) if match else None
+    else:
+        return
+    if new and not (moved and new.said.lower() in lexicon.DEPARTMENTS):
+        yield Claim(clause.owner, "attribute", frozenset({"residence"}), new, clause.negative, moved, replaced=old)
+
+
+def _is_ahead(text: str, said_at: datetime) -> bool:
+    """Whether a text names a time still to come ("moving to Porto next month")."""
+    when = values.read_time(text, said_at)
+    return bool(when and when.first and when.first > said_at)
+
+
+def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I work at Nuvela as a nurse; I joined Acme; I left Acme; I moved to Sales; I report to Ana."""
+    if clause.thing or clause.time == "ahead":
+        return
+    after = " ".join(clause.rest)
+    patterns: dict[str, str] = {}
+    gone = False
+    if clause.verb == "work" and clause.time != "past":
+        patterns = {"employ": _AT_EMPLOYER.pattern, "role": r"\bas (?:an? |the )?(.+)", "depart": r"^(?:\w+ )?in (.+)"}
+    elif clause.verb in {"join", "leav", "quit"} or (clause.verb == "start" and re.search(r"\bat [A-Z]", after)):
+        patterns = {"employ": r"(?:^|\bat |\bwith )((?:the )?[A-Z][\w&-]*.*)"}
+        gone = clause.verb in {"leav", "quit"}
+    elif clause.verb in {"move", "transfer", "switch"}:
+        patterns = {"depart": r"(?:over )?to (?:the )?((?:" + "|".join(lexicon.DEPARTMENTS) + r")\b.*)"}
+    elif clause.verb == "report":
+        patterns = {"manag": r"(?:\w+ )?to ([A-Z]\w+.*)"}
+    for attribute, pattern in patterns.items():
+        match = re.search(pattern, after, re.I if attribute == "depart" else 0)
+        value = text_value(match[1]) if match else None
+        if value:
+            changed = clause.verb not in {"work", "report"}
+            yield Claim(clause.owner, "attribute", frozenset({attribute}), value, clause.negative != gone, changed)
+
+
+def _name(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am Sarah from Marketing; my name is Sarah."""
+    after = " ".join(clause.rest)
+    if clause.verb != "be" or clause.negative or clause.time != "now":
+        return
+    if [word.lower() for word in clause.thing] == ["name"]:
+        value = text_value(after)
+        if value and value.said[0].isupper():
+            yield Claim(clause.owner, "attribute", frozenset({"name"}), value)
+    elif not clause.thing and (
+        match := re.match(r"([A-Z][a-z]+(?: [A-Z][a-z]+)?) (?:from|in|with|at) ([A-Z].*)", after)
+    ):
+        yield Claim(clause.owner, "attribute", frozenset({"name"}), values.read_text(match[1].split()))
+        if match[2].split()[0].lower() in lexicon.DEPARTMENTS:
+            yield Claim(clause.owner, "attribute", frozenset({"depart"}), text_value(match[2]))
+
+
+def _role(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am a data engineer at Nuvela; I got promoted to team lead."""
+    promoted = clause.verb in {"becom", "promot"} or (clause.verb == "get" and "promoted" in clause.after)
+    plain = clause.verb == "be" and clause.time == "now" and not clause.after.startswith(("my ", "our "))
+    if clause.thing or not (promoted or plain):
+        return
+    match = _ROLE.match(clause.after)
+    words = match[1].split() if match else []
+    if not words or (words[-1] not in lexicon.JOBS and not (promoted and words[-1] in {"lead", "head", "manager"})):
+        return
+    yield Claim(clause.owner, "attribute", frozenset({"role"}), values.read_text(words), clause.negative, promoted)
+    employer = _AT_EMPLOYER.search(" ".join(clause.rest))
+    value = text_value(employer[1]) if employer else None
+    if value and not clause.negative:
+        yield Claim(clause.owner, "attribute", frozenset({"employ"}), value)
+
+
+def _figures(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am 34; I weigh 80 kg; I earn $90k; I pay $1,200 in rent; I have two kids; I work four days a week."""
+    if clause.thing or clause.time in {"past", "ahead"}:
+        return
+    number = values.read_number(re.split(r",(?!\d)| and | but | because ", clause.after)[0])
+    if number is None:
+        return
+    topic = _figure_topic(clause)
+    if topic == {"age"}:
+        number = values.read_number(f"{clause.after.split()[0]} years") or number
+    if topic:
+        yield Claim(clause.owner, "attribute", topic | aside_topic(clause), number, clause.negative)
+
+
+def _figure_topic(clause: Clause) -> frozenset[str]:
+    """What a number in the predicate is a number of."""
+    after = clause.after
+    if re.search(r"[$€£]|\b(?:dollars|euros|pounds)\b", after) and (spending := re.search(
+        r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)", after)):  # fmt: skip
+        return frozenset({"budget"}) | stems(head_words((spending[1] or spending[2] or spending[3] or "").split()))
+    match clause.verb:
+        case "be" if re.match(r"\d{1,3}(?: years? old)?$|\d{1,3} years? old", after):
+            return frozenset({"age"})
+        case "weigh":
+            return frozenset({"weight"})
+        case "earn" | "make" if re.search(r"[$€£]|k\b|a year|a month", after):
+            return frozenset({"salari"})
+        case "pay":
+            named = re.search(r"\b(rent|mortgage|tuition)\b", after) or re.search(
+                r"\b(?:in|for) (?:the |my )?(\w+)", after
+            )
+            return stems([named[1]]) if named else frozenset()
+        case "have":
+            counted = _COUNTED.match(after)
+            return frozenset({"count", canon(counted[1])}) if counted and not clause.negative else frozenset()
+        case "take" | "use" if dose := re.match(r"\d[\d.,]* ?(?:mg|ml|g|mcg|iu|units) of (.+)", after):
+            return frozenset({"dose"}) | stems(head_words(dose[1].split()))
+    if not _RATE.search(after):
+        return frozenset()
+    doing = frozenset({canon(clause.verb)}) if clause.verb not in {"do", "go", "be", "have", "come"} else frozenset()
+    return stems(_RATE.sub("", after).split()) | doing
+
+
+def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I drive a Tesla; I am single; I got married."""
+    if clause.thing or clause.time == "ahead":
+        return
+    word = clause.after.split(" ")[0]
+    if clause.verb == "drive" and clause.time == "now":
+        match = re.match(r"(?:an? |my )?((?:\w+ )?[A-Z][\w-]+(?: [\w-]+)?)$", " ".join(clause.rest))
+        value = values.read_text(match[1].split()) if match else None
+        if value:
+            yield Claim(clause.owner, "attribute", frozenset({"car"}), value, clause.negative)
+    elif word in lexicon.RELATIONSHIPS and clause.verb in {"be", "get"} and (clause.verb, clause.time) in {
+        ("be", "now"), ("get", "past")
+    }:  # fmt: skip
+        status = Value("text", frozenset({word}), word, shown=word)
+        yield Claim(clause.owner, "attribute", frozenset({"marital"}), status, clause.negative, clause.verb == "get")
+
+
+def _plan(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am planning a trip to Hawaii; we cancelled the Hawaii trip; the trip is cancelled."""
+    cancelled = clause.verb in {"cancel", "scrap"} or (clause.verb == "call" and clause.rest[-1:] == ("off",)) or (
+        clause.verb == "be" and clause.after.startswith(("cancelled", "canceled", "called off", "off"))
+    )  # fmt: skip
+    if not cancelled and (clause.verb not in {"plan", "book", "organ", "arrang", "prepar"} or clause.thing):
+        return
+    topic = stems(clause.thing or clause.rest) - {"off", "cancel"}
+    if topic and len(topic) <= 8:
+        yield Claim(clause.owner, "plan", topic | aside_topic(clause), None, clause.negative != cancelled, cancelled)
+
+
+def _habit(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I drink coffee; I don't smoke; I gave up meat; I speak French."""
+    if clause.thing or clause.time == "past" or not (clause.verb == "any" or clause.verb in _habits()):
+        return
+    consuming = clause.verb in _consuming() | {"any"}
+    topics = objects(clause.after)
+    if not topics and not without_times(clause.after).strip():
+        topics = [frozenset()]
+    for topic in topics:
+        if consuming and topic:
+            yield Claim(clause.owner, "affinity", topic, None, clause.negative)
+        else:
+            yield Claim(clause.owner, "habit", topic | {canon(clause.verb)}, None, clause.negative)
+
+
+def _state(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """Any other plain yes-or-no statement: compared only with its exact denial."""
+    if clause.owner == "it" or not clause.rest or clause.time in {"past", "wish"}:
+        return
+    topic = content_stems(without_times(" ".join((*clause.thing, *clause.rest))))
+    doing = {canon(clause.verb)} - {"be", "have", ""} | ({"ahead"} if clause.time == "ahead" else set())
+    if 0 < len(topic) <= 6:
+        yield Claim(clause.owner, "state", topic | doing, None, clause.negative)
+
+
+PEOPLE: tuple[Reader, ...] = (
+    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _belongings, _plan,
+)  # fmt: skip
+"""Readers of what people say of themselves and others; the first that finds something has it."""
+
+YES_OR_NO: tuple[Reader, ...] = (_affinity, _habit, _state)
+"""Readers of claims without a value, tried when all others found nothing."""
+
+
+@cache
+def _likings() -> dict[str, int]:
+    return {stem(verb): sign for verb, sign in lexicon.LIKING.items()}
+
+
+@cache
+def _habits() -> frozenset[str]:
+    return frozenset(stem(verb) for verb in lexicon.HABITS)
+
+
+@cache
+def _consuming() -> frozenset[str]:
+    return frozenset(stem(verb) for verb in lexicon.CONSUMING)

@@ -1,0 +1,174 @@
+"""Makes a statement stand alone: the day a relative time means, the topic it lacks, the person a pronoun stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_memory.language.offline import dates, lexicon, topics
+from agent_memory.language.offline.claims import Claim
+from agent_memory.language.offline.dates import Moment
+from agent_memory.language.offline.grammar import Clause, is_past, parse
+from agent_memory.language.offline.kinds import requires
+from agent_memory.language.offline.phrases import thing_topic, typed_value
+from agent_memory.language.offline.speech import trimmed
+from agent_memory.language.offline.text import canon, content_stems, straighten
+
+_MONTH_OR_YEAR = re.compile(r"\b(?:" + "|".join(sorted(lexicon.MONTHS, key=len, reverse=True)) + r")\b", re.I)
+_ANCHORED = re.compile(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
+_DEPENDENT = re.compile(
+    r"^(?:my|our|the) (?:\w+ )?(" + "|".join(sorted(lexicon.DEPENDENT)) + r")\b(?= (?!for\b|of\b|on\b))", re.I
+)
+_CHANGED_IT = re.compile(
+    r"^(?:i|we|they) (?:have |just |had |are |am )*(?:raised|increased|lowered|cut|moved|pushed|changed|set|bumped|reduced|"
+    r"postponed|rescheduled|shifted|extended|dropped|made|make|moving|pushing|raising) "
+    r"(?:it|(?:the|our|my) (?:" + "|".join(sorted(lexicon.DEPENDENT)) + r"))\b(?! (?:for|of)\b)", re.I
+)  # fmt: skip
+_JOINT = re.compile(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
+_ONWARD = re.compile(r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]")
+_SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b", re.I)
+_PERSON = re.compile(
+    r"\b([Mm]y|[Oo]ur) ((?:\w+ )?(?:"
+    + "|".join(sorted(lexicon.KIN, key=len, reverse=True))
+    + r"))\b(?!')(?: ([A-Z][a-z]+))?"
+)
+_PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Dating:
+    """From when and until when a statement is true, as far as it says so."""
+
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+def moments(text: str, said_at: datetime) -> tuple[Moment, ...]:
+    """The times that a statement names; a bare "Friday" or "June" lies behind or ahead as its own clause does."""
+    ahead = dates.find(text, said_at, "future")
+    if not ahead:
+        return ()
+    behind = dates.find(text, said_at, "past")
+    return tuple(
+        past if _looks_back(_clause_at(text, future.start)) else future
+        for past, future in zip(behind, ahead, strict=True)
+    )
+
+
+def _clause_at(text: str, position: int) -> str:
+    """The part of a sentence, between commas and conjunctions, in which a position lies."""
+    starts = [match.end() for match in _JOINT.finditer(text) if match.end() <= position]
+    ends = [match.start() for match in _JOINT.finditer(text) if match.start() >= position]
+    part = text[starts[-1] if starts else 0 : ends[0] if ends else len(text)]
+    return part if len(part.split()) > 3 else text
+
+
+def _looks_back(text: str) -> bool:
+    """Whether a clause tells of what was."""
+    clause = parse(text)
+    if clause is not None and clause.verb:
+        return clause.time == "past" and not _ONWARD.search(text)
+    return any(is_past(word) for word in re.findall(r"[a-z]+", text.lower())[:8] if word not in lexicon.EMOTIONS)
+
+
+def dating(found: Sequence[Moment], claims: Sequence[Claim]) -> Dating:
+    """What the times in a statement date: the statement itself, unless a time is the value that it states."""
+    valued = any(claim.value and claim.value.kind == "date" for claim in claims)
+    start = end = None
+    for moment in found:
+        if moment.first is None or moment.role == "by":
+            continue
+        if moment.role in {"until", "till", "through"}:
+            end = end or (moment.first if moment.grain in {"month", "season", "year"} else moment.last)
+        elif not valued and start is None:
+            start = moment.first
+    return Dating(start, end if end and (start is None or end > start) else None)
+
+
+def with_dates(text: str, found: Sequence[Moment], said_at: datetime) -> str:
+    """The text with the date that each relative time means, in brackets behind it."""
+    for moment in sorted(found, key=lambda moment: -moment.start):
+        if moment.first is None or not moment.named or _is_plain(moment, said_at):
+            continue
+        end = moment.start + len(moment.phrase)
+        if not text[end:].lstrip().startswith("("):
+            text = f"{text[:end]} ({moment.label}){text[end:]}"
+    return text
+
+
+def _is_plain(moment: Moment, said_at: datetime) -> bool:
+    """Whether a written date of the current year needs no spelling out."""
+    written = _MONTH_OR_YEAR.search(moment.phrase) and not _ANCHORED.match(moment.phrase)
+    return bool(written) and moment.first is not None and moment.first.year == said_at.year
+
+
+def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -> str:
+    """The text with the topic of the talk, if it lacks one: "My budget is now $15,000" → "My budget for the Hawaii trip …"."""
+    if clause is None or clause.asides:
+        return text
+    plain = straighten(text)
+    dependent = _DEPENDENT.match(plain)
+    if dependent and clause.thing and not (thing_topic(clause)[0] - {canon(dependent[1].lower())} - _weak()):
+        topic = _nearest(nearest_first, attributes=False)
+        if topic is None or topic.lower() in plain.lower():
+            return text
+        if "'s" in topic or not re.match(r"(?:My|Our|The) ", text, re.I):
+            return _bracketed(text, topic)
+        return f"{text[: dependent.end(1)]} for the {topic}{text[dependent.end(1) :]}"
+    lacking = (
+        (clause.owner == "it" and (_has_value(clause) or requires(text)))
+        or _CHANGED_IT.match(plain)
+        or (_SOME_ONE.search(plain) and clause.owner == "self")
+    )
+    if lacking and not topics.topics(plain):
+        topic = _nearest(nearest_first, attributes=not _SOME_ONE.search(plain))
+        if topic and not content_stems(topic) <= content_stems(plain):
+            return _bracketed(text, topic)
+    return text
+
+
+def _nearest(nearest_first: Sequence[str], *, attributes: bool) -> str | None:
+    """The topic that the nearest of the texts names; None if that one names several."""
+    for text in nearest_first:
+        found = (topics.narrowed(text) if attributes else []) or topics.topics(text)
+        if found:
+            fullest = max(found, key=lambda topic: len(content_stems(topic)))
+            alike = all(content_stems(topic) <= content_stems(fullest) for topic in found)
+            return fullest if alike else None
+    return None
+
+
+def _has_value(clause: Clause) -> bool:
+    said_at = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
+    return clause.verb in {"be", "cost", "start", "end", "take", "run", "last", "move", "chang"} and (
+        typed_value(" ".join(clause.rest), "", said_at) is not None
+    )
+
+
+def _bracketed(text: str, topic: str) -> str:
+    body = trimmed(text.rstrip(".!"))
+    return f"{body} ({topic}){text[len(text.rstrip('.!')) :]}"
+
+
+def _weak() -> frozenset[str]:
+    return frozenset(map(canon, lexicon.WEAK_TOPICS))
+
+
+def with_person(text: str, before: str) -> str:
+    """The text with a leading "he" or "she" named, if the sentence before it is about one person only."""
+    match = re.match(r"(he|she)\b(?!')", straighten(text), re.I)
+    people = {found[0] for found in _PERSON.finditer(straighten(before))}
+    if match is None or len(people) != 1:
+        return text
+    person = people.pop()
+    if _PLURAL_KIN.search(person):
+        return text
+    return f"{person[:1].upper()}{person[1:]}{text[match.end() :]}"
+
+
+def tidy(text: str) -> str:
+    """A statement as a sentence of its own: a capital first, no dangling punctuation."""
+    bare = trimmed(text.strip())
+    return f"{bare[:1].upper()}{bare[1:]}"

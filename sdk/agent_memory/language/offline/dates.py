@@ -1,0 +1,350 @@
+"""Finds the times that a sentence names, and says when they are, seen from the day it was said.
+
+Calendar arithmetic on anchors and spans ("next March", "two weekends ago") is ours; written dates ("June 3rd, 2026")
+are read by dateparser, which resolves too few of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Literal
+
+from agent_memory.language.offline import lexicon
+
+Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
+Side = Literal["past", "future"]
+
+_MONTH_NAMES = "January February March April May June July August September October November December".split()
+_MONTHS = {name[:size].lower(): i for i, name in enumerate(_MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
+_DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAYS = {name.lower(): i for i, name in enumerate(_DAY_NAMES)} | {
+    "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6,
+}  # fmt: skip
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's day": (1, 1),
+             "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
+
+_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b(?:(?<!may)\.(?= ?\d))?"
+_FULL_MONTH = "(?:" + "|".join(_MONTH_NAMES) + ")"
+_DAY = "(?:" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
+_FULL_DAY = "(?:" + "|".join(_DAY_NAMES) + r")\b"
+_COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?couple(?: of)?)"
+_VAGUE = r"(?:(?:a )?few|several|some|many)"
+_UNIT = r"(?:day|night|week|weekend|month|year)s?"
+_NUMBER_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_PART = r"(?: (?:morning|afternoon|evening|night))?"
+_YEAR = r"(?:19|20)\d\d"
+
+_PATTERNS = (
+    ("iso", rf"\b{_YEAR}-\d\d-\d\d\b"),
+    ("written", rf"\b{_MONTH} {_NUMBER_DAY}(?:,? {_YEAR})?\b(?![:%])"),
+    ("written", rf"\b{_NUMBER_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?"),
+    ("written", rf"\b\d{{1,2}}/\d{{1,2}}/{_YEAR}\b"),
+    ("month_year", rf"\b{_MONTH},? (?:of )?{_YEAR}\b"),
+    ("spoken", rf"\b(?:the day before yesterday|the day after tomorrow|yesterday{_PART}|tomorrow{_PART}|tonight"
+               rf"|last night|today|this (?:morning|afternoon|evening)|day before yesterday)\b"),
+    ("anchored", rf"\b(?:(?:early|late|mid|end of|the end of|beginning of|start of)[ -])?"
+                 rf"(?:next|last|this(?: past| coming)?|the past|past|coming|the coming|the following) "
+                 rf"(?:weekend|week|month|quarter|year|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})(?!\w)"),
+    ("ago", rf"\b(?:{_COUNT}|{_VAGUE}) {_UNIT} (?:ago|back)\b"),
+    ("ahead", rf"\b(?:in (?:{_COUNT}|{_VAGUE}) {_UNIT}(?:'?s? time)?|(?:{_COUNT}|{_VAGUE}) {_UNIT} from now)\b"),
+    ("holiday", r"\b(?:" + "|".join(_HOLIDAYS) + r")\b"),
+    ("day_of_month", rf"\b(?:on|by|until|till|to|from|is|for) the \d{{1,2}}(?:st|nd|rd|th)\b"),
+    ("weekday", rf"\b(?:(?:on|by|until|till|to|from|before|after|since|for|is) )?{_FULL_DAY}(?: (?:morning|afternoon"
+                rf"|evening|night))?"),
+    ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}"),
+    ("month", rf"(?:^|\b(?:in|by|until|till|since|before|after|to|from|during|for|of|is|was)"
+              rf"(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
+    ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
+    ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
+)  # fmt: skip
+_FINDERS = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _PATTERNS)
+_LEAD = re.compile(
+    r"^(?:on|by|until|till|to|from|before|after|since|for|in|during|of|is|was|over|at)\s+(?=\S)", re.I
+)  # fmt: skip
+_REPEATED = re.compile(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
+_SPELLED = re.compile(
+    rf"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{{1,2}}) )?(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?"
+    rf"(?P<year>{_YEAR})\)"
+)  # fmt: skip
+_SLACK = re.compile(r"^(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -]", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time named in a text: the words, where they stand, and the span [first, last) that they mean.
+
+    `first` is None when the words are too vague to place ("a few years ago"). `role` is the preposition before
+    them, which says what the time is to the statement ("since", "until", "by").
+    """
+
+    phrase: str
+    start: int
+    first: datetime | None
+    last: datetime | None
+    grain: Grain
+    role: str = ""
+    named: bool = True
+
+    @property
+    def label(self) -> str:
+        """The time in words that stay true: "7 May 2026", "week of 4 May 2026", "March 2027"."""
+        if self.first is None:
+            return ""
+        day = f"{self.first.day} {_MONTH_NAMES[self.first.month - 1]} {self.first.year}"
+        match self.grain:
+            case "day":
+                return day
+            case "around":
+                return f"around {day}"
+            case "week" | "weekend":
+                return f"{self.grain} of {day}"
+            case "month":
+                return f"{_MONTH_NAMES[self.first.month - 1]} {self.first.year}"
+            case "season":
+                season = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}[self.first.month]
+                return f"{season} {self.first.year}"
+            case "year":
+                return str(self.first.year)
+
+
+def find(text: str, said_at: datetime, side: Side = "future") -> list[Moment]:
+    """The times that a text names, in order. A date in brackets behind one (see `Moment.label`) is what it means.
+
+    Args:
+        text: The sentence.
+        said_at: When it was said; relative words are counted from this day.
+        side: Where to look for a day or month that is named without a year.
+    """
+    taken: list[tuple[int, int]] = [match.span() for match in _SPELLED.finditer(text)]
+    found: list[Moment] = []
+    for kind, finder in _FINDERS:
+        for match in finder.finditer(text):
+            begin, end = match.span()
+            if any(begin < other_end and other_begin < end for other_begin, other_end in taken):
+                continue
+            moment = _moment(kind, match[0], begin, text, said_at, side)
+            if moment is not None:
+                taken.append((begin, end))
+                found.append(moment)
+    return sorted(found, key=lambda moment: moment.start)
+
+
+def _moment(kind: str, phrase: str, start: int, text: str, said_at: datetime, side: Side) -> Moment | None:
+    if _REPEATED.search(text[:start]) or text[start + len(phrase) :][:1] in {"s", "S"}:
+        return None
+    lead = _LEAD.match(phrase) if kind != "ahead" else None
+    bare = phrase[lead.end() :] if lead else phrase
+    before = re.search(r"(\w+)\s+$", text[:start])
+    role = (lead[0].strip() if lead else before[1] if before else "").lower()
+    if kind in {"month", "weekday", "written", "month_year"} and not _looks_dated(bare):
+        return None
+    if role in {"to", "by", "until", "till"}:
+        side = "future"
+    if role == "since" or (role == "from" and side == "past"):
+        side = "past"
+    spelled = _SPELLED.match(text, start + len(phrase))
+    span = _spelled(spelled) if spelled else _resolve(kind, bare.lower().rstrip("."), said_at.astimezone(UTC).replace(hour=0, minute=0, second=0,
+                                                                                microsecond=0), side)  # fmt: skip
+    offset = start + (lead.end() if lead else 0)
+    if span is None:
+        return Moment(bare, offset, None, None, "day", role) if kind in {"ago", "ahead"} else None
+    named = kind not in {"iso", "month_year", "year"} and not re.search(_YEAR, bare)
+    return Moment(bare, offset, span[0], span[1], span[2], role, named)
+
+
+def _looks_dated(phrase: str) -> bool:
+    """Whether "may", "march", "sun" and their like are meant as names of times: capitalised, or beside a number."""
+    return phrase[0].isupper() or any(char.isdigit() for char in phrase) or phrase.lower() not in {
+        "may", "march", "sun", "sat", "mar", "wed", "august"
+    }  # fmt: skip
+
+
+Span = tuple[datetime, datetime, Grain]
+
+
+def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
+    """The span of a phrase, `day` being the midnight before it was said."""
+    match kind:
+        case "spoken":
+            return _days(day + timedelta(days=_spoken_offset(phrase)))
+        case "anchored":
+            return _anchored(_SLACK.sub("", phrase), day)
+        case "ago" | "ahead":
+            return _counted(phrase, day, -1 if kind == "ago" else 1)
+        case "holiday":
+            return _nearest_date(*_HOLIDAYS[phrase], day, side)
+        case "day_of_month":
+            return _day_of_month(int(re.sub(r"\D", "", phrase)), day, side)
+        case "weekday":
+            return _weekday(_DAYS[phrase.split()[0]], day, side)
+        case "month":
+            return _month(_MONTHS[_SLACK.sub("", phrase).split()[-1][:3]], day, side)
+        case "month_year":
+            return _months(int(phrase[-4:]), _MONTHS[phrase[:3]])
+        case "year":
+            return _year(int(phrase))
+        case "weekend":
+            return _weekend(day, 0 if side == "future" else -1)
+        case _:
+            return _written(phrase, day, side)
+
+
+def _spelled(match: re.Match[str]) -> Span:
+    """The span that a label means."""
+    year, month = int(match["year"]), match["month"]
+    if month in _SEASONS:
+        first = _months(year, _SEASONS[month])[0]
+        return first, _months(year, _SEASONS[month] + 3)[0], "season"
+    if month is None:
+        return _year(year)
+    if match["day"] is None:
+        return _months(year, _MONTHS[month[:3].lower()])
+    first = datetime(year, _MONTHS[month[:3].lower()], int(match["day"]), tzinfo=UTC)
+    match match["grain"]:
+        case "around":
+            return first, first + timedelta(weeks=1), "around"
+        case "week of":
+            return first, first + timedelta(weeks=1), "week"
+        case "weekend of":
+            return first, first + timedelta(days=2), "weekend"
+    return _days(first)
+
+
+def _spoken_offset(phrase: str) -> int:
+    offsets = {"day before yesterday": -2, "day after tomorrow": 2, "yesterday": -1, "last night": -1, "tomorrow": 1}
+    return next((offset for words, offset in offsets.items() if words in phrase), 0)
+
+
+def _anchored(phrase: str, day: datetime) -> Span | None:
+    anchor, _, name = phrase.rpartition(" ")
+    step = 1 if anchor in {"next", "coming", "the coming", "this coming", "the following"} else (
+        0 if anchor == "this" else -1
+    )  # fmt: skip
+    monday = day - timedelta(days=day.weekday())
+    match name:
+        case "week":
+            first = monday + timedelta(weeks=step)
+            return first, first + timedelta(weeks=1), "week"
+        case "weekend":
+            return _weekend(day, step)
+        case "month":
+            return _months(day.year, day.month + step)
+        case "quarter":
+            first = _months(day.year, 3 * ((day.month - 1) // 3) + 1 + 3 * step)[0]
+            return first, _months(first.year, first.month + 3)[0], "month"
+        case "year":
+            return _year(day.year + step)
+    if name in _SEASONS:
+        return _season(_SEASONS[name], day, step)
+    if name in _DAYS:
+        return _weekday(_DAYS[name], day, "past" if step < 0 else "future", strict=anchor != "this")
+    month = _MONTHS.get(name.rstrip("."))
+    if month is None:
+        return None
+    if step == 0:
+        return _months(day.year, month)
+    if step > 0:
+        return _months(day.year + (month <= day.month), month)
+    return _months(day.year - (month >= day.month), month)
+
+
+def _weekend(day: datetime, step: int) -> Span:
+    saturday = day - timedelta(days=day.weekday()) + timedelta(days=5, weeks=step)
+    return saturday, saturday + timedelta(days=2), "weekend"
+
+
+def _season(month: int, day: datetime, step: int) -> Span:
+    first = _months(day.year, month)[0]
+    over = day >= _months(day.year, month + 3)[0]
+    if step < 0 and not over:
+        first = _months(day.year - 1, month)[0]
+    if step > 0 and day >= first:
+        first = _months(day.year + 1, month)[0]
+    return first, _months(first.year, first.month + 3)[0], "season"
+
+
+def _weekday(weekday: int, day: datetime, side: Side, *, strict: bool = False) -> Span:
+    """The nearest such weekday on the given side; today counts unless `strict` (or one looks back)."""
+    ahead = (weekday - day.weekday()) % 7
+    if side == "future":
+        return _days(day + timedelta(days=ahead or (7 if strict else 0)))
+    return _days(day - timedelta(days=(7 - ahead) % 7 or 7))
+
+
+def _month(month: int, day: datetime, side: Side) -> Span:
+    if side == "future":
+        return _months(day.year + (month < day.month), month)
+    return _months(day.year - (month > day.month), month)
+
+
+def _nearest_date(month: int, number: int, day: datetime, side: Side) -> Span:
+    date = day.replace(month=month, day=number)
+    if side == "future" and date < day:
+        date = date.replace(year=day.year + 1)
+    if side == "past" and date > day:
+        date = date.replace(year=day.year - 1)
+    return _days(date)
+
+
+def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
+    step = (number < day.day) if side == "future" else -(number > day.day)
+    first = _months(day.year, day.month + int(step))[0]
+    date = first + timedelta(days=number - 1)
+    return _days(date) if 1 <= number and date.month == first.month else None
+
+
+def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
+    unit = re.search(r"day|night|weekend|week|month|year", phrase)
+    number = re.search(r"\d+|couple|\b(?:an?|" + "|".join(lexicon.NUMBERS) + r")\b", phrase.removeprefix("in "))
+    if unit is None or number is None or re.match(rf"(?:in )?{_VAGUE} ", phrase):
+        return None
+    word = number[0]
+    count = sign * (int(word) if word.isdigit() else {"a": 1, "an": 1, "couple": 2}.get(word) or lexicon.NUMBERS[word])
+    match unit[0]:
+        case "weekend":
+            return _weekend(day, count)
+        case "week":
+            date = day + timedelta(weeks=count)
+            return date, date + timedelta(weeks=1), "around"
+        case "month":
+            return _months(day.year, day.month + count)
+        case "year":
+            return _year(day.year + count)
+        case _:
+            return _days(day + timedelta(days=count))
+
+
+def _written(phrase: str, day: datetime, side: Side) -> Span | None:
+    date = _read(re.sub(r"\bof\b ", "", phrase), day, side)
+    return None if date is None else _days(date)
+
+
+@lru_cache(maxsize=4096)
+def _read(phrase: str, day: datetime, side: Side) -> datetime | None:
+    import dateparser
+
+    date = dateparser.parse(
+        phrase,
+        languages=["en"],
+        settings={"RELATIVE_BASE": day.replace(tzinfo=None), "PREFER_DATES_FROM": side, "DATE_ORDER": "MDY"},
+    )
+    return None if date is None else date.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
+
+
+def _days(date: datetime) -> Span:
+    return date, date + timedelta(days=1), "day"
+
+
+def _months(year: int, month: int) -> Span:
+    """A month; `month` may lie outside 1 to 12 and carries over into the year."""
+    first = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=UTC)
+    following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return first, following, "month"
+
+
+def _year(year: int) -> Span:
+    return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC), "year"

@@ -1,0 +1,87 @@
+"""Keeps a user's profile: facts sorted by what they are about, newest first, without what is no longer true."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Literal
+
+from agent_memory.language.offline.compare import same_claim
+from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
+from agent_memory.models import content_hash
+
+MOST = 12
+
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+Section = Literal["personal", "preferences", "current_work", "environment", "constraints"]
+SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
+
+_LIMITS = re.compile(
+    r"\b(?:allerg\w+|intoleran\w+|must|can't|cannot|can not|not allowed|no more than|at most|at least|within budget|budget|"
+    r"deadline|due (?:date|on|by)|required?|only (?:eat|fly|work|use|buy|accept)|never|diabet\w+|celiac|coeliac)\b", re.I
+)  # fmt: skip
+_WORK = re.compile(
+    r"\b(?:work(?:s|ing)?|job|project|team|manager|report(?:s|ing)? to|company|client|customers?|colleagues?|office|remote\w*|"
+    r"meeting|stand-?up|sprint|launch|release|deploy\w*|on-call|startup|business|studio|store|campaign|presentation|promoted|"
+    r"hired|employer|department|marketing|sales|engineer\w*|interview|internship|thesis|dissertation|degree|exam|course|research|"
+    r"planning|preparing|looking for|trying to|saving (?:up )?for|training for)\b", re.I
+)  # fmt: skip
+_EQUIPMENT = re.compile(
+    r"\b(?:laptop|computer|phone|iphone|android|macbook|windows|linux|macos|ubuntu|docker|kubernetes|cluster|server|database|"
+    r"postgres\w*|mysql|redis|kafka|azure|aws|gcp|cloud|region|version|python|java|typescript|javascript|rust|golang|node|react|"
+    r"framework|editor|vscode|vim|ide|terminal|repository|repo|pipeline|ci|port|api|service|staging|production|environment|"
+    r"stack|timezone|time zone|monitor|keyboard|printer|router|vpn|browser|app)\b", re.I
+)  # fmt: skip
+
+
+def profile(data: ProfileInput) -> ProfileOutput:
+    """Merges facts into a profile and takes out what is gone."""
+    newest_first = [read(fact) for fact in sorted(data.facts, key=lambda fact: fact.said_at, reverse=True)]
+    gone = [read(fact) for fact in data.gone]
+    earlier = data.earlier or ProfileView()
+    sections: dict[Section, list[Statement]] = {section: [] for section in SECTIONS}
+    for statement in newest_first:
+        _add(sections[section_of(statement)], statement)
+    for section in SECTIONS:
+        for line in getattr(earlier, section):
+            statement = read(FactView(ref="earlier", kind="fact", content=line, said_at=_LONG_AGO))
+            if not any(_says(statement, other) for other in gone) and not any(
+                contradiction(newer, statement) for newer in newest_first
+            ):  # fmt: skip
+                _add(sections[section], statement)
+    return ProfileOutput(**{name: [item.fact.content for item in items[:MOST]] for name, items in sections.items()})
+
+
+def section_of(statement: Statement) -> Section:
+    """Where a fact belongs."""
+    kind, text = statement.fact.kind, statement.fact.content
+    relations = {claim.relation for claim in statement.claims}
+    if kind == "requirement" or relations & {"allergy", "diet"} or (kind != "preference" and _LIMITS.search(text)):
+        return "constraints"
+    if kind == "preference" or relations & {"preference"}:
+        return "preferences"
+    if kind == "procedural" or "tool" in relations or _EQUIPMENT.search(text):
+        return "environment"
+    working = any(claim.topic & {"employ", "role", "depart", "manag", "salari"} for claim in statement.claims)
+    ours = any(claim.owner == "self" or "." not in claim.owner for claim in statement.claims) or not statement.claims
+    if ours and (working or kind in {"context", "decision"} or _WORK.search(text)):
+        return "current_work"
+    return "personal"
+
+
+def _add(section: list[Statement], statement: Statement) -> None:
+    if not any(_same(statement, other) for other in section):
+        section.append(statement)
+
+
+def _same(one: Statement, two: Statement) -> bool:
+    return content_hash(one.fact.content) == content_hash(two.fact.content) or duplicates(one, two)
+
+
+def _says(line: Statement, fact: Statement) -> bool:
+    """Whether a line of the profile says what a fact says, in whatever words."""
+    return _same(line, fact) or any(
+        same_claim(one, two) for one in line.claims for two in fact.claims if one.relation != "state"
+    )

@@ -1,0 +1,136 @@
+"""Finds, among the facts of one user, those that say the same and those that exclude each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from agent_memory.language.offline import dates, lexicon, reading
+from agent_memory.language.offline.claims import Claim
+from agent_memory.language.offline.compare import Verdict, excludes, presumed_topic, same_claim, topic_key
+from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.text import canon, content_words, expand, sentences
+from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What must be equal for two texts to be one statement: whose, when, how surely, denied or not, and its words."""
+
+    parts: tuple[tuple[str, str, bool, bool, str], ...]
+    times: tuple[str, ...]
+    words: tuple[str, ...]
+    denials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A fact with what the rules read in it."""
+
+    fact: FactView
+    claims: tuple[Claim, ...]
+    wording: Wording
+
+
+def reconcile(data: ReconcileInput) -> ReconcileOutput:
+    """One pass over all facts. Every loser of a contradiction is named once, with the next fact that replaced it."""
+    newest_first = sorted(data.facts, key=lambda fact: fact.said_at, reverse=True)
+    statements = _with_presumed_topics([read(fact) for fact in newest_first])
+    losers: dict[str, Contradiction] = {}
+    for at, older in enumerate(statements):
+        for newer in reversed(statements[:at]):
+            verdict = contradiction(newer, older)
+            if verdict:
+                refs = [newer.fact.ref, older.fact.ref]
+                losers[older.fact.ref] = Contradiction(refs=refs, reason=verdict)
+                break
+    standing = [statement for statement in statements if statement.fact.ref not in losers]
+    return ReconcileOutput(duplicates=_groups(standing), contradictions=list(losers.values()))
+
+
+def read(fact: FactView) -> Statement:
+    """Reads one fact."""
+    return Statement(fact, reading.read(fact.content, fact.said_at), _wording(fact.content, fact.said_at))
+
+
+def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
+    """The statements, those that change a bare attribute being about the only one that the others know."""
+    known = {(claim.owner, topic_key(claim)) for statement in statements for claim in statement.claims}
+
+    def completed(claim: Claim) -> Claim:
+        topic = presumed_topic(claim, [topic for owner, topic in known if owner == claim.owner])
+        return claim if topic == topic_key(claim) else dataclasses.replace(claim, topic=topic)
+
+    return [dataclasses.replace(statement, claims=tuple(map(completed, statement.claims))) for statement in statements]
+
+
+def contradiction(newer: Statement, older: Statement) -> Verdict | None:
+    """Whether two facts cannot both be true now."""
+    verdicts = (excludes(one, two) for one in newer.claims for two in older.claims)
+    return next((verdict for verdict in verdicts if verdict), None)
+
+
+def duplicates(one: Statement, two: Statement) -> bool:
+    """Whether two facts say the same: in the same words but for small ones, or claim for claim with nothing left over.
+
+    Likeness of spelling is no reason: "visits on 14 March" and "visits on 21 March" look the same and are two facts.
+    """
+    if one.wording.words and one.wording == two.wording:
+        return True
+    if not one.claims or len(one.claims) != len(two.claims):
+        return False
+    return all(
+        first.relation != "state" and same_claim(first, second) and first.rest - _fillers() == second.rest - _fillers()
+        for first, second in zip(one.claims, two.claims, strict=True)
+    )
+
+
+def _groups(statements: list[Statement]) -> list[Duplicates]:
+    groups: list[list[Statement]] = []
+    for statement in statements:
+        known = next((group for group in groups if any(duplicates(statement, other) for other in group)), None)
+        if known is None:
+            groups.append([statement])
+        else:
+            known.append(statement)
+    return [
+        Duplicates(refs=[statement.fact.ref for statement in group], content=_fullest(group))
+        for group in groups
+        if len(group) > 1
+    ]
+
+
+def _fullest(group: list[Statement]) -> str:
+    return max((statement.fact.content for statement in group), key=len)
+
+
+def _wording(content: str, said_at: datetime) -> Wording:
+    parsed = [parse(part) for sentence in sentences(content) for part in reading.clauses(sentence.text)]
+    moments = dates.find(content, said_at)
+    bare = content
+    for moment in moments:
+        if moment.named:
+            bare = bare.replace(moment.phrase, " ")
+    return Wording(
+        parts=tuple((part.owner, part.time, part.negative, part.hedged, part.verb) for part in parsed if part),
+        times=tuple(moment.label for moment in moments),
+        words=tuple(word for word in map(canon, content_words(bare)) if word not in _adverbs()),
+        denials=sum(word in {"not", "never", "no", "without"} for word in expand(content).lower().split()),
+    )
+
+
+@cache
+def _adverbs() -> frozenset[str]:
+    """Stems of words that do not make another statement."""
+    meaningful = {"only", "ever", "hardly", "rarely", "almost", "nearly", "sometimes", "new", "updated"}
+    return frozenset(canon(word) for word in (lexicon.ADVERBS | lexicon.CHANGE_WORDS) - meaningful)
+
+
+@cache
+def _fillers() -> frozenset[str]:
+    """Stems that a claim implies ("a big fan of", "is named") besides adverbs."""
+    implied = {"big", "huge", "fan", "name", "call", "live", "base", "date", "day"}
+    opening = {word for entry in lexicon.CONNECTIVES for word in entry.split()}
+    return _adverbs() | frozenset(canon(word) for word in implied | opening)

@@ -1,0 +1,257 @@
+"""Keeps the summary of a thread: its topic, what was said and settled, and what is still open.
+
+Every list is made of sentences of the talk. What is kept is chosen by the sentences alone, so a summary that grew in
+steps is (nearly) the one that is made at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agent_memory.language.offline import context, kinds, reading, speech, topics, worth
+from agent_memory.language.offline.compare import presumed_topic
+from agent_memory.language.offline.claims import Claim
+from agent_memory.language.offline.extract import WINDOW, of_turn
+from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
+from agent_memory.language.tasks import FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
+
+MOST_POINTS = 8
+MOST_OPEN = 6
+
+_TO_DO = re.compile(
+    r"\b(?:still (?:need|have|waiting|deciding|not sure|looking|to)|not sure (?:yet|about|whether|if|which)|have not (?:\w+ )?"
+    r"(?:decided|chosen|heard|figured|booked|finished) ?|to-?do|tbd|yet to (?:be |decide|choose|book|confirm)|undecided|need to decide"
+    r"|waiting (?:for|on)|remains? (?:open|unclear)|no idea (?:yet|how|which)|open question)\b", re.I
+)  # fmt: skip
+_STEP = re.compile(
+    r"^(?:(?:i|we) (?:will|shall|am going to|are going to|need to|have to|must|plan to|should|am planning to)"
+    r"|next(?: up| step|,)|the next step|then (?:i|we) |after that|tomorrow|let us|my next|our next)\b"
+    r"|\b(?:next step|action item|follow[- ]up)\b", re.I
+)  # fmt: skip
+_NO_ANSWER = re.compile(
+    r"\b(?:let me (?:check|find|look)|i (?:do not|don't) know|i'll (?:check|look|find out|get back)|not sure|no idea)\b",
+    re.I,
+)
+_INFORMING = re.compile(
+    r"\d|\b(?:must|may|can|need|needs|require[sd]?|required|allowed|available|includes?|costs?|deadline|policy|recommended|booked"
+    r"|confirmed|scheduled|approved|cancell?ed|changed|means|because|found)\b", re.I
+)  # fmt: skip
+_OFFERING = re.compile(
+    r"\b(?:would you|do you|shall i|should i|let me|i can|i could|i'll|i will|happy to|feel free|you're welcome|no problem"
+    r"|noted|got it|great|sounds|glad|sorry|congratulations|enjoy|sure|of course|i've noted|i have noted|i'd)\b", re.I
+)  # fmt: skip
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_ASSISTANT = "Assistant: "
+_ABOUT_THE_TALK = re.compile(
+    r"\b(?:summari[sz]e|sum up|recap|repeat|rephrase|explain|our (?:chat|conversation))\b", re.I
+)
+_NAMED_ATTRIBUTES = {"name": "name", "residence": "home", "employ": "employer", "depart": "department", "manag": "manager",
+                     "salari": "salary", "marital": "marital status"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of the talk, with how much there is to it."""
+
+    statement: Statement
+    weight: float
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.statement.fact.content
+
+
+def summarize(data: SummarizeInput) -> SummarizeOutput:
+    """Merges new turns into a thread's summary."""
+    earlier = data.earlier or SummaryView()
+    turns = data.turns
+    start = turns[0].created_at if turns else _LONG_AGO
+    memories = [
+        (turn, memory)
+        for at, turn in enumerate(turns)
+        if turn.role == "user"
+        for memory in of_turn(turn, turns[max(0, at - WINDOW) : at])
+    ]
+    said = [_said(memory.content, turn.created_at) for turn, memory in memories]
+    informed = [_said(text, turn.created_at) for turn in turns if turn.role == "agent" for text in _informing(turn)]
+    before = [_said(text, start) for text in earlier.key_points]
+    new = sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)
+    points = _strongest(_current([*before, *new]), MOST_POINTS)
+    settled = [_said(text, start) for text in earlier.decisions]
+    decided = [_said(memory.content, turn.created_at) for turn, memory in memories if memory.kind == "decision"]
+    decisions = [item.text for item in _current([*settled, *decided])][-MOST_POINTS:]
+    open_issues = _open_issues(earlier.open_issues, turns)
+    next_steps = _next_steps(earlier.next_steps, turns)
+    topic = _topic(earlier, [turn.content for turn in turns if turn.role in {"user", "agent"}])
+    values = _values(_current([*settled, *before, *said]))
+    return SummarizeOutput(
+        topic=topic,
+        key_points=[item.text for item in points],
+        decisions=decisions,
+        open_issues=open_issues,
+        next_steps=next_steps,
+        state={"topic": topic, "values": values, "decisions": decisions, "open": open_issues},
+    )
+
+
+def _said(text: str, said_at: datetime) -> Said:
+    """Weighs a sentence by its own words only, so that it weighs the same when it comes back in an earlier summary."""
+    statement = read(FactView(ref="", kind="fact", content=text, said_at=said_at))
+    clause = parse(text)
+    kind = kinds.kind_of(text, clause, statement.claims)
+    evidence = worth.Evidence(
+        text, clause, statement.claims, context.moments(text, said_at), kind, standing=kind == "requirement"
+    )
+    importance = kinds.importance_of(text, kind, statement.claims)
+    return Said(statement, worth.score(evidence) + 3 * importance - 3 * text.startswith(_ASSISTANT))
+
+
+def _current(oldest_first: Sequence[Said]) -> list[Said]:
+    """What still holds: nothing that a later sentence repeats or excludes."""
+    kept: list[Said] = []
+    for item in oldest_first:
+        kept = [
+            other
+            for other in kept
+            if not duplicates(item.statement, other.statement) and not contradiction(item.statement, other.statement)
+        ]
+        kept.append(item)
+    return kept
+
+
+def _strongest(items: list[Said], most: int) -> list[Said]:
+    """The weightiest items in their order; of equal ones the newest."""
+    best = sorted(range(len(items)), key=lambda at: (items[at].weight, at), reverse=True)[:most]
+    return [items[at] for at in sorted(best)]
+
+
+def _informing(turn: TurnView) -> list[str]:
+    """The sentences of an assistant's turn that tell something, at most two."""
+    telling = [
+        _ASSISTANT + context.tidy(sentence.text)
+        for sentence in speech.own_sentences(turn.content)
+        if not sentence.text.endswith("?")
+        and _INFORMING.search(straighten(sentence.text))
+        and not _OFFERING.search(straighten(sentence.text))
+        and 4 <= len(content_words(sentence.text)) <= 30
+    ]
+    return telling[:2]
+
+
+def _open_issues(earlier: list[str], turns: list[TurnView]) -> list[str]:
+    """Questions that nobody answered, and what people said was still to be done or decided."""
+    issues = list(earlier)
+    for at, turn in enumerate(turns):
+        if turn.role == "agent" and at == 0 and issues and issues[-1].endswith("?") and _answers(turn):
+            issues = issues[:-1]
+        if turn.role in {"user", "agent"}:
+            issues = [issue for issue in issues if not _settles(turn, issue)]
+        if turn.role == "user":
+            reply = next(
+                (other for other in turns[at + 1 :] if (other.role, other.name) != (turn.role, turn.name)), None
+            )
+            issues += [issue for issue in _raised(turn) if not (issue.endswith("?") and reply and _answers(reply))]
+    return list(dict.fromkeys(issues))[-MOST_OPEN:]
+
+
+def _raised(turn: TurnView) -> list[str]:
+    raised = []
+    for sentence in speech.own_sentences(turn.content):
+        asked = sentence.text.rstrip().endswith("?") and not _ABOUT_THE_TALK.search(sentence.text)
+        if len(content_stems(sentence.text)) >= 2 and (asked or _TO_DO.search(expand(sentence.text))):
+            raised.append(context.tidy(sentence.text))
+    return raised
+
+
+def _answers(turn: TurnView) -> bool:
+    """Whether a turn gives an answer, not only a question or a promise to look."""
+    if turn.role not in {"user", "agent"} or _NO_ANSWER.search(straighten(turn.content)):
+        return False
+    return any(not sentence.text.endswith("?") for sentence in speech.own_sentences(turn.content))
+
+
+def _settles(turn: TurnView, issue: str) -> bool:
+    """Whether a later turn states most of what an issue is about, as done or known."""
+    about = content_stems(_TO_DO.sub("", expand(issue))) - {"need", "still"}
+    if len(about) < 2:
+        return False
+    return any(
+        len(about & content_stems(sentence.text)) >= max(2, round(0.6 * len(about)))
+        for sentence in speech.own_sentences(turn.content)
+        if not sentence.text.endswith("?") and not _TO_DO.search(expand(sentence.text))
+    )
+
+
+def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
+    """What people said that they would do, until they say that it is done."""
+    steps = list(earlier)
+    for turn in turns:
+        if turn.role != "user":
+            continue
+        for sentence in speech.own_sentences(turn.content):
+            plain = speech.opened(sentence, frozenset()).text
+            if _is_step(plain):
+                steps.append(
+                    context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at), turn.created_at))
+                )
+            else:
+                steps = [step for step in steps if not _is_done(plain, step)]
+    return list(dict.fromkeys(steps))[-MOST_OPEN:]
+
+
+def _is_step(text: str) -> bool:
+    plain = expand(text)
+    return (
+        bool(_STEP.search(plain)) and speech.is_statement(text) and not speech.is_addressed(text)
+        and len(content_stems(text)) >= 2 and not _TO_DO.search(plain) and kinds.kind_of(text, parse(text), ()) != "decision"
+    )  # fmt: skip
+
+
+def _is_done(text: str, step: str) -> bool:
+    clause = parse(text)
+    about = content_stems(step)
+    done = clause is not None and clause.time in {"past", "now"} and not clause.negative
+    return done and len(about & content_stems(text)) >= max(2, round(0.7 * len(about)))
+
+
+def _topic(earlier: SummaryView, texts: list[str]) -> str:
+    known = [earlier.topic, earlier.topic] if earlier.topic else []
+    return topics.main_topic([*known, *earlier.key_points, *texts]) or earlier.topic
+
+
+def _values(items: list[Said]) -> dict[str, str]:
+    """The latest value of every attribute that the talk has settled."""
+    values: dict[tuple[str, str, frozenset[str]], tuple[str, str]] = {}
+    for item in items:
+        if item.text.startswith(_ASSISTANT):
+            continue
+        for claim in item.statement.claims:
+            if claim.value is not None and not claim.negative and not claim.hedged:
+                known = [topic for owner, _, topic in values if owner == claim.owner]
+                topic = presumed_topic(claim, known)
+                label = values.get((claim.owner, claim.relation, topic), (_label(claim, item.text), ""))[0]
+                values[claim.owner, claim.relation, topic] = label, claim.value.shown
+    return dict(values.values())
+
+
+def _label(claim: Claim, text: str) -> str:
+    """An attribute's name in words: "budget (Hawaii trip)"."""
+    owner = "" if claim.owner == "self" else f"{claim.owner.removeprefix('self.')}: "
+    if claim.relation == "diet":
+        return f"{owner}diet"
+    named = [name for stem, name in _NAMED_ATTRIBUTES.items() if stem in claim.topic]
+    if named:
+        return owner + named[0]
+    words = [word for word in dict.fromkeys(content_words(text)) if content_stems(word) & claim.topic]
+    if not words:
+        return owner + (next((mark.removeprefix("#") for mark in claim.topic if mark.startswith("#")), claim.relation))
+    head, *rest = sorted(words, key=lambda word: not kinds.is_attribute(word))
+    if claim.relation == "preference":
+        return f"{owner}preference ({' '.join(words)})"
+    return f"{owner}{head} ({' '.join(rest)})" if rest else owner + head

@@ -1,0 +1,153 @@
+"""The values that sentences give to things, in a form in which two of them can be compared."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from agent_memory.language.offline import dates, lexicon
+from agent_memory.language.offline.text import canon
+
+Kind = Literal["number", "clock", "date", "weekday", "text"]
+Relation = Literal["same", "different", "compatible"]
+Core = frozenset[str | tuple[str, ...]]
+
+_MONEY_OR_NUMBER = re.compile(
+    r"(?P<sign>[$€£¥])?\s?(?P<number>\d[\d,]*(?:\.\d+)?|(?<![\w-])(?:" + "|".join(lexicon.NUMBERS) + r")(?![\w-]))"
+    r"\s?(?P<size>(?:k|m|grand|hundred|thousand|million)\b)?"
+    r"\s?(?:-?\s?(?P<unit>%|°|percent\b|(?!(?:an?|per|each|every)\b)[a-z]+\b))?(?P<per>\s(?:a|an|per|each|every)\s(?P<period>hour|day|week|month|year"
+    r"|night|person|km|mile|seat|head)\b|/(?P<slash>h|hr|hour|day|week|wk|month|mo|year|yr)\b)?",
+    re.I,
+)
+_CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?", re.I)
+_NOON = re.compile(r"\b(noon|midday|midnight)\b", re.I)
+_WEEKDAYS = re.compile(r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)(s)?\b", re.I)
+_VERSION = re.compile(r"\bv?\d+(?:\.\d+)+\b")
+_PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
+_NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What something is: a kind, the comparable core, the words as they were said, and as they are best shown."""
+
+    kind: Kind
+    core: Core
+    said: str
+    first: datetime | None = None
+    last: datetime | None = None
+    shown: str = ""
+
+    def compare(self, other: Value) -> Relation:
+        """Whether two values of one thing agree, exclude each other, or can both be right."""
+        if self.kind != other.kind:
+            return "compatible"
+        if self.first and self.last and other.first and other.last:
+            if (self.first, self.last) == (other.first, other.last):
+                return "same"
+            return "different" if self.last <= other.first or other.last <= self.first else "compatible"
+        if self.core == other.core:
+            return "same"
+        if self.kind == "number":
+            return _compare_amounts(self.core, other.core)
+        return "compatible" if self.core <= other.core or other.core <= self.core else "different"
+
+
+def _compare_amounts(one: Core, two: Core) -> Relation:
+    """Compares amounts; a bare number takes the unit of the other, and unlike units do not exclude each other."""
+    amounts = [{(entry[0], entry[1]) for entry in core if isinstance(entry, tuple)} for core in (one, two)]
+    if not any(_same_unit(first[1], second[1]) for first in amounts[0] for second in amounts[1]):
+        return "compatible"
+    numbers = [{number for number, _ in side} for side in amounts]
+    if numbers[0] == numbers[1]:
+        return "same"
+    return "different" if numbers[0].isdisjoint(numbers[1]) else "compatible"
+
+
+def _same_unit(one: str, two: str) -> bool:
+    pairs = zip(f"{one}/".split("/")[:2], f"{two}/".split("/")[:2], strict=True)
+    return all(first == second or not first or not second for first, second in pairs)
+
+
+def read_time(text: str, said_at: datetime) -> Value | None:
+    """The date, recurring weekday or clock time that a text names."""
+    repeated = frozenset(
+        match[1].lower() for match in _WEEKDAYS.finditer(text)
+        if match[2] or re.search(r"\b(?:every|each)\b[^.]*$", text[: match.end(1)], re.I)
+    )  # fmt: skip
+    if repeated:
+        return Value(
+            "weekday", Core(repeated), text, shown=", ".join(f"{day.capitalize()}s" for day in sorted(repeated))
+        )
+    moments = [moment for moment in dates.find(text, said_at) if moment.role != "from"]
+    if moments and moments[0].first:
+        return Value("date", frozenset({moments[0].label}), text, moments[0].first, moments[0].last, moments[0].label)
+    return _clock(text)
+
+
+def _clock(text: str) -> Value | None:
+    noon = _NOON.search(text)
+    if noon:
+        return _clock_value(0 if noon[1].lower() == "midnight" else 12, "00", text)
+    for match in _CLOCK.finditer(text):
+        lead = text[: match.start()].rstrip().lower()
+        if match["minute"] or match["half"] or re.search(r"\b(?:at|from|until|till|to|by)$", lead):
+            hour = int(match["hour"]) % 12 + (12 if (match["half"] or "").lower().startswith("p") else 0)
+            if not match["half"]:
+                hour = int(match["hour"])
+            return _clock_value(hour, match["minute"] or "00", text)
+    return None
+
+
+def _clock_value(hour: int, minute: str, text: str) -> Value:
+    time = f"{hour:02d}:{minute}"
+    return Value("clock", frozenset({time}), text, shown=time)
+
+
+def read_number(text: str) -> Value | None:
+    """The amounts that a text names, with their units: money, counts, rates, versions."""
+    version = _VERSION.search(text)
+    if version and not re.search(r"[$€£¥%]", text) and version[0].count(".") + version[0].startswith("v") > 1:
+        return Value("number", frozenset({(version[0].lstrip("v"), "version")}), text, shown=version[0])
+    amounts: set[str | tuple[str, ...]] = set()
+    shown = ""
+    for match in _MONEY_OR_NUMBER.finditer(text):
+        word = match["number"].lower().rstrip(",")
+        number = float(lexicon.NUMBERS[word]) if word in lexicon.NUMBERS else float(word.replace(",", ""))
+        number *= lexicon.MAGNITUDES.get((match["size"] or "").lower(), 1)
+        shown = shown or _shown(match)
+        amounts.add((f"{number:g}" if number % 1 else str(int(number)), _unit(match)))
+    return Value("number", frozenset(amounts), text, shown=shown) if amounts else None
+
+
+def _is_no_unit(word: str) -> bool:
+    return word in _NO_UNIT or word.endswith(("ing", "ly"))
+
+
+def _shown(match: re.Match[str]) -> str:
+    """An amount with its unit and period, without a word that only follows it."""
+    unit = match["unit"] or ""
+    skipped = bool(unit) and (bool(match["sign"]) or _is_no_unit(unit.lower()))
+    return match[0].strip() if not skipped else re.sub(rf"\s?{re.escape(unit)}$", "", match[0].strip())
+
+
+def _unit(match: re.Match[str]) -> str:
+    word = (match["unit"] or "").lower()
+    if match["sign"]:
+        unit = match["sign"]
+    elif word in lexicon.CURRENCIES:
+        unit = lexicon.CURRENCIES[word]
+    elif word in {"%", "percent"}:
+        unit = "%"
+    else:
+        unit = "" if _is_no_unit(word) else canon(word)
+    period = (match["period"] or match["slash"] or "").lower()
+    return f"{unit}/{_PERIODS.get(period, period)}" if period and period not in {"person", "head"} else unit
+
+
+def read_text(words: list[str]) -> Value | None:
+    """A value in words, compared by its canonical stems."""
+    stems = frozenset(canon(word.lower()) for word in words if word.lower() not in lexicon.STOPWORDS)
+    return Value("text", Core(stems), " ".join(words), shown=" ".join(words)) if stems else None
