@@ -108,3 +108,9 @@ def test_partitions_are_not_merged_for_groups_and_lists_of_aggregates(world: Wor
     with pytest.raises(CosmosError, match="GROUP BY"):
         world.query("SELECT c.a FROM c GROUP BY c.a", CROSS_PARTITION)
     assert world.query("SELECT VALUE COUNT(1) FROM c", CROSS_PARTITION) == [1]
+
+
+def test_an_aggregate_without_a_value_is_null_over_partitions(world: World) -> None:
+    assert world.query("SELECT VALUE MAX(c.nothing) FROM c", CROSS_PARTITION) == [None]
+    assert world.query("SELECT VALUE MAX(c.nothing) FROM c") == []
+    assert world.query("SELECT VALUE c.nothing FROM c", CROSS_PARTITION) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from embedded_cosmos.errors import CosmosError, bad_request
 from embedded_cosmos.properties import ContainerProperties, path_segments
 from embedded_cosmos.query.ordering import SortKey
-from embedded_cosmos.query.ranking import Ranking
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import aggregates_of
 from embedded_cosmos.sql.evaluate import path_of
@@ -13,15 +12,16 @@ from embedded_cosmos.sql.evaluate import path_of
 _ALWAYS_INDEXED = (("id",), ("_ts",))
 
 
-def check_ranking(query: ast.Query, ranking: Ranking | None) -> None:
+def check_score_order(query: ast.Query) -> None:
     """Raise 400 for ORDER BY RANK and ORDER BY VectorDistance in a form that Azure refuses."""
-    if ranking is None:
+    scored = [item for item in query.order_by if any(map(_is_score, ast.walk(item.expression)))]
+    if not scored:
         if query.by_rank:
             raise bad_request("ORDER BY RANK takes one of FullTextScore(…), VectorDistance(…) or RRF(…).")
-        _check_no_score(query)
         return
     item = query.order_by[0]
-    assert isinstance(item.expression, ast.Call), "a ranking comes from a call"
+    if len(query.order_by) > 1 or not isinstance(item.expression, ast.Call) or not _is_score(item.expression):
+        raise bad_request("A score function must be the only item of ORDER BY, and not part of an expression.")
     if item.expression.name != "VECTORDISTANCE" and not query.by_rank:
         raise bad_request("FullTextScore and RRF need the RANK keyword: ORDER BY RANK …")
     if item.direction is not None:
@@ -30,6 +30,10 @@ def check_ranking(query: ast.Query, ranking: Ranking | None) -> None:
             if query.by_rank
             else "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported."
         )
+    _check_score_clauses(query)
+
+
+def _check_score_clauses(query: ast.Query) -> None:
     if query.select.top is None and query.limit is None:
         raise bad_request(
             "A vector, full-text or hybrid search query needs TOP or OFFSET LIMIT: without one it can consume many RUs"
@@ -39,6 +43,10 @@ def check_ranking(query: ast.Query, ranking: Ranking | None) -> None:
         raise bad_request("ORDER BY with a score function cannot be combined with aggregates or GROUP BY.")
     if len(query.sources) > 1:
         raise bad_request("ORDER BY with a score function cannot be combined with JOIN.")
+
+
+def _is_score(node: object) -> bool:
+    return isinstance(node, ast.Call) and node.name in ("VECTORDISTANCE", "FULLTEXTSCORE", "RRF")
 
 
 def sort_keys_of(query: ast.Query, alias: str, properties: ContainerProperties) -> tuple[SortKey, ...]:
@@ -64,13 +72,6 @@ def check_scope(query: ast.Query, is_cross_partition: bool) -> None:
         )
     if query.select.kind != "value" and aggregates_of(query):
         raise bad_request("Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates.")
-
-
-def _check_no_score(query: ast.Query) -> None:
-    for item in query.order_by:
-        for node in ast.walk(item.expression):
-            if isinstance(node, ast.Call) and node.name in ("VECTORDISTANCE", "FULLTEXTSCORE", "RRF"):
-                raise bad_request("A score function must be the only item of ORDER BY, and not part of an expression.")
 
 
 def _sort_key(item: ast.OrderItem, alias: str) -> SortKey:

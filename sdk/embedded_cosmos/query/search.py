@@ -168,11 +168,12 @@ class SearchFunctions:
         if len(call.arguments) < 2:
             raise _arity(call, "at least 2")
         place = path_of(call.arguments[0])
-        analyzer = self._analyzers.get(place[1]) if place is not None and place[0] == self.alias else None
-        if place is None or analyzer is None:
-            raise bad_request(
-                f"{_shown(call)} needs a property path of the container's full-text policy as its first argument."
-            )
+        if place is None or place[0] != self.alias or not place[1]:
+            raise bad_request(f"{_shown(call)} takes a property path of the item as its first argument.")
+        analyzer = self._analyzers.get(place[1])
+        if analyzer is None:
+            path = "/" + "/".join(map(str, place[1]))
+            raise bad_request(f"{_shown(call)} needs '{path}' in the full-text policy of the container.")
         return place[1], analyzer, _keywords(call)
 
 

@@ -104,6 +104,15 @@ def aggregates_of(query: ast.Query) -> tuple[ast.Call, ...]:
     return tuple(calls)
 
 
+def is_aggregate(query: ast.Query) -> bool:
+    """Whether the query is `SELECT VALUE` of one aggregate over everything."""
+    select = query.select
+    if select.kind != "value" or query.group_by:
+        return False
+    expression = select.items[0].expression
+    return isinstance(expression, ast.Call) and expression.name in AGGREGATES
+
+
 def check_grouping(query: ast.Query) -> None:
     """Raise 400 when SELECT shows something that differs within a group."""
     if query.group_by and query.select.kind == "star":
