@@ -26,6 +26,7 @@ EXAMPLES = examples(
 )
 BATCH = 200
 """Turns a call, so that the bar moves."""
+SHOWN_USERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Ingested:
     already_there: int
     users: list[str]
     threads: int
-    seconds: float
+    writing_seconds: float
+    processing_seconds: float
     turns_per_second: float
     unprocessed_turns: int
 
@@ -101,17 +103,19 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
             for start in range(0, len(turns), BATCH):
                 created += thread.add_many(turns[start : start + BATCH]).created
                 show(done := done + len(turns[start : start + BATCH]), len(ordered))
-    seconds = perf_counter() - began
+    written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
     left = work_off(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)
+    finished = perf_counter()
     return Ingested(
         turns=len(ordered),
         created=created,
         already_there=len(ordered) - created,
         users=users,
         threads=len(threads),
-        seconds=round(seconds, 3),
-        turns_per_second=round(len(ordered) / seconds, 1),
+        writing_seconds=round(written - began, 3),
+        processing_seconds=round(finished - written, 3),
+        turns_per_second=round(len(ordered) / (finished - began), 1),
         unprocessed_turns=left,
     )
 
@@ -130,9 +134,11 @@ def work_off(memory: Memory) -> int:
 
 
 def summary(result: Ingested) -> str:
-    """What an ingest did, in a line."""
-    threads = f"{counted(result.threads, 'thread')} of {', '.join(result.users)}"
+    """What an ingest did, in two lines."""
+    users = ", ".join(result.users) if len(result.users) <= SHOWN_USERS else counted(len(result.users), "user")
     return (
-        f"{counted(result.turns, 'turn')} in {threads}: {result.created} new, {result.already_there} already there "
+        f"{counted(result.turns, 'turn')} in {counted(result.threads, 'thread')} of {users}: "
+        f"{result.created} new, {result.already_there} already there\n"
+        f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s "
         f"({result.turns_per_second:.0f} turns/s)"
     )
