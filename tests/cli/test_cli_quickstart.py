@@ -30,7 +30,9 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     assert first.returncode == 0, first.stderr
     assert "226 new, 0 already there" in first.stdout
     assert not any(ord(character) < 32 and character != "\n" for character in first.stdout)
-    assert max(len(line) for line in first.stdout.splitlines()) <= 100
+    told, _, commands = first.stdout.partition("Try next\n")
+    assert max(len(line) for line in told.splitlines()) <= 100
+    assert commands.count("\n") == 3
     for part in ("Remembered", "No longer true", "Threads", "Profile", "Asked from a new session", "Try next"):
         assert part in first.stdout
 

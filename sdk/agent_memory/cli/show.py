@@ -97,7 +97,7 @@ def show(
 
 def user_view(scope: UserScope, *, types: list[str] | None = None, as_of: datetime | None = None) -> UserView:
     """Gathers what is remembered of a user."""
-    summaries = (scope.thread(info.thread_id).summary() for info in scope.threads())
+    summaries = (scope.thread(info.thread_id).summary() for info in reversed(scope.threads()))
     return UserView(
         user_id=scope.user_id,
         memories=scope.memories(types=types, as_of=as_of),
