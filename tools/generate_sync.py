@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
-SOURCES = [PACKAGE / "scopes.py", PACKAGE / "memory.py"]
+SOURCES = [PACKAGE / "scopes" / "thread.py", PACKAGE / "scopes" / "user.py", PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
 
 HEADER = '''"""The synchronous face: the same methods as the async classes, run on one background event loop.
@@ -85,7 +85,7 @@ def _top_level(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _aliases(trees: list[ast.Module], code: str) -> list[str]:
-    """Type aliases of the sources (ThreadStep = Literal[...]) that signatures use."""
+    """Type aliases of the scopes (ThreadStep = Literal[...]) that signatures use."""
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     names = [
         target.id

@@ -1,0 +1,185 @@
+"""The scope of one conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import (
+    Context,
+    Hit,
+    Memory,
+    ProcessResult,
+    Receipt,
+    Stats,
+    ThreadState,
+    ThreadSummary,
+    Turn,
+    TurnInput,
+    Usage,
+)
+from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
+from agent_memory.runtime import Runtime
+from agent_memory.scopes.shared import count_stats, find, memory_types, validated
+from agent_memory.store.client import metered
+from agent_memory.store.ids import check_id
+from agent_memory.store.memories import list_memories
+from agent_memory.store.summaries import read_state, read_summary
+from agent_memory.store.turns import last_turns, make_turns, write_turns
+from agent_memory.telemetry import operation
+
+ThreadStep = Literal["extract", "summarize"]
+
+
+class AsyncThreadScope:
+    """One conversation of one user."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        user_id: str,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self.user_id = check_id(user_id, "user_id")
+        self.thread_id = check_id(thread_id, "thread_id")
+        self.agent_id = None if agent_id is None else check_id(agent_id, "agent_id")
+        self.project_id = None if project_id is None else check_id(project_id, "project_id")
+
+    async def add(
+        self,
+        role: str,
+        content: str,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        created_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        run_id: str | None = None,
+    ) -> Receipt:
+        """Keeps one turn. Processing follows in the background.
+
+        Args:
+            role: user, assistant (or agent), tool or system.
+            content: What was said.
+            id: Makes the write repeatable: the same id with the same content is kept once.
+            name: Who speaks, if the transcript names them.
+            created_at: When it was said; now, if not given.
+            metadata: Anything that belongs to the turn (tool_name, tool_call_id, …); must be JSON.
+            run_id: The agent run that it belongs to.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the id is taken by another content.
+            StoreUnavailable: if the store did not answer; the call may be repeated if it gave an id.
+        """
+        turn = {
+            "role": role,
+            "content": content,
+            "id": id,
+            "name": name,
+            "created_at": created_at,
+            "metadata": dict(metadata or {}),
+            "run_id": run_id,
+        }
+        return await self.add_many([turn])
+
+    async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
+        """Keeps turns in their order, any number of them. Repeating the call with the same ids adds nothing.
+
+        Raises:
+            InvalidInput: if a value cannot be used; nothing was written.
+            Conflict: if an id is taken by another content; the turns ahead of it may be written.
+            StoreUnavailable: if the store did not answer; the call may be repeated if the turns had ids.
+        """
+        defaults = {"agent_id": self.agent_id, "project_id": self.project_id}
+        inputs = [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
+        kept = make_turns(inputs, self.user_id, self.thread_id)
+        timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
+        with operation("create_memory", self._runtime.store.name), metered() as charges:
+            created = await write_turns(self._runtime.store, kept, timed)
+        self._runtime.written()
+        usage = Usage(request_units=sum(charges))
+        return Receipt(ids=[turn.id for turn in kept], created=created, usage=usage)
+
+    async def turns(self, last: int | None = None) -> list[Turn]:
+        """The turns of the thread (or the `last` ones), oldest first."""
+        if last is not None and last < 1:
+            raise InvalidInput(f"last must be at least 1, not {last}")
+        return await last_turns(self._runtime.store, self.user_id, self.thread_id, last)
+
+    async def context(
+        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+    ) -> Context:
+        """What an agent should be told before it answers `query`, within `budget` tokens. Never raises.
+
+        Memories come from all threads of the user; the summary and the last turns are this thread's.
+        """
+        request = ContextRequest(self.user_id, self.thread_id, query, budget, limit, as_of)
+        with operation("search_memory", self._runtime.store.name):
+            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+
+    async def search(
+        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
+    ) -> list[Hit]:
+        """The memories of this thread that matter for a query, best first.
+
+        Raises:
+            StoreUnavailable: if no part of the search could be made.
+        """
+        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of)
+
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+    ) -> list[Memory]:
+        """The memories that come from this thread, newest first."""
+        return await list_memories(
+            self._runtime.store,
+            self.user_id,
+            self.thread_id,
+            types=memory_types(types),
+            include_superseded=include_superseded,
+            as_of=as_of,
+        )
+
+    async def summary(self) -> ThreadSummary | None:
+        """The summary of the thread, once there is one."""
+        return await read_summary(self._runtime.store, self.user_id, self.thread_id)
+
+    async def state(self) -> ThreadState | None:
+        """Where the thread stands: topic, settled values, decisions, what is open. None when it has expired."""
+        return await read_state(self._runtime.store, self.user_id, self.thread_id)
+
+    async def stats(self) -> Stats:
+        """Counts of what this thread holds."""
+        return await count_stats(self._runtime, (self.user_id, self.thread_id))
+
+    async def process(self, step: ThreadStep) -> ProcessResult:
+        """Runs a step now for all turns that it has not covered: `extract` (memories) or `summarize`.
+
+        Raises:
+            InvalidInput: for a step that there is not.
+            ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
+        """
+        if step not in ("extract", "summarize"):
+            raise InvalidInput(f"a thread's steps are extract and summarize, not {step!r}")
+        return await self._runtime.run(step, user_id=self.user_id, thread_id=self.thread_id)
+
+    async def end(self) -> ProcessResult:
+        """Says that the conversation is over: all its turns are processed now, however few they are."""
+        return await self._runtime.run("settle", user_id=self.user_id, thread_id=self.thread_id)
+
+
+def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
+    given = turn.model_dump() if isinstance(turn, TurnInput) else dict(turn)
+    filled = {name: value for name, value in defaults.items() if given.get(name) is None}
+    return validated(TurnInput, given | filled, f"turn {position}: ")

@@ -1,0 +1,245 @@
+"""The scope of one user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.models import (
+    Context,
+    FactKind,
+    Hit,
+    Memory,
+    ProcessResult,
+    Stats,
+    ThreadInfo,
+    UserProfile,
+    content_hash,
+    now,
+)
+from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
+from agent_memory.runtime import Runtime
+from agent_memory.scopes.shared import count_stats, find, memory_types, validated
+from agent_memory.scopes.thread import AsyncThreadScope
+from agent_memory.store import queries
+from agent_memory.store.commits import create
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id
+from agent_memory.store.memories import find_by_hash, get_memory, history, list_memories
+from agent_memory.store.summaries import read_profile
+from agent_memory.store.turns import last_turns
+from agent_memory.telemetry import operation
+
+UserStep = Literal["profile", "reconcile"]
+
+
+class AsyncUserScope:
+    """All that is kept of one user."""
+
+    def __init__(self, runtime: Runtime, user_id: str) -> None:
+        self._runtime = runtime
+        self.user_id = check_id(user_id, "user_id")
+
+    def thread(self, thread_id: str, *, agent_id: str | None = None, project_id: str | None = None) -> AsyncThreadScope:
+        """A conversation of this user, new or old. Turns written through it carry the agent and the project.
+
+        Raises:
+            InvalidInput: if an id cannot be used.
+        """
+        return AsyncThreadScope(self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id)
+
+    async def threads(self) -> list[ThreadInfo]:
+        """The user's conversations, the one that was written last first."""
+        store = self._runtime.store
+        counters = {counter.thread_id: counter for counter in await self._runtime.counters.of_user(self.user_id)}
+        infos = []
+        for thread_id in await store.query(TURNS, queries.THREAD_IDS, (self.user_id,)):
+            stats = await count_stats(self._runtime, (self.user_id, thread_id))
+            last = await last_turns(store, self.user_id, thread_id, 1)
+            counter = counters.get(thread_id)
+            infos.append(
+                ThreadInfo(
+                    thread_id=thread_id,
+                    turns=stats.turns,
+                    unprocessed_turns=max(stats.unprocessed_turns, counter.pending if counter else 0),
+                    last_turn_at=last[0].created_at if last else None,
+                )
+            )
+        return sorted(infos, key=lambda info: (info.last_turn_at or now(), info.thread_id), reverse=True)
+
+    async def search(
+        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
+    ) -> list[Hit]:
+        """The user's memories that matter for a query, best first, whichever thread they come from.
+
+        Args:
+            query: A question, or words.
+            limit: How many at most.
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            as_of: What was true then, instead of now.
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            StoreUnavailable: if no part of the search could be made.
+        """
+        return await find(self._runtime, (self.user_id,), query, limit, types, as_of)
+
+    async def context(
+        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+    ) -> Context:
+        """What an agent should be told before it answers `query` in a conversation of its own. Never raises."""
+        request = ContextRequest(self.user_id, None, query, budget, limit, as_of)
+        with operation("search_memory", self._runtime.store.name):
+            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+
+    async def profile(self) -> UserProfile | None:
+        """What is known of the user across threads, once there is a profile."""
+        return await read_profile(self._runtime.store, self.user_id)
+
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+    ) -> list[Memory]:
+        """The user's memories, newest first: what is believed now, unless asked otherwise."""
+        return await list_memories(
+            self._runtime.store,
+            self.user_id,
+            types=memory_types(types),
+            include_superseded=include_superseded,
+            as_of=as_of,
+        )
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        kind: FactKind = "fact",
+        confidence: float = 1.0,
+        importance: float = 0.8,
+        valid_from: datetime | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Memory:
+        """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            ModelError: if the content could not be embedded.
+        """
+        if not content.strip():
+            raise InvalidInput("there is nothing to remember: content is empty")
+        same = content_hash(content)
+        known = await find_by_hash(self._runtime.store, self.user_id, same)
+        if known is not None:
+            return known
+        clock = now()
+        fields = {
+            "id": f"fact_{new_turn_id()}",
+            "user_id": self.user_id,
+            "thread_id": USER_THREAD,
+            "type": "fact",
+            "kind": kind,
+            "content": content.strip(),
+            "confidence": confidence,
+            "importance": importance,
+            "tags": list(tags),
+            "metadata": dict(metadata or {}),
+            "created_at": clock,
+            "valid_from": valid_from or clock,
+            "recorded_at": clock,
+            "content_hash": same,
+            "embedding_model": self._runtime.tools.embeddings.model_id,
+        }
+        memory = validated(Memory, fields)
+        embedded = await self._runtime.tools.embeddings.embed([memory.content])
+        await self._runtime.store.create(MEMORIES, to_document(memory, embedded.vectors[0]))
+        return memory
+
+    async def get(self, id: str) -> Memory:
+        """One memory of this user.
+
+        Raises:
+            NotFound: if the user has none with this id; another user's look the same.
+        """
+        return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
+
+    async def update(self, id: str, *, content: str, reason: str | None = None) -> Memory:
+        """Corrects what a memory says. The new version replaces the old one, which stays in the history.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced already (update the newest version), or is being changed by another.
+            InvalidInput: if the content is empty.
+        """
+        if not content.strip():
+            raise InvalidInput("a memory needs content; to remove one, forget it")
+        old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        if old.superseded_by is not None:
+            raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
+        if old.content == content.strip():
+            return old
+        clock = now()
+        new = old.model_copy(
+            update={
+                "id": f"{old.type}_{new_turn_id()}",
+                "content": content.strip(),
+                "content_hash": content_hash(content),
+                "created_at": clock,
+                "recorded_at": clock,
+                "valid_from": clock,
+                "valid_to": None,
+                "confidence": 1.0,
+                "supersedes_ids": [old.id],
+                "embedding_model": self._runtime.tools.embeddings.model_id,
+                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+            }
+        )
+        embedded = await self._runtime.tools.embeddings.embed([new.content])
+        partition = (old.user_id, old.thread_id)
+        stored = await self._runtime.store.read(MEMORIES, old.id, partition)
+        ended = (stored or {}) | {
+            "superseded_by": new.id,
+            "superseded_at": to_document(new)["recorded_at"],
+            "supersede_reason": "update",
+            "valid_to": to_document(new)["valid_from"],
+        }
+        await self._runtime.store.batch(
+            MEMORIES,
+            partition,
+            [
+                create(to_document(new, embedded.vectors[0])),
+                ("replace", (old.id, ended), {"if_match_etag": etag}),
+            ],
+        )
+        return new
+
+    async def history(self, id: str) -> list[Memory]:
+        """All versions of a memory, oldest first: what it replaced and what replaced it.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return await history(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    async def stats(self) -> Stats:
+        """Counts of what is kept of the user."""
+        return await count_stats(self._runtime, (self.user_id,))
+
+    async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
+        """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
+
+        Raises:
+            InvalidInput: for a step that there is not, or an `n` below 2.
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        if step not in ("profile", "reconcile"):
+            raise InvalidInput(f"a user's steps are profile and reconcile, not {step!r}")
+        if n is not None and not 2 <= n <= 500:
+            raise InvalidInput(f"n must be from 2 to 500, not {n}")
+        return await self._runtime.run(step, user_id=self.user_id, n=n)
