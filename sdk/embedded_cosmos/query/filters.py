@@ -96,9 +96,9 @@ class Filter:
 
     def _column(self, operand: ast.Expression) -> Column | None:
         place = path_of(operand)
-        return (
-            self.shard.column(place[1]) if place is not None and place[0] == self.functions.alias and place[1] else None
-        )
+        if place is None or place[0] != self.functions.alias or not place[1]:
+            return None
+        return self.shard.column(place[1])
 
     def _kinds(self, column: Column) -> NDArray[np.uint8]:
         return column.kinds[: self.shard.size]
@@ -143,14 +143,12 @@ class Filter:
         return mask
 
     def _ordered(self, column: Column, operator: str, value: Json) -> Mask:
-        values = column.values[: self.shard.size]
         if type(value) is str:
             # Strings before the bound have a lower rank than it would have among them.
-            values, bound = column.ranks(self.shard.size), column.below(value, inclusive=operator in ("<=", ">"))
-            operator = "<" if operator in ("<", "<=") else ">="
-        else:
-            bound = value
-        return _COMPARISONS[operator](values, bound)
+            bound = column.below(value, inclusive=operator in ("<=", ">"))
+            ranks = column.ranks(self.shard.size)
+            return ranks < bound if operator in ("<", "<=") else ranks >= bound
+        return _COMPARISONS[operator](column.values[: self.shard.size], value)
 
     def _distance(self, operator: str, call: ast.Call, bound: Json, truth: bool) -> Mask | None:
         score = self.functions.vector_score(call)
@@ -180,7 +178,7 @@ class Filter:
         index = shard.texts(predicate.keys, predicate.analyzer)
 
         def text_of(slot: int) -> Json:
-            return value_at(shard.document(slot), predicate.keys)
+            return value_at(shard.document(slot, whole=False), predicate.keys)
 
         masks = [index.containing(phrase, size, text_of) for phrase in predicate.phrases]
         found = reduce(np.logical_or if predicate.any_of else np.logical_and, masks)

@@ -236,14 +236,23 @@ def _with_value(document: JsonObject, keys: Keys, value: Json) -> JsonObject:
     return {**document, name: _with_value(document[name], tuple(rest), value) if rest else value}
 
 
-def _size(value: Json) -> int:
-    """Roughly the bytes that a JSON value takes as Python objects."""
-    if type(value) is str:
-        return 56 + len(value)
-    if type(value) is dict:
-        return 64 + sum(100 + _size(item) for item in value.values())
-    if type(value) is list:
-        if value and type(value[0]) is float:
-            return 56 + 32 * len(value)
-        return 56 + sum(8 + _size(item) for item in value)
-    return 32
+def _size(document: JsonObject) -> int:
+    """Roughly the bytes that a document takes as Python objects."""
+    size = 0
+    pending: list[Json] = [document]
+    while pending:
+        value = pending.pop()
+        if type(value) is str:
+            size += 56 + len(value)
+        elif type(value) is dict:
+            size += 64 + 100 * len(value)
+            pending.extend(value.values())
+        elif type(value) is list:
+            size += 56 + 8 * len(value)
+            if value and type(value[0]) is float:
+                size += 24 * len(value)
+            else:
+                pending.extend(value)
+        else:
+            size += 32
+    return size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Literal, NamedTuple
 
@@ -57,6 +58,7 @@ _TOKEN = re.compile(
     |(?P<operator>>>>|<<|>>|<=|>=|!=|<>|\|\||\?\?|[-+*/%&|^~=<>?:.,()\[\]{}])""",
     re.VERBOSE | re.DOTALL,
 )
+_INTEGER_DIGITS = 19
 _FOR_JSON = re.compile(r'\\.|"', re.DOTALL)
 
 
@@ -100,7 +102,7 @@ def _token(match: re.Match[str]) -> Token:
                 else Token("name", text, text, position)
             )
         case "number":
-            return Token("number", _number(text), text, position)
+            return Token("number", _number(text, position), text, position)
         case "string":
             return Token("string", _string(text, position), text, position)
         case "parameter":
@@ -109,8 +111,13 @@ def _token(match: re.Match[str]) -> Token:
             return Token("operator", text, text, position)
 
 
-def _number(text: str) -> int | float:
-    return int(text) if text.isdecimal() else float(text)
+def _number(text: str, position: int) -> int | float:
+    if text.isdecimal() and len(text) <= _INTEGER_DIGITS:
+        return int(text)
+    value = float(text)
+    if math.isinf(value):
+        raise syntax_error(text, position, "The number is too large.")
+    return value
 
 
 def _string(text: str, position: int) -> str:

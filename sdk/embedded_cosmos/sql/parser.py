@@ -13,6 +13,7 @@ from embedded_cosmos.sql.values import UNDEFINED
 
 MAX_QUERY_LENGTH = 512 * 1024
 MAX_DEPTH = 100
+_KEPT_LENGTH = 8 * 1024
 
 _T = TypeVar("_T")
 
@@ -37,18 +38,25 @@ _KEYWORD_COMPARISONS = ("NOT", "IN", "BETWEEN", "LIKE")
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None, "UNDEFINED": UNDEFINED}
 
 
-@lru_cache(maxsize=512)
 def parse(text: str) -> ast.Query:
     """The tree of a query; raises 400 with the place of the first error."""
     if len(text) > MAX_QUERY_LENGTH:
         raise bad_request(f"The query is {len(text)} characters long; the limit is {MAX_QUERY_LENGTH}.")
-    return _Parser(tokenize(text)).whole(_Parser.query)
+    # A text of this length has its values written into it, and will not come again.
+    return _parse_once(text) if len(text) <= _KEPT_LENGTH else _parse(text)
 
 
 @lru_cache(maxsize=128)
 def parse_condition(text: str) -> ast.Query:
     """The tree of `FROM c WHERE …`, the condition of a patch, as a query over the one document."""
     return _Parser(tokenize(text)).whole(_Parser.condition)
+
+
+def _parse(text: str) -> ast.Query:
+    return _Parser(tokenize(text)).whole(_Parser.query)
+
+
+_parse_once = lru_cache(maxsize=512)(_parse)
 
 
 class _Parser:

@@ -13,7 +13,9 @@ FUNCTIONS = Registry()
 
 @FUNCTIONS.add("TOSTRING", 1)
 def _to_string(value: Json) -> Json:
-    return value if type(value) is str else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if type(value) is str:
+        return value
+    return json.dumps(number(value) if is_number(value) else value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _not_json(constant: str) -> Json:

@@ -49,7 +49,7 @@ def parse_ticks(text: Json) -> int | None:
     if match[8]:
         offset = (int(match[9]) * 3600 + int(match[10]) * 60) * TICKS_PER_SECOND
         ticks -= offset if match[8] == "+" else -offset
-    return ticks
+    return ticks if _MIN_TICKS <= ticks < _MAX_TICKS else None
 
 
 def format_ticks(ticks: int) -> Json:

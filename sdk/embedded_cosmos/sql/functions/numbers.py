@@ -70,13 +70,7 @@ FUNCTIONS.add("ATN2", 2)(numeric(math.atan2))
 FUNCTIONS.add("POWER", 2)(numeric(_power))
 FUNCTIONS.add("LOG", 1, 2)(numeric(_logarithm))
 FUNCTIONS.add("PI", 0)(numeric(lambda: math.pi))
-
-
-@FUNCTIONS.add("NUMBERBIN", 1, 2)
-def _number_bin(value: Json, size: Json = 1) -> Json:
-    if not is_number(value) or not is_number(size) or size == 0:
-        return UNDEFINED
-    return number(math.floor(value / size) * size)
+FUNCTIONS.add("NUMBERBIN", 1, 2)(numeric(lambda value, size=1: math.floor(value / size) * size))
 
 
 @FUNCTIONS.add("CHOOSE", 2, None, lenient=True)
