@@ -70,7 +70,7 @@ def _imports(trees: list[ast.Module], code: str) -> list[str]:
     lines: set[str] = set()
     for tree in trees:
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node in _top_level(tree):
+            if isinstance(node, ast.ImportFrom) and node in _top_level(tree) and "scopes" not in (node.module or ""):
                 names = [alias for alias in node.names if (alias.asname or alias.name) in used]
                 if names and node.module != "__future__":
                     lines.add(ast.unparse(ast.ImportFrom(node.module, names, node.level)))

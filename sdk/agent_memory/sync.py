@@ -37,7 +37,6 @@ from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
-from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.settings import Cadence, Environment, Limits, RecallSettings
 
 

@@ -90,7 +90,7 @@ class SummaryView(Data):
 
 
 class SummarizeInput(Data):
-    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if there was one."""
+    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if any."""
 
     earlier: SummaryView | None = None
     earlier_state: dict[str, Any] = Field(default_factory=dict)
