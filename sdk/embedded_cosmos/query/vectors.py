@@ -132,13 +132,14 @@ class VectorIndex:
 
 
 def _norms(matrix: Vector) -> Vector:
-    return cast(Vector, np.sqrt(np.einsum("ij,ij->i", matrix, matrix)))
+    return cast(Vector, np.sqrt(np.vecdot(matrix, matrix)))
 
 
 def _scores(matrix: Vector, norms: Vector, query: Vector, function: DistanceFunction) -> Scores:
     if function == "euclidean":
         return _norms(matrix - query).astype(np.float64)
-    products = (matrix @ query).astype(np.float64)
+    # One core: a product shared out over cores that others are using waits for the slowest of them.
+    products: Scores = np.vecdot(matrix, query).astype(np.float64)
     if function == "cosine":
         lengths = norms.astype(np.float64) * math.sqrt(float(query @ query))
         np.divide(products, lengths, out=products, where=lengths > 0)
