@@ -10,7 +10,7 @@ from itertools import islice
 
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.sql import ast
-from embedded_cosmos.sql.aggregates import accumulator, aggregates_of, check_grouping
+from embedded_cosmos.sql.aggregates import Accumulator, accumulator, aggregates_of, check_grouping
 from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, object_of
 from embedded_cosmos.sql.parser import implied_name
 from embedded_cosmos.sql.values import UNDEFINED, Json, is_integer, sort_key
@@ -208,7 +208,7 @@ class _Grouping:
 
     def groups(self, rows: Iterable[Environment]) -> Iterator[Environment]:
         """For every group its first row, extended by the values of the aggregates."""
-        groups: dict[tuple[Json, ...], tuple[Environment, list[Json]]] = {}
+        groups: dict[tuple[Json, ...], tuple[Environment, list[Accumulator]]] = {}
         if not self._keys:
             groups[()] = (self._empty, self._accumulators())
         for row in rows:
@@ -221,5 +221,5 @@ class _Grouping:
         for first, accumulators in groups.values():
             yield (*first, tuple(collect.result() for collect in accumulators))
 
-    def _accumulators(self) -> list[Json]:
+    def _accumulators(self) -> list[Accumulator]:
         return [accumulator(name) for name in self._names]
