@@ -9,6 +9,7 @@ with Engine("memory.db") as engine:
 
 from embedded_cosmos.engine import Engine
 from embedded_cosmos.errors import CosmosError
+from embedded_cosmos.faults import FaultPlan, FaultRule
 from embedded_cosmos.transport import AsyncTransport, SyncTransport
 
-__all__ = ["AsyncTransport", "CosmosError", "Engine", "SyncTransport"]
+__all__ = ["AsyncTransport", "CosmosError", "Engine", "FaultPlan", "FaultRule", "SyncTransport"]

@@ -18,8 +18,10 @@ from embedded_cosmos.control_plane import ControlPlane
 from embedded_cosmos.data_plane import DataPlane
 from embedded_cosmos.documents import Documents
 from embedded_cosmos.errors import CosmosError, unavailable
+from embedded_cosmos.faults import FaultPlan
 from embedded_cosmos.messages import Request, Response
 from embedded_cosmos.offers import Offers
+from embedded_cosmos.operations import operation_of, segments_of
 from embedded_cosmos.queries import Queries
 from embedded_cosmos.rest import RestService, error_response
 from embedded_cosmos.shards import ShardCache
@@ -35,6 +37,9 @@ class Engine:
 
         with Engine("memory.db") as engine:
             client = CosmosClient(engine.url, engine.credential, transport=SyncTransport(engine))
+
+    Attributes:
+        faults: What is to go wrong on purpose from now on, or None.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Engine:
         synchronous: Synchronous = "NORMAL",
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         clock: Callable[[], float] = time.time,
+        faults: FaultPlan | None = None,
     ) -> None:
         """Open or create a store.
 
@@ -53,11 +59,13 @@ class Engine:
                 too, at the cost of waiting for the disk.
             cache_bytes: About how much memory the documents held for queries may take.
             clock: The time in seconds since 1970, for `_ts` and TTL.
+            faults: What is to go wrong on purpose.
         """
         # Clients cache by URL for as long as the process lives, so no two engines may share one.
         self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
         self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()
         self.synchronous = synchronous
+        self.faults = faults
         self._cache_bytes = cache_bytes
         self._clock = clock
         self._lock = threading.Lock()
@@ -66,13 +74,15 @@ class Engine:
         self._is_open = True
 
     def handle(self, request: Request) -> Response:
-        """Answer a request, after those before it."""
-        with self._lock:
-            return self._answer(request)
+        """Answer a request, after those before it; raises ConnectionDropped if the plan of faults says so."""
+        faults = self.faults
+        if faults is None:
+            return self._in_turn(request)
+        return faults.carry_out(request, operation_of(request), self._container_of(request), self._in_turn)
 
     def try_handle(self, request: Request) -> Response | None:
-        """Answer a request at once, or return None while the engine is busy with another."""
-        if not self._lock.acquire(blocking=False):
+        """Answer a request at once, or return None while the engine is busy with another, or a fault may take time."""
+        if self.faults is not None or not self._lock.acquire(blocking=False):
             return None
         try:
             return self._answer(request)
@@ -100,9 +110,25 @@ class Engine:
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock
         catalog, shards = Catalog(storage, clock), ShardCache(storage, self._cache_bytes)
+        self._catalog = catalog
         control = ControlPlane(catalog, Offers(storage), shards, clock)
         data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
         return RestService(control, data)
+
+    def _container_of(self, request: Request) -> str | None:
+        """The id of the container that a request is about, though the path may have its rid."""
+        match segments_of(request.path):
+            case ["dbs", database, "colls", ref, *_]:
+                with self._lock:
+                    try:
+                        return self._catalog.container(database, ref).id
+                    except CosmosError:
+                        return ref
+        return None
+
+    def _in_turn(self, request: Request) -> Response:
+        with self._lock:
+            return self._answer(request)
 
     def _answer(self, request: Request) -> Response:
         # Clients look at the account from a thread of their own, now and then; a closed engine must not alarm them.

@@ -33,6 +33,16 @@ def bad_request(message: str, substatus: int | None = None) -> CosmosError:
     return CosmosError(400, "BadRequest", message, substatus)
 
 
+def unauthorized(message: str) -> CosmosError:
+    """401: the request is not signed with the account's key."""
+    return CosmosError(401, "Unauthorized", message)
+
+
+def forbidden(message: str) -> CosmosError:
+    """403: the signature is right, but not at this time."""
+    return CosmosError(403, "Forbidden", message)
+
+
 def not_found(message: str, substatus: int | None = None) -> CosmosError:
     """404: no such resource."""
     return CosmosError(404, "NotFound", message, substatus)

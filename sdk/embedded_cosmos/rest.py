@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
 from uuid import uuid4
 
 import orjson
@@ -21,6 +20,7 @@ from embedded_cosmos.messages import (
     Request,
     Response,
 )
+from embedded_cosmos.operations import segments_of
 from embedded_cosmos.partition import RANGE_ID
 
 _NOT_COVERED = {
@@ -51,7 +51,7 @@ class RestService:
 
     def _route(self, request: Request) -> Reply:
         control, data = self._control, self._data
-        segments = [unquote(segment) for segment in request.path.strip("/").split("/") if segment]
+        segments = segments_of(request.path)
         match request.method, segments:
             case "GET", ["dbs", db, "colls", coll, "docs", item]:
                 return data.read_item(request, db, coll, item)

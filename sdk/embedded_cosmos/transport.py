@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
+from azure.core.exceptions import ServiceResponseError
 from azure.core.pipeline.transport import (
     AsyncHttpResponse,
     AsyncHttpTransport,
@@ -17,6 +18,7 @@ from azure.core.pipeline.transport import (
 from azure.core.utils import CaseInsensitiveDict
 
 from embedded_cosmos.engine import Engine
+from embedded_cosmos.faults import ConnectionDropped
 from embedded_cosmos.messages import IS_BATCH, IS_QUERY, Request, Response
 
 MAX_INLINE_BYTES = 64 * 1024
@@ -55,7 +57,7 @@ class SyncTransport(HttpTransport[HttpRequest, HttpResponse]):
 
     def send(self, request: HttpRequest, **_kwargs: Any) -> HttpResponse:
         """Answer a request."""
-        return _SyncResponse(request, self._engine.handle(_engine_request(request)))
+        return _SyncResponse(request, _handle(self._engine, _engine_request(request)))
 
     def open(self) -> None:
         """Nothing to open."""
@@ -90,7 +92,7 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         engine_request = _engine_request(request)
         response = self._engine.try_handle(engine_request) if self._is_quick(engine_request) else None
         if response is None:
-            response = await asyncio.to_thread(self._engine.handle, engine_request)
+            response = await asyncio.to_thread(_handle, self._engine, engine_request)
         return _AsyncResponse(request, response)
 
     def _is_quick(self, request: Request) -> bool:
@@ -116,6 +118,13 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         traceback: TracebackType | None = None,
     ) -> None:
         return None
+
+
+def _handle(engine: Engine, request: Request) -> Response:
+    try:
+        return engine.handle(request)
+    except ConnectionDropped as dropped:
+        raise ServiceResponseError(str(dropped), error=dropped) from dropped
 
 
 def _engine_request(request: HttpRequest) -> Request:

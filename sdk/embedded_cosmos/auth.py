@@ -1,0 +1,106 @@
+"""Who may ask: the checks of the `authorization` header that a server makes.
+
+A client with the account's key signs the verb, the kind of resource, its link and the date. In process nothing is
+checked: whoever holds the engine holds the data.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
+from urllib.parse import parse_qs, unquote
+
+from embedded_cosmos.errors import forbidden, unauthorized
+from embedded_cosmos.messages import Request
+from embedded_cosmos.rids import last_number
+
+WELL_KNOWN_KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+"""The key of Microsoft's own emulator, which everybody knows: it keeps out accidents, not people."""
+
+MAX_CLOCK_SKEW_SECONDS = 15 * 60
+_DELETE_BY_KEY = ["operations", "partitionkeydelete"]
+
+
+class Authorizer:
+    """Lets requests pass that are signed with the account's key."""
+
+    def __init__(
+        self, key: str = WELL_KNOWN_KEY, *, allow_aad: bool = False, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Take the key of the account.
+
+        Args:
+            key: In base64, as clients are given it.
+            allow_aad: Let any Entra ID token pass. Its signature is not checked, so this is for tests of clients.
+            clock: The time in seconds since 1970.
+        """
+        try:
+            self._key = base64.b64decode(key, validate=True)
+        except binascii.Error:
+            raise ValueError("The account key must be base64.") from None
+        if not self._key:
+            raise ValueError("The account key must not be empty.")
+        self._allow_aad = allow_aad
+        self._clock = clock
+
+    def check(self, request: Request) -> None:
+        """Raises 401 or 403 when the request may not pass."""
+        header = request.headers.get("authorization")
+        if not header:
+            raise unauthorized("Required Header authorization is missing.")
+        # A plus sign of base64 is meant; only a query string would read it as a space.
+        token = parse_qs(unquote(header).replace("+", "%2B"))
+        match token.get("type"), token.get("sig"):
+            case ["master"], [signature]:
+                self._check_signature(request, signature)
+            case ["aad"], [_]:
+                if not self._allow_aad:
+                    raise unauthorized("Entra ID tokens are accepted only when the server is started with --allow-aad.")
+            case ["resource"], _:
+                raise unauthorized("Resource tokens are not supported: there are no users and permissions.")
+            case _:
+                raise unauthorized("The authorization token is not of the form type=…&ver=1.0&sig=….")
+
+    def _check_signature(self, request: Request, signature: str) -> None:
+        date = request.headers.get("x-ms-date", "")
+        expected = [self._sign(request, resource_type, link) for resource_type, link in _signed_links(request.path)]
+        matches = [hmac.compare_digest(candidate.encode(), signature.encode()) for candidate in expected]
+        if not any(matches):
+            raise unauthorized(
+                "The input authorization token can't serve the request."
+                " The wrong key is being used or the expected payload is not built as per the protocol."
+            )
+        self._check_date(date or request.headers.get("date", ""))
+
+    def _check_date(self, date: str) -> None:
+        try:
+            signed_at = parsedate_to_datetime(date).timestamp()
+        except ValueError:
+            raise forbidden(f"The date of the request is not an HTTP date: {date!r}.") from None
+        if abs(self._clock() - signed_at) > MAX_CLOCK_SKEW_SECONDS:
+            raise forbidden(f"The authorization token is not valid at the current time: it was signed at {date}.")
+
+    def _sign(self, request: Request, resource_type: str, link: str) -> str:
+        dates = request.headers.get("x-ms-date", ""), request.headers.get("date", "")
+        text = "\n".join([request.method.lower(), resource_type, link, dates[0].lower(), dates[1].lower(), ""])
+        return base64.b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)).decode()
+
+
+def _signed_links(path: str) -> Iterator[tuple[str, str]]:
+    """What a client may have signed for a path: the kind of resource, and the link to it or to its owner."""
+    raw = [segment for segment in path.split("/") if segment]
+    if raw[-2:] == _DELETE_BY_KEY:
+        raw[-2:], resource_type = [], "colls"
+    elif len(raw) % 2:
+        resource_type = raw.pop()
+    else:
+        resource_type = raw[-2] if raw else ""
+    # Clients sign names as they are, not as they are quoted in the URL; rids by the last one alone.
+    yield resource_type, unquote("/".join(raw))
+    if raw and (raw[0] == "offers" or last_number(unquote(raw[1])) is not None):
+        yield resource_type, unquote(raw[-1]).lower()
