@@ -48,10 +48,18 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     before = answers["What's my budget for Hawaii?", True]["context"]["text"]
     assert "$10,000" in before
     assert "$15,000" not in before
-    assert "peanuts" in answers["What food should I avoid?", False]["context"]["text"]
+    food = answers["What food should I avoid?", False]["context"]["text"]
+    assert "allergic to peanuts" in food
+    assert "I love a good steak" not in food
     deploy = answers["How do I deploy payment-service?", False]["context"]["text"]
     assert all(step in deploy for step in ("npm run build", "docker push", "helm upgrade"))
     assert "three days a week" in answers["How many days may I work from home?", False]["context"]["text"]
+
+    (maya,) = (user for user in tour["users"] if user["user_id"] == "maya")
+    replaced = [(old["content"], new["content"]) for old, new in maya["superseded"]]
+    assert any("$10,000" in old and "$15,000" in new for old, new in replaced)
+    assert any("steak" in old and "vegetarian" in new for old, new in replaced)
+    assert not any("steak" in old and "$" in new for old, new in replaced)
 
 
 def test_the_quickstart_takes_a_file_and_questions_of_ones_own(tmp_path):
