@@ -204,21 +204,26 @@ class AsyncMemory:
     async def open(self) -> None:
         """Connects, and starts background processing if it happens here. Harmless when open.
 
+        A database without a memory store can be opened too; `create_memory_store` makes one.
+
         Raises:
             ConfigurationError: if the store was filled with another embedding model.
             StoreUnavailable: if the store does not answer.
         """
         if self._open:
             return
-        runtime = self._runtime
-        await runtime.store.open()
+        await self._runtime.store.open()
+        self._open = True
         if self._provision:
             await self.create_memory_store()
-        embeddings = runtime.tools.embeddings
-        await runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
-        if runtime.worker is not None:
-            runtime.worker.start()
-        self._open = True
+        elif await self._runtime.store.exists():
+            await self._begin()
+
+    async def _begin(self) -> None:
+        embeddings = self._runtime.tools.embeddings
+        await self._runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
+        if self._runtime.worker is not None:
+            self._runtime.worker.start()
 
     async def close(self) -> None:
         """Stops background processing and disconnects. What is unprocessed is processed at the next opening."""
@@ -258,10 +263,13 @@ class AsyncMemory:
         Raises:
             ConfigurationError: if the credential may not create containers; Azure wants a management role for that.
         """
-        await self._runtime.store.open()
-        await self._runtime.store.provision(
-            dimensions=self._runtime.tools.embeddings.dimensions, autoscale_max_ru=self._autoscale_max_ru
+        runtime = self._runtime
+        await runtime.store.open()
+        await runtime.store.provision(
+            dimensions=runtime.tools.embeddings.dimensions, autoscale_max_ru=self._autoscale_max_ru
         )
+        if self._open:
+            await self._begin()
 
     def user(self, user_id: str) -> AsyncUserScope:
         r"""The scope of one user: all that can be written and read of them.

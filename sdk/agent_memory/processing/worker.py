@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
@@ -68,7 +68,9 @@ class Worker:
         self._stopping = False
 
     def start(self) -> None:
-        """Begins to work in the background."""
+        """Begins to work in the background. Harmless when it does."""
+        if self._task is not None:
+            return
         self._stopping = False
         self._task = asyncio.create_task(self._run(), name="agent-memory-worker")
 
@@ -163,7 +165,7 @@ class Worker:
     async def _run_due(self, counters: Iterable[ThreadCounter]) -> bool:
         """Runs the steps whose thresholds were crossed; whether all went well."""
         work = [(counter, due_steps(counter, self._cadence)) for counter in counters]
-        done = await self._all(self._run_steps(counter, steps) for counter, steps in work if steps)
+        done = await self._all([partial(self._run_steps, counter, steps) for counter, steps in work if steps])
         users = {counter.user_id for counter, _ in work}
         return all([done, *[await self._run_user_due(user_id) for user_id in sorted(users)]])
 
@@ -194,7 +196,7 @@ class Worker:
             return done
 
         report(0)
-        done = await self._all(settle_thread(counter) for counter in counters)
+        done = await self._all([partial(settle_thread, counter) for counter in counters])
         for user_id in sorted({counter.user_id for counter in counters}):
             total = await self._user_total(user_id)
             if not await self._run_user_steps(user_id, user_steps(self._cadence), total):
@@ -240,12 +242,12 @@ class Worker:
     async def _user_total(self, user_id: str) -> int:
         return sum(counter.count for counter in await self.counters.of_user(user_id))
 
-    async def _all(self, work: Iterable[Coroutine[Any, Any, bool]]) -> bool:
+    async def _all(self, work: Sequence[Callable[[], Awaitable[bool]]]) -> bool:
         """Does these things a few at a time; whether all went well."""
         gate = asyncio.Semaphore(PARALLEL)
 
-        async def one(item: Coroutine[Any, Any, bool]) -> bool:
+        async def one(item: Callable[[], Awaitable[bool]]) -> bool:
             async with gate:
-                return await item
+                return await item()
 
         return all(await asyncio.gather(*(one(item) for item in work)))

@@ -74,6 +74,16 @@ def _translated() -> Iterator[None]:
         raise translate(error) from error
 
 
+@contextmanager
+def _into_container() -> Iterator[None]:
+    """Around a call that names no item, so that "not found" can only mean the container."""
+    try:
+        with _translated():
+            yield
+    except NotFound as error:
+        raise ConfigurationError("there is no memory store in this database yet: call create_memory_store()") from error
+
+
 class Store:
     """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
 
@@ -93,9 +103,15 @@ class Store:
         """Connects. Harmless when open."""
         if self._clients:
             return
-        with _translated():
-            for _ in range(2):
-                self._clients.append(await self._connect().__aenter__())
+        try:
+            with _translated():
+                for _ in range(2):
+                    client = self._connect()
+                    self._clients.append(client)
+                    await client.__aenter__()
+        except BaseException:
+            await self.close()
+            raise
         main, feed = (client.get_database_client(self._database) for client in self._clients)
         self._containers = {spec.name: main.get_container_client(spec.name) for spec in container_specs()}
         self._feed = feed.get_container_client("memories_turns")
@@ -122,6 +138,15 @@ class Store:
                 await database.create_container_if_not_exists(
                     spec.name, **_container_options(spec, dimensions, language), offer_throughput=throughput
                 )
+
+    async def exists(self) -> bool:
+        """Whether the database holds a memory store."""
+        try:
+            with _translated():
+                await self.container(MEMORIES).read()
+        except (NotFound, ConfigurationError):
+            return False
+        return True
 
     async def check_embedding_model(self, model_id: str, dimensions: int) -> None:
         """Makes sure that this store's vectors come from this model; the first one to open it decides.
@@ -168,12 +193,12 @@ class Store:
         Raises:
             Conflict: if the id is taken.
         """
-        with _translated():
+        with _into_container():
             return dict(await self.container(container).create_item(document, response_hook=_record))
 
     async def upsert(self, container: str, document: Document) -> Document:
         """Writes a document, whatever was there."""
-        with _translated():
+        with _into_container():
             return dict(await self.container(container).upsert_item(document, response_hook=_record))
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
@@ -224,15 +249,16 @@ class Store:
         Raises:
             Conflict: if one of them met an existing id or another ETag; nothing was written.
         """
-        try:
-            await self.container(container).execute_item_batch(list(operations), list(partition), response_hook=_record)
-        except CosmosBatchOperationError as error:
-            failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
-            if failed and failed[0] in (404, 409, 412):
-                raise Conflict(f"somebody else wrote first ({failed[0]})") from error
-            raise translate(error) from error
-        except AzureError as error:
-            raise translate(error) from error
+        with _into_container():
+            try:
+                await self.container(container).execute_item_batch(
+                    list(operations), list(partition), response_hook=_record
+                )
+            except CosmosBatchOperationError as error:
+                failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
+                if failed and failed[0] in (404, 409, 412):
+                    raise Conflict(f"somebody else wrote first ({failed[0]})") from error
+                raise
 
     async def query(
         self, container: str, sql: str, partition: Sequence[str] | None = None, **parameters: Any
@@ -242,7 +268,7 @@ class Store:
         Parameters are given by name, without the `@`.
         """
         options: dict[str, Any] = {} if partition is None else {"partition_key": list(partition)}
-        with _translated():
+        with _into_container():
             pages = self.container(container).query_items(
                 sql,
                 parameters=[{"name": f"@{name}", "value": value} for name, value in parameters.items()],
@@ -256,7 +282,7 @@ class Store:
         if self._feed is None:
             raise StoreUnavailable("the store is not open")
         start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
-        with _translated():
+        with _into_container():
             pages = self._feed.query_items_change_feed(max_item_count=page_size, **start).by_page()
             async for page in pages:
                 documents = [document async for document in page]

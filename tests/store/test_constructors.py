@@ -1,0 +1,125 @@
+"""The other ways to open a memory: over a socket to a Cosmos server, and as the environment says."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory.errors import ConfigurationError, StoreUnavailable
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.openai_chat import OpenAIChat
+from agent_memory.settings import Environment
+
+KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA=="
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A Cosmos account on a loopback port, in a process of its own."""
+    command = [sys.executable, "-m", "embedded_cosmos", "--port", "0", "--key", KEY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        ready = process.stdout.readline().split()
+        assert ready[0] == "ready"
+        yield ready[1]
+        process.terminate()
+
+
+@pytest.mark.req("S0-013", "S1-58", "S1-62")
+async def test_the_same_memory_over_a_socket(server: str):
+    async def opened() -> AsyncMemory:
+        memory = AsyncMemory.cosmos(
+            server,
+            KEY,
+            chat_model=ScriptedChat(),
+            embedding_model=HashingEmbeddings(),
+            process="inline",
+            cadence=Cadence(idle_seconds=0),
+        )
+        await memory.create_memory_store()
+        return memory
+
+    async with await opened() as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        assert await memory.drain(timeout=30) == 0
+    async with await opened() as memory:
+        alice = memory.user("alice")
+        assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
+        assert "Lisbon" in (await alice.context("Where do I live?")).text
+        assert (await alice.thread("t1").summary()) is not None
+
+
+@pytest.mark.req("S1-55")
+def test_a_store_that_nobody_made_can_be_made(server: str):
+    with Memory.cosmos(server, KEY, chat_model=ScriptedChat(), embedding_model=HashingEmbeddings()) as memory:
+        alice = memory.user("alice")
+        for work in (lambda: alice.thread("t1").add("user", "hello"), alice.memories, lambda: alice.remember("x y z")):
+            with pytest.raises(ConfigurationError, match="create_memory_store"):
+                work()
+        memory.create_memory_store()
+        alice.remember("Lives in Lisbon")
+        assert len(alice.memories()) == 1
+
+
+async def test_a_wrong_key_is_a_configuration_error(server: str):
+    memory = AsyncMemory.cosmos(server, "d3Jvbmc=", chat_model=ScriptedChat(), embedding_model=HashingEmbeddings())
+    with pytest.raises(ConfigurationError):
+        await memory.create_memory_store()
+    await memory.close()
+
+
+async def test_processing_elsewhere_cannot_be_waited_for_here(server: str):
+    memory = AsyncMemory.cosmos(server, KEY, chat_model=ScriptedChat(), embedding_model=HashingEmbeddings())
+    await memory.create_memory_store()
+    async with memory:
+        await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
+        with pytest.raises(StoreUnavailable, match="function app"):
+            await memory.drain(timeout=1)
+        # On demand, the same workflow runs here.
+        assert (await memory.user("alice").thread("t1").process("extract")).created == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "chat", "store"),
+    [
+        ({}, "offline-extractive", "embedded"),
+        ({"AGENT_MEMORY_STORE": "STORE"}, "offline-extractive", "STORE"),
+        ({"OPENAI_API_KEY": "k", "AGENT_MEMORY_CHAT_MODEL": "my-model"}, "my-model", "embedded"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "gpt-4.1-mini", "embedded"),
+        ({"AI_FOUNDRY_ENDPOINT": "https://x.openai.azure.com", "AI_FOUNDRY_API_KEY": "k"}, "gpt-4.1-mini", "embedded"),
+        (
+            {"COSMOS_ENDPOINT": "http://127.0.0.1:9/", "COSMOS_KEY": KEY, "OPENAI_API_KEY": "k"},
+            "gpt-4.1-mini",
+            "ai_memory",
+        ),
+        ({"COSMOS_DB_ENDPOINT": "http://127.0.0.1:9/", "COSMOS_DB_KEY": KEY}, "offline-extractive", "ai_memory"),
+    ],
+)
+async def test_the_environment_chooses(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, variables: dict[str, str], chat: str, store: str
+):
+    for name in Environment.model_fields:
+        for alias in _aliases(name):
+            monkeypatch.delenv(alias, raising=False)
+    path = str(tmp_path / "env.db")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.replace("STORE", path))
+    memory = AsyncMemory.from_env()
+    assert memory._runtime.tools.chat.model_id == chat
+    assert memory._runtime.store.name == store.replace("STORE", path)
+    await memory.close()
+
+
+def _aliases(name: str) -> list[str]:
+    alias = Environment.model_fields[name].validation_alias
+    return [alias] if isinstance(alias, str) else [str(choice) for choice in alias.choices]  # type: ignore[union-attr]
+
+
+def test_a_model_of_ones_own(tmp_path):
+    chat = OpenAIChat("m", base_url="http://127.0.0.1:9/v1", api_key="k")
+    with Memory.local(tmp_path / "m.db", chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
+        assert memory.health().chat_model == "m"
