@@ -14,7 +14,20 @@ from typing import Literal
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.values import Value
 
-Relation = Literal["attribute", "affinity", "habit", "diet", "allergy", "tool", "preference", "plan", "state"]
+Relation = Literal[
+    "attribute",
+    "affinity",
+    "habit",
+    "diet",
+    "allergy",
+    "tool",
+    "preference",
+    "plan",
+    "journey",
+    "routine",
+    "kin",
+    "state",
+]
 
 
 @dataclass(frozen=True, slots=True)

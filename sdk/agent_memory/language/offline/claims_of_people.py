@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 
-from agent_memory.language.offline import lexicon, values
+from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.claims import Claim, Reader
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import (
@@ -35,6 +35,7 @@ _LIKED_LIGHTLY = re.compile(
     r"^(?:to )?(?:eating|drinking|having|going to|listening to|watching|doing|playing|a|an|the|some|any|my|to) "
 )
 _NOT_A_THING = re.compile(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
+_RATHER_THAN = re.compile(r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s")
 _RATE = re.compile(
     r"\b[\w.]+ (?:days?|hours?|times?|nights?) (?:a|per|each|every) (?:day|week|month|year)\b.*|\b\d+\w*/week\b.*"
 )
@@ -59,7 +60,7 @@ def _diet(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         after = after.replace(apart, joined)
     for word in re.findall(r"[\w-]+", after)[:5]:
         name = word.removesuffix("s")
-        if name in lexicon.DIETS:
+        if name in vocabulary.DIETS:
             diet = Value("text", frozenset({name}), word, shown=name)
             yield Claim(clause.owner, "diet", frozenset({"diet"}), diet, clause.negative, turning)
 
@@ -93,13 +94,11 @@ def _affinity(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 def _preference(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I prefer tea to coffee; I prefer aisle seats: of the second the noun is the topic, what stands before it the value."""
+    """I prefer tea to coffee; I prefer aisle seats (the noun is the topic, what stands before it the value)."""
     if clause.verb != "prefer" or clause.thing or clause.time == "past" or clause.negative:
         return
     after = re.sub(r"^to ", "", clause.after)
-    chosen, _, other = re.sub(
-        r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s", "|", after
-    ).partition("|")
+    chosen, _, other = _RATHER_THAN.sub("|", after).partition("|")
     words = [word for word in head_words(chosen.split()) if word not in lexicon.STOPWORDS]
     first, second = values.read_text(words), text_value(other)
     if first and second:
@@ -141,7 +140,7 @@ def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         new = place(match[1]) if match else None
     else:
         return
-    if new and not (moved and new.said.lower() in lexicon.DEPARTMENTS):
+    if new and not (moved and new.said.lower() in vocabulary.DEPARTMENTS):
         yield Claim(clause.owner, "attribute", frozenset({"residence"}), new, clause.negative, moved, replaced=old)
 
 
@@ -164,7 +163,7 @@ def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         patterns = {"employ": r"(?:^|\bat |\bwith )((?:the )?[A-Z][\w&-]*.*)"}
         gone = clause.verb in {"leav", "quit"}
     elif clause.verb in {"move", "transfer", "switch"}:
-        patterns = {"depart": r"(?:over )?to (?:the )?((?:" + "|".join(lexicon.DEPARTMENTS) + r")\b.*)"}
+        patterns = {"depart": r"(?:over )?to (?:the )?((?:" + "|".join(vocabulary.DEPARTMENTS) + r")\b.*)"}
     elif clause.verb == "report":
         patterns = {"manag": r"(?:\w+ )?to ([A-Z]\w+.*)"}
     for attribute, pattern in patterns.items():
@@ -188,8 +187,10 @@ def _name(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         match := re.match(r"([A-Z][a-z]+(?: [A-Z][a-z]+)?) (?:from|in|with|at) ([A-Z].*)", after)
     ):
         yield Claim(clause.owner, "attribute", frozenset({"name"}), values.read_text(match[1].split()))
-        if match[2].split()[0].lower() in lexicon.DEPARTMENTS:
+        if match[2].split()[0].lower() in vocabulary.DEPARTMENTS:
             yield Claim(clause.owner, "attribute", frozenset({"depart"}), text_value(match[2]))
+    elif not clause.thing and re.fullmatch(r"[A-Z][a-z]+", after) and after.lower() not in vocabulary.NOT_FIRST_NAMES:
+        yield Claim(clause.owner, "attribute", frozenset({"name"}), values.read_text([after]))
 
 
 def _role(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -200,7 +201,7 @@ def _role(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         return
     match = _ROLE.match(clause.after)
     words = match[1].split() if match else []
-    if not words or (words[-1] not in lexicon.JOBS and not (promoted and words[-1] in {"lead", "head", "manager"})):
+    if not words or (words[-1] not in vocabulary.JOBS and not (promoted and words[-1] in {"lead", "head", "manager"})):
         return
     yield Claim(clause.owner, "attribute", frozenset({"role"}), values.read_text(words), clause.negative, promoted)
     employer = _AT_EMPLOYER.search(" ".join(clause.rest))
@@ -221,6 +222,7 @@ def _figures(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         number = values.read_number(f"{clause.after.split()[0]} years") or number
     if topic:
         yield Claim(clause.owner, "attribute", topic | aside_topic(clause), number, clause.negative)
+        yield from _routine(clause, said_at)
 
 
 def _figure_topic(clause: Clause) -> frozenset[str]:
@@ -262,11 +264,43 @@ def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         value = values.read_text(match[1].split()) if match else None
         if value:
             yield Claim(clause.owner, "attribute", frozenset({"car"}), value, clause.negative)
-    elif word in lexicon.RELATIONSHIPS and clause.verb in {"be", "get"} and (clause.verb, clause.time) in {
+    elif word in vocabulary.RELATIONSHIPS and clause.verb in {"be", "get"} and (clause.verb, clause.time) in {
         ("be", "now"), ("get", "past")
     }:  # fmt: skip
         status = Value("text", frozenset({word}), word, shown=word)
         yield Claim(clause.owner, "attribute", frozenset({"marital"}), status, clause.negative, clause.verb == "get")
+
+
+def _journey(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """We fly out on 12 March and are back on the 22nd."""
+    after = clause.after
+    back = clause.verb in {"return", "com", "fli", "be", "get"} and re.match(r"(?:back|home)\b", after)
+    out = clause.verb in {"fli", "leav", "depart", "head", "travel"} and not back
+    if clause.thing or clause.time == "past" or not (back or out or clause.verb == "return"):
+        return
+    when = values.read_time(re.split(r"\band\b", after)[0], said_at)
+    if when and when.kind == "date":
+        goal = re.search(r"\bto ([A-Z][\w-]*)", " ".join(clause.rest))
+        side = "depart" if out else "return"
+        yield Claim(clause.owner, "journey", frozenset({side}) | (stems([goal[1]]) if goal else frozenset()), when)
+
+
+def _kin(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """Leo is my partner: who somebody is, which never excludes anything."""
+    match = re.match(r"(?:my|our) (?:\w+ )?(\w+)$", clause.after)
+    if clause.verb == "be" and match and match[1] in vocabulary.KIN and clause.owner not in {"self", "it"}:
+        yield Claim(clause.owner, "kin", frozenset({canon(match[1])}), None, clause.negative)
+
+
+def _routine(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I work from home on Tuesdays and Thursdays."""
+    if clause.thing or clause.time == "past" or clause.verb in {"be", "have", ""}:
+        return
+    when = values.read_time(clause.after, said_at)
+    if when and when.kind == "weekday":
+        doing = re.split(r"\b(?:on|every|each)\b|:", clause.after)[0]
+        topic = stems(_RATE.sub("", doing).split()) | {canon(clause.verb)}
+        yield Claim(clause.owner, "routine", topic, when, clause.negative)
 
 
 def _plan(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -307,11 +341,14 @@ def _state(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 PEOPLE: tuple[Reader, ...] = (
-    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _belongings, _plan,
+    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _routine, _belongings, _journey, _plan,
 )  # fmt: skip
 """Readers of what people say of themselves and others; the first that finds something has it."""
 
-YES_OR_NO: tuple[Reader, ...] = (_affinity, _habit, _state)
+WISHES: tuple[Reader, ...] = (_journey,)
+"""Readers of what is only wanted or planned."""
+
+YES_OR_NO: tuple[Reader, ...] = (_kin, _affinity, _habit, _state)
 """Readers of claims without a value, tried when all others found nothing."""
 
 

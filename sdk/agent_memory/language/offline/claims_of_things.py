@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 
-from agent_memory.language.offline import lexicon, values
+from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.claims import Claim, Reader
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import (
@@ -54,8 +54,8 @@ def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     topic, head = thing_topic(clause)
     kind = attribute_kind(head)
     last = clause.thing[-1].lower()
-    particular = kind or (clause.definite and not last.endswith("s"))
-    if not particular or not (changing or clause.verb in _stative()):
+    single = not last.endswith("s") or any(last in names for names in vocabulary.ATTRIBUTES.values())
+    if not (single and (kind or clause.definite)) or not (changing or clause.verb in _stative()):
         return
     after = " ".join(clause.rest)
     replaced = None
@@ -185,7 +185,7 @@ def _kind_mark(tool: Value) -> frozenset[str]:
 
 @cache
 def _tool_kinds() -> dict[str, str]:
-    return {tool: kind for kind, tools in lexicon.TOOLS.items() for tool in tools}
+    return {tool: kind for kind, tools in vocabulary.TOOLS.items() for tool in tools}
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Literal
 
-from agent_memory.language.offline import lexicon
+from agent_memory.language.offline import vocabulary
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.text import canon
 from agent_memory.language.offline.values import Value
@@ -56,7 +56,7 @@ def presumed_topic(claim: Claim, known: Iterable[frozenset[str]]) -> frozenset[s
 
 @cache
 def _dependent() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.DEPENDENT)
+    return frozenset(canon(word) for word in vocabulary.DEPENDENT)
 
 
 def same_claim(one: Claim, two: Claim) -> bool:
@@ -74,7 +74,7 @@ def _strong(topic: frozenset[str]) -> frozenset[str]:
 
 @cache
 def _weak() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.WEAK_TOPICS)
+    return frozenset(canon(word) for word in vocabulary.WEAK_TOPICS)
 
 
 # ---------------------------------------------------------------------------------------------------- rules
@@ -119,8 +119,8 @@ def another_diet(newer: Claim, older: Claim) -> bool:
     return (
         newer.relation == older.relation == "diet"
         and not (newer.negative or older.negative)
-        and _diets(newer) <= lexicon.EATING_DIETS
-        and _diets(older) <= lexicon.EATING_DIETS
+        and _diets(newer) <= vocabulary.EATING_DIETS
+        and _diets(older) <= vocabulary.EATING_DIETS
         and _diets(newer) != _diets(older)
     )
 
@@ -129,7 +129,7 @@ def diet_and_food(newer: Claim, older: Claim) -> bool:
     """I love steak / I am vegetarian."""
     for diet, food in ((newer, older), (older, newer)):
         if diet.relation == "diet" and food.relation in _FOOD_RELATIONS and not (diet.negative or food.negative):
-            forbidden = frozenset().union(*(lexicon.DIETS[name] for name in _diets(diet)))
+            forbidden = frozenset().union(*(vocabulary.DIETS[name] for name in _diets(diet)))
             if _groups(food.topic) & forbidden:
                 return True
     return False
@@ -212,9 +212,32 @@ def _same_work(purposes: list[frozenset[str]], kinds: list[set[str]]) -> bool:
     )
 
 
+def rearranged(newer: Claim, older: Claim) -> bool:
+    """We fly out on 12 March / we now fly out on 19 March: only if said as a change, for there may be two journeys."""
+    return (
+        newer.relation == older.relation
+        and newer.relation in {"journey", "routine"}
+        and newer.change
+        and not newer.additive
+        and newer.topic == older.topic
+        and _differ(newer.value, older.value)
+    )
+
+
+def left_behind(newer: Claim, older: Claim) -> bool:
+    """Our registry is Harbor / we switched from Harbor to another: the newer one names what it leaves."""
+    return (
+        newer.relation == "tool"
+        and older.relation == "attribute"
+        and not (newer.negative or older.negative)
+        and newer.replaced is not None
+        and _agree(newer.replaced, older.value)
+    )
+
+
 _RULES: tuple[Rule, ...] = (
     another_value, denied_value, replaced_value, another_diet, diet_and_food, opposite_liking, opposite_preference,
-    denied, cancelled, another_tool,
+    denied, cancelled, rearranged, left_behind, another_tool,
 )  # fmt: skip
 
 
@@ -234,7 +257,7 @@ def _agree(one: Value | None, two: Value | None) -> bool:
 
 def _levels(value: Value) -> bool:
     """Whether a place is a country or state: one may live in Portugal and in Porto."""
-    return value.said.lower() in lexicon.COUNTRIES
+    return value.said.lower() in vocabulary.COUNTRIES
 
 
 def _diets(claim: Claim) -> set[str]:
@@ -244,7 +267,7 @@ def _diets(claim: Claim) -> set[str]:
 @cache
 def _food_groups() -> dict[str, frozenset[str]]:
     groups: dict[str, set[str]] = {}
-    for group, foods in lexicon.FOODS.items():
+    for group, foods in vocabulary.FOODS.items():
         for food in foods:
             groups.setdefault(canon(food), set()).add(group)
     return {food: frozenset(names) for food, names in groups.items()}
@@ -252,7 +275,7 @@ def _food_groups() -> dict[str, frozenset[str]]:
 
 @cache
 def _meatless() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.MEATLESS)
+    return frozenset(canon(word) for word in vocabulary.MEATLESS)
 
 
 def _groups(topic: frozenset[str]) -> frozenset[str]:

@@ -7,31 +7,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent_memory.language.offline import dates, lexicon, topics
+from agent_memory.language.offline import dates, lexicon, topics, vocabulary
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.dates import Moment
-from agent_memory.language.offline.grammar import Clause, is_past, parse
+from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.kinds import requires
 from agent_memory.language.offline.phrases import thing_topic, typed_value
-from agent_memory.language.offline.speech import trimmed
-from agent_memory.language.offline.text import canon, content_stems, straighten
+from agent_memory.language.offline.statements import trimmed
+from agent_memory.language.offline.text import canon, content_stems, either, straighten
+from agent_memory.language.offline.verbs import is_past
 
 _MONTH_OR_YEAR = re.compile(r"\b(?:" + "|".join(sorted(lexicon.MONTHS, key=len, reverse=True)) + r")\b", re.I)
 _ANCHORED = re.compile(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
 _DEPENDENT = re.compile(
-    r"^(?:my|our|the) (?:\w+ )?(" + "|".join(sorted(lexicon.DEPENDENT)) + r")\b(?= (?!for\b|of\b|on\b))", re.I
+    r"^(?:(?:my|our|the) )?(?:\w+ )?(" + "|".join(sorted(vocabulary.DEPENDENT)) + r")\b(?= (?!for\b|of\b|on\b))", re.I
 )
 _CHANGED_IT = re.compile(
     r"^(?:i|we|they) (?:have |just |had |are |am )*(?:raised|increased|lowered|cut|moved|pushed|changed|set|bumped|reduced|"
     r"postponed|rescheduled|shifted|extended|dropped|made|make|moving|pushing|raising) "
-    r"(?:it|(?:the|our|my) (?:" + "|".join(sorted(lexicon.DEPENDENT)) + r"))\b(?! (?:for|of)\b)", re.I
+    r"(?:it|(?:the|our|my) (?:" + "|".join(sorted(vocabulary.DEPENDENT)) + r"))\b(?! (?:for|of)\b)", re.I
 )  # fmt: skip
 _JOINT = re.compile(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
+_CHANGED = re.compile(
+    rf"\b(?:i|we)(?: \w+ly| just| have)? {either('stopped quit started began gave became turned switched')}\b", re.I
+)
 _ONWARD = re.compile(r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]")
 _SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b", re.I)
 _PERSON = re.compile(
     r"\b([Mm]y|[Oo]ur) ((?:\w+ )?(?:"
-    + "|".join(sorted(lexicon.KIN, key=len, reverse=True))
+    + "|".join(sorted(vocabulary.KIN, key=len, reverse=True))
     + r"))\b(?!')(?: ([A-Z][a-z]+))?"
 )
 _PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
@@ -45,16 +49,29 @@ class Dating:
     valid_to: datetime | None = None
 
 
-def moments(text: str, said_at: datetime) -> tuple[Moment, ...]:
+def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> tuple[Moment, ...]:
     """The times that a statement names; a bare "Friday" or "June" lies behind or ahead as its own clause does."""
     ahead = dates.find(text, said_at, "future")
     if not ahead:
         return ()
-    behind = dates.find(text, said_at, "past")
+    near = _date_of_talk(nearest_first, said_at) if any(moment.phrase.startswith("the ") for moment in ahead) else None
+    ahead = dates.find(text, said_at, "future", near)
+    behind = dates.find(text, said_at, "past", near)
     return tuple(
         past if _looks_back(_clause_at(text, future.start)) else future
         for past, future in zip(behind, ahead, strict=True)
     )
+
+
+def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime | None:
+    """The last date with a month of its own that the talk before named."""
+    named = (
+        moment.first
+        for text in nearest_first
+        for moment in reversed(dates.find(text, said_at))
+        if moment.grain in {"day", "month"} and _MONTH_OR_YEAR.search(moment.phrase)
+    )
+    return next(named, None)
 
 
 def _clause_at(text: str, position: int) -> str:
@@ -69,18 +86,18 @@ def _looks_back(text: str) -> bool:
     """Whether a clause tells of what was."""
     clause = parse(text)
     if clause is not None and clause.verb:
-        return clause.time == "past" and not _ONWARD.search(text)
+        return (clause.time == "past" or bool(_CHANGED.search(text))) and not _ONWARD.search(text)
     return any(is_past(word) for word in re.findall(r"[a-z]+", text.lower())[:8] if word not in lexicon.EMOTIONS)
 
 
 def dating(found: Sequence[Moment], claims: Sequence[Claim]) -> Dating:
     """What the times in a statement date: the statement itself, unless a time is the value that it states."""
-    valued = any(claim.value and claim.value.kind == "date" for claim in claims)
+    valued = any(claim.relation == "attribute" and claim.value and claim.value.kind == "date" for claim in claims)
     start = end = None
     for moment in found:
         if moment.first is None or moment.role == "by":
             continue
-        if moment.role in {"until", "till", "through"}:
+        if moment.role in {"until", "till", "through"} or (moment.role in {"to", "and"} and start is not None):
             end = end or (moment.first if moment.grain in {"month", "season", "year"} else moment.last)
         elif not valued and start is None:
             start = moment.first
@@ -90,10 +107,10 @@ def dating(found: Sequence[Moment], claims: Sequence[Claim]) -> Dating:
 def with_dates(text: str, found: Sequence[Moment], said_at: datetime) -> str:
     """The text with the date that each relative time means, in brackets behind it."""
     for moment in sorted(found, key=lambda moment: -moment.start):
-        if moment.first is None or not moment.named or _is_plain(moment, said_at):
+        if moment.first is None or not moment.named or moment.phrase.isdigit() or _is_plain(moment, said_at):
             continue
         end = moment.start + len(moment.phrase)
-        if not text[end:].lstrip().startswith("("):
+        if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
     return text
 
@@ -112,9 +129,9 @@ def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -
     dependent = _DEPENDENT.match(plain)
     if dependent and clause.thing and not (thing_topic(clause)[0] - {canon(dependent[1].lower())} - _weak()):
         topic = _nearest(nearest_first, attributes=False)
-        if topic is None or topic.lower() in plain.lower():
+        if topic is None or not _fits(topic, dependent[1].lower()) or topic.lower() in plain.lower():
             return text
-        if "'s" in topic or not re.match(r"(?:My|Our|The) ", text, re.I):
+        if "'s" in topic:
             return _bracketed(text, topic)
         return f"{text[: dependent.end(1)]} for the {topic}{text[dependent.end(1) :]}"
     lacking = (
@@ -140,6 +157,12 @@ def _nearest(nearest_first: Sequence[str], *, attributes: bool) -> str | None:
     return None
 
 
+def _fits(topic: str, attribute: str) -> bool:
+    """Whether a topic is of the sort that has the attribute: a trip has a budget, an exam no deadline."""
+    heads = vocabulary.FITTING_TOPICS.get(vocabulary.DEPENDENT[attribute])
+    return heads is None or any(word in heads for word in topic.lower().split())
+
+
 def _has_value(clause: Clause) -> bool:
     said_at = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
     return clause.verb in {"be", "cost", "start", "end", "take", "run", "last", "move", "chang"} and (
@@ -153,7 +176,7 @@ def _bracketed(text: str, topic: str) -> str:
 
 
 def _weak() -> frozenset[str]:
-    return frozenset(map(canon, lexicon.WEAK_TOPICS))
+    return frozenset(map(canon, vocabulary.WEAK_TOPICS))
 
 
 def with_person(text: str, before: str) -> str:

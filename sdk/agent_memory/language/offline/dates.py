@@ -7,7 +7,7 @@ are read by dateparser, which resolves too few of the others.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal
@@ -43,6 +43,7 @@ _PATTERNS = (
     ("written", rf"\b{_MONTH} {_NUMBER_DAY}(?:,? {_YEAR})?\b(?![:%])"),
     ("written", rf"\b{_NUMBER_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?"),
     ("written", rf"\b\d{{1,2}}/\d{{1,2}}/{_YEAR}\b"),
+    ("range_start", rf"\b(?:the )?{_NUMBER_DAY}(?= ?(?:to|-|until|till|through|and) (?:the )?{_NUMBER_DAY}(?: of)? {_MONTH})"),
     ("month_year", rf"\b{_MONTH},? (?:of )?{_YEAR}\b"),
     ("spoken", rf"\b(?:the day before yesterday|the day after tomorrow|yesterday{_PART}|tomorrow{_PART}|tonight"
                rf"|last night|today|this (?:morning|afternoon|evening)|day before yesterday)\b"),
@@ -52,7 +53,7 @@ _PATTERNS = (
     ("ago", rf"\b(?:{_COUNT}|{_VAGUE}) {_UNIT} (?:ago|back)\b"),
     ("ahead", rf"\b(?:in (?:{_COUNT}|{_VAGUE}) {_UNIT}(?:'?s? time)?|(?:{_COUNT}|{_VAGUE}) {_UNIT} from now)\b"),
     ("holiday", r"\b(?:" + "|".join(_HOLIDAYS) + r")\b"),
-    ("day_of_month", rf"\b(?:on|by|until|till|to|from|is|for) the \d{{1,2}}(?:st|nd|rd|th)\b"),
+    ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for) the \d{1,2}(?:st|nd|rd|th)\b"),
     ("weekday", rf"\b(?:(?:on|by|until|till|to|from|before|after|since|for|is) )?{_FULL_DAY}(?: (?:morning|afternoon"
                 rf"|evening|night))?"),
     ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}"),
@@ -111,13 +112,14 @@ class Moment:
                 return str(self.first.year)
 
 
-def find(text: str, said_at: datetime, side: Side = "future") -> list[Moment]:
+def find(text: str, said_at: datetime, side: Side = "future", near: datetime | None = None) -> list[Moment]:
     """The times that a text names, in order. A date in brackets behind one (see `Moment.label`) is what it means.
 
     Args:
         text: The sentence.
         said_at: When it was said; relative words are counted from this day.
         side: Where to look for a day or month that is named without a year.
+        near: A date that the talk is about, from which "the 19th" is counted; a date earlier in the text comes first.
     """
     taken: list[tuple[int, int]] = [match.span() for match in _SPELLED.finditer(text)]
     found: list[Moment] = []
@@ -130,7 +132,19 @@ def find(text: str, said_at: datetime, side: Side = "future") -> list[Moment]:
             if moment is not None:
                 taken.append((begin, end))
                 found.append(moment)
-    return sorted(found, key=lambda moment: moment.start)
+    found.sort(key=lambda moment: moment.start)
+    return [_counted_from(moment, found[:at], near) for at, moment in enumerate(found)]
+
+
+def _counted_from(moment: Moment, before: list[Moment], near: datetime | None) -> Moment:
+    """A day of the month, in the month that the talk is in: "12 March … back on the 22nd"."""
+    number = re.fullmatch(r"the (\d{1,2})(?:st|nd|rd|th)", moment.phrase, re.I)
+    dated = [other.first for other in before if other.first and other.grain == "day"]
+    anchor = dated[-1] if dated else near
+    if number is None or anchor is None:
+        return moment
+    span = _day_of_month(int(number[1]), anchor.replace(day=1) if not dated else anchor, "future")
+    return replace(moment, first=span[0], last=span[1]) if span else moment
 
 
 def _moment(kind: str, phrase: str, start: int, text: str, said_at: datetime, side: Side) -> Moment | None:
@@ -146,9 +160,13 @@ def _moment(kind: str, phrase: str, start: int, text: str, said_at: datetime, si
         side = "future"
     if role == "since" or (role == "from" and side == "past"):
         side = "past"
+    if kind == "range_start":
+        month = re.search(_MONTH, text[start:], re.I)
+        bare, kind = f"{bare.removeprefix('the ')} {month[0]}" if month else bare, "written"
     spelled = _SPELLED.match(text, start + len(phrase))
     span = _spelled(spelled) if spelled else _resolve(kind, bare.lower().rstrip("."), said_at.astimezone(UTC).replace(hour=0, minute=0, second=0,
                                                                                 microsecond=0), side)  # fmt: skip
+    bare = phrase[lead.end() :] if lead else phrase
     offset = start + (lead.end() if lead else 0)
     if span is None:
         return Moment(bare, offset, None, None, "day", role) if kind in {"ago", "ahead"} else None
@@ -182,7 +200,8 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "weekday":
             return _weekday(_DAYS[phrase.split()[0]], day, side)
         case "month":
-            return _month(_MONTHS[_SLACK.sub("", phrase).split()[-1][:3]], day, side)
+            span = _month(_MONTHS[_SLACK.sub("", phrase).split()[-1][:3]], day, side)
+            return (span[0] + timedelta(days=20), *span[1:]) if re.match(r"(?:the )?(?:late|end)", phrase) else span
         case "month_year":
             return _months(int(phrase[-4:]), _MONTHS[phrase[:3]])
         case "year":
@@ -294,7 +313,7 @@ def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
     step = (number < day.day) if side == "future" else -(number > day.day)
     first = _months(day.year, day.month + int(step))[0]
     date = first + timedelta(days=number - 1)
-    return _days(date) if 1 <= number and date.month == first.month else None
+    return _days(date) if number >= 1 and date.month == first.month else None
 
 
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:

@@ -4,73 +4,103 @@ from __future__ import annotations
 
 import re
 
-from agent_memory.language.offline import lexicon
+from agent_memory.language.offline import vocabulary
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import attribute_kind
-from agent_memory.language.offline.speech import is_standing_order
-from agent_memory.language.offline.text import canon, expand
+from agent_memory.language.offline.speech import is_rule, is_standing_order
+from agent_memory.language.offline.text import canon, either, expand
 from agent_memory.models import FactKind
 
+_WE = r"(?:i|we)"
+_GUESSED = (
+    rf"(?: (?:be|have)(?: been)? {either('so such really very a great nice hard tough amazing awesome fun the')})"
+)
+_HAS_TO = either("be have include support work fit stay run handle finish cover")
+_LIMIT = either(r"""
+    no_more_than no_less_than not_more_than at_most at_least within_(?:budget|\d|one|two|three)
+    not_(?:want_to_)?(?:\w+_)?more_than under_(?:[$€£]|\d)
+""")
+_REQUIREMENT_WORDS = either(r"""
+    (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements? requires? as_long_as_it
+    can_not_(?:be|exceed|go_over|have) should_(?:always|never|not_exceed|be_under|be_no) i_need_(?:it|them|this)_to
+    we_need_(?:it|them|this)_to only_(?:works?|accept|allowed) deal-?breaker constraint
+""")
 _REQUIREMENT = re.compile(
-    r"\b(?:must(?: not)?(?! (?:be|have)(?: been)? (?:so|such|really|very|a|great|nice|hard|tough|amazing|awesome|fun|the))|has to be|have to be|needs? to (?:be|have|include|support|work|fit|stay|run|handle|finish|cover)"
-    r"|(?:is|are|be) (?:required|mandatory|not allowed|forbidden|non-negotiable)|requirement|requirements|requires?"
-    r"|no more than|no less than|at most|at least|not more than|within (?:budget|\d|one|two|three)|as long as it"
-    r"|can not (?:be|exceed|go over|have)|should (?:always|never|not exceed|be under|be no)|i need (?:it|them|this) to"
-    r"|we need (?:it|them|this) to|only (?:works?|accept|allowed)|under (?:[$€£]|\d)|dealbreaker|deal-breaker|constraint)\b",
+    rf"\b(?:must(?!-)(?: not)?(?!{_GUESSED})|has to be|have to be|needs? to {_HAS_TO}|{_LIMIT}|{_REQUIREMENT_WORDS})\b",
     re.I,
 )
-_LOOSE_REQUIREMENT = re.compile(r"\b(?:at least|at most|under|requires?|only)\b", re.I)
+_OWN_LIMIT = re.compile(r"at least|at most|under|requires?|only", re.I)
 _NEEDS_THING = re.compile(
-    r"^(?:i|we) need (?:a|an|something|one|some) .*\b(?:with|that|which|under|for|near|without)\b", re.I
+    rf"^{_WE} need (?:a|an|something|one|some) .*\b{either('with that which under for near without')}\b", re.I
 )
-_OBLIGED = re.compile(r"^(?:i|we) (?:have to|must|can not|am not allowed to|are not allowed to|need to) (?:be|have|leave|use|stay|"
-                      r"avoid|follow|work|keep|get .* approv|submit)\b", re.I)  # fmt: skip
-_DECISION = re.compile(
-    r"\b(?:decided|have decided|agreed (?:on|to|that|with)|settled on|chose|have chosen|picked|opted for|went with"
-    r"|(?:i|we|am|are|will|let us)(?: be| just| definitely)? (?:go|going) with|i will take|i will go for|we will take|we will use|booked|have booked|signed up for|enrolled"
-    r"|confirmed|finali[sz]ed|committed to|going ahead with|made up my mind|final decision|approved|ruled out"
-    r"|let us (?:use|do|book|stick|go)|ended up (?:choosing|going|picking|buying)|reserved|accepted (?:the|an|a|their)"
-    r"|turned down|called off|cancell?ed|postponed|rescheduled)\b",
+_OBLIGED = re.compile(
+    rf"^{_WE} (?:have to|must|can not|am not allowed to|are not allowed to|need to) "
+    rf"{either('be have leave use stay avoid follow work keep submit')}\b",
+    re.I,
+)
+_NEEDED = re.compile(rf"^{_WE} (?:really |also |still )?need (?:a|an|some|someone|to find)\b", re.I)
+_DECISION_WORDS = either(r"""
+    decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked opted_for went_with going_ahead_with
+    (?:i|we|am|are|will|let_us)(?:_be|_just|_definitely)?_(?:go|going)_with i_will_take i_will_go_for we_will_take
+    we_will_use booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind final_decision
+    approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) reserved
+    accepted_(?:the|an|a|their) turned_down called_off cancell?ed postponed rescheduled
+""")
+_DECISION = re.compile(rf"\b{_DECISION_WORDS}\b", re.I)
+_UNDECIDED = re.compile(
+    rf"\b{either('not nothing never nobody yet_to still')} (?:\w+ ){{0,2}}"
+    rf"{either('decided chosen picked booked agreed confirmed deciding')}\b",
     re.I,
 )
 _MOVED = re.compile(
-    r"^(?:we|i|they) (?:have )?(?:just )?(?:moved|pushed|shifted|changed|switched|bumped|delayed) (?:the|our|my|it)\b",
+    rf"^(?:we|i|they) (?:have )?(?:just )?{either('moved pushed shifted changed switched bumped delayed')} (?:the|our|my|it)\b",
     re.I,
 )
+_FONDLY = either("really also still just absolutely totally do would truly always simply all both")
+_FOND = either(r"""
+    prefer prefers preferred favou?rite fave would_rather can_not_stand not_a_(?:big_|huge_)?fan
+    a_(?:big_|huge_|massive_)?fan_of fond_of crazy_about obsessed_with (?:am|are|been|really|so|totally|got)_into
+    passionate_about keen_on hooked_on sick_of not_into looking_forward would_love would_like top_pick go-to
+    interested_in dream_(?:is|of|job|car|house|trip) bucket_list
+""")
 _PREFERENCE = re.compile(
-    r"\b(?:prefer|prefers|preferred|favou?rite|fave|would rather|(?:^|i |we |not )(?:(?:really|also|still|just|absolutely|totally"
-    r"|do|would|truly|always|simply|all|both) )*(?:love|like|enjoy|adore|hate|dislike|loved|hated|enjoyed|enjoying|loving)\b|can not stand|not a (?:big |huge )?fan|a (?:big |huge |massive )?"
-    r"fan of|fond of|crazy about|obsessed with|(?:am|are|been|really|so|totally|got) into|passionate about|keen on|hooked on|sick of|not into|allergic to the idea|"
-    r"looking forward|would love|would like|top pick|go-to|interested in|dream (?:is|of|job|car|house|trip)|bucket list)\b",
+    rf"\b(?:{_FOND}|(?:^|i |we |not )(?:{_FONDLY} )*{either('love like enjoy adore hate dislike loved hated enjoyed enjoying')})\b",
     re.I,
 )
-_NOT_LIKING = re.compile(r"\b(?:look|looks|feel|feels|felt|looked|sounds?|something|stuff|things|is|was|more|just) like\b|\blike (?:a|an|the|this"
-                         r"|that|these|i|my|when|crazy)\b(?! (?:lot|bit|idea))|\binto (?:the|a|an|my|our|it|it|this|his|her)\b", re.I)  # fmt: skip
-_CONTEXT = re.compile(
-    r"\b(?:planning|plan to|working on|currently|at the moment|right now|these days|this (?:week|month|weekend|year|summer|"
-    r"quarter|semester|morning|evening|afternoon)|trying to|preparing|looking for|looking into|looking to|going to|"
-    r"about to|want to|wants to|need to|thinking (?:of|about)|considering|getting ready|hoping to|hope to|researching|"
-    r"searching for|saving (?:up|for)|training for|studying for|waiting (?:for|on)|struggling|next (?:week|month|weekend|year)|"
-    r"tomorrow|tonight|today|soon|upcoming|will be|i will|we will|in the middle of|busy|deadline|stuck|debugging|"
-    r"learning|in (?:a few|two|three|\d) (?:days|weeks|months)|aiming to|intend to|starting)\b",
+_NOT_LIKING = re.compile(
+    rf"\b{either('looks? feels? felt looked sounds? something stuff things is was more just')} like\b"
+    rf"|\blike {either('a an the this that these i my when crazy')}\b(?! (?:lot|bit|idea))"
+    rf"|\binto {either('the a an my our it this his her')}\b",
     re.I,
 )
-_HEDGED = re.compile(r"\b(?:maybe|perhaps|probably|possibly|might|(?-i:may)|i think|i guess|i suppose|i believe|not sure|likely|kind of"
-                     r"|sort of|apparently|tentatively|considering|thinking (?:of|about)|could(?! not)|i feel like|hopefully|roughly)\b", re.I)  # fmt: skip
-_STRONG_HEDGE = re.compile(r"\b(?:maybe|perhaps|possibly|might|not sure|tentatively|could(?! not))\b", re.I)
+_CONTEXT_WORDS = either(r"""
+    planning plan_to working_on currently at_the_moment right_now these_days
+    this_(?:week|month|weekend|year|summer|quarter|semester|morning|evening|afternoon) trying_to preparing
+    looking_(?:for|into|to) going_to about_to wants?_to need_to thinking_(?:of|about) considering getting_ready
+    hoping_to hope_to researching searching_for saving_(?:up|for) training_for studying_for waiting_(?:for|on)
+    struggling next_(?:week|month|weekend|year) tomorrow tonight today soon upcoming will_be i_will we_will
+    in_the_middle_of busy deadline stuck debugging learning in_(?:a_few|two|three|\d)_(?:days|weeks|months)
+    aiming_to intend_to starting
+""")
+_CONTEXT = re.compile(rf"\b{_CONTEXT_WORDS}\b", re.I)
+_UNSURE = re.compile(rf"\b{either('maybe perhaps possibly might not_sure tentatively could(?!_not)')}\b", re.I)
+_HEDGED_WORDS = either(r"""
+    probably (?-i:may) i_think i_guess i_suppose i_believe likely kind_of sort_of apparently considering
+    thinking_(?:of|about) i_feel_like hopefully roughly
+""")
+_HEDGED = re.compile(rf"\b{_HEDGED_WORDS}\b", re.I)
 
 
 def kind_of(text: str, clause: Clause | None, claims: tuple[Claim, ...]) -> FactKind:
     """Which kind of fact a statement is."""
     plain = expand(text)
     relations = {claim.relation for claim in claims}
-    if is_standing_order(plain):
+    if is_standing_order(plain) or is_rule(plain):
         return "requirement"
     if "allergy" in relations or "diet" in relations:
         return "fact"
-    undecided = clause is not None and clause.negative and plain.rstrip(".!").endswith("yet")
-    if (_DECISION.search(plain) or _MOVED.search(plain)) and not undecided:
+    if (_DECISION.search(plain) or _MOVED.search(plain)) and not _UNDECIDED.search(plain):
         return "decision"
     if _NEEDS_THING.search(plain) or _OBLIGED.search(plain) or _is_required(plain, clause):
         return "requirement"
@@ -80,7 +110,7 @@ def kind_of(text: str, clause: Clause | None, claims: tuple[Claim, ...]) -> Fact
         return "fact"
     if relations & {"attribute", "tool"} and not (clause and clause.time in {"ahead", "wish"}):
         return "fact"
-    if (clause is not None and clause.time in {"ahead", "wish"}) or _CONTEXT.search(plain):
+    if (clause is not None and clause.time in {"ahead", "wish"}) or _CONTEXT.search(plain) or _NEEDED.match(plain):
         return "context"
     return "fact"
 
@@ -96,17 +126,18 @@ def requires(text: str) -> bool:
 
 
 def _is_required(plain: str, clause: Clause | None) -> bool:
+    """Whether a statement sets a condition; "I sleep at least eight hours" tells a habit instead."""
     match = _REQUIREMENT.search(plain)
     if match is None or (clause is not None and clause.time == "past"):
         return False
     personal = clause is not None and clause.owner == "self" and not clause.thing
-    return not (personal and _LOOSE_REQUIREMENT.fullmatch(match[0].strip().rstrip("$€£0123456789 ")))
+    return not (personal and _OWN_LIMIT.fullmatch(match[0].strip().rstrip("$€£0123456789 ")))
 
 
 def confidence_of(text: str) -> float:
     """How sure the speaker is: plain words 0.9, hedged ones less."""
     plain = expand(text)
-    if _STRONG_HEDGE.search(plain):
+    if _UNSURE.search(plain):
         return 0.5
     return 0.65 if _HEDGED.search(plain) else 0.9
 
@@ -115,10 +146,9 @@ def importance_of(text: str, kind: FactKind, claims: tuple[Claim, ...]) -> float
     """How much a statement matters, by what it touches."""
     words = set(re.findall(r"[\w'-]+", text.lower()))
     score = {"decision": 0.65, "requirement": 0.65, "preference": 0.5, "fact": 0.5, "context": 0.4}[kind]
-    if words & lexicon.IMPORTANT["health"]:
-        score += 0.25
-    score += 0.15 * bool(words & lexicon.IMPORTANT["money"] or re.search(r"[$€£]\d", text))
-    score += 0.1 * bool(words & lexicon.IMPORTANT["deadline"])
-    score += 0.15 * bool(words & lexicon.IMPORTANT["life"])
-    score += 0.1 * any(claim.relation != "state" and claim.relation != "habit" for claim in claims)
+    score += 0.25 * bool(words & vocabulary.IMPORTANT["health"])
+    score += 0.15 * bool(words & vocabulary.IMPORTANT["money"] or re.search(r"[$€£]\d", text))
+    score += 0.1 * bool(words & vocabulary.IMPORTANT["deadline"])
+    score += 0.15 * bool(words & vocabulary.IMPORTANT["life"])
+    score += 0.1 * any(claim.relation not in {"state", "habit"} for claim in claims)
     return round(min(score, 0.95), 2)

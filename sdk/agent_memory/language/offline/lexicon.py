@@ -1,4 +1,4 @@
-"""The words that the rules know, by what they do in a sentence.
+"""The words that the rules know by what they do in a sentence: small words, verbs, and the formulas of talk.
 
 Plain data. Lists are closed where the language closes them (pronouns, irregular verbs) and otherwise hold what is
 common in everyday talk; a word that is missing here costs recall, never truth.
@@ -12,8 +12,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
-# ---------------------------------------------------------------------------------------------- contractions
-
 CONTRACTIONS = {
     "can't": "can not", "cannot": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
     "shan't": "shall not", "ain't": "is not", "let's": "let us", "gonna": "going to", "wanna": "want to",
@@ -24,30 +22,26 @@ CONTRACTIONS = {
 }  # fmt: skip
 """What is short for more; regular endings ('m, 're, 've, 'll, n't, 's after a pronoun) are rules, not entries."""
 
-# ------------------------------------------------------------------------------------------------ small words
 
 STOPWORDS = words("""
-    a an the this that these those some any each every such own same other another
-    i me my mine myself we us our ours ourselves you your yours he him his she her hers it its they them their theirs
-    user user's who whom whose which what where when why how
-    be am is are was were been being do does did doing done have has had having will would shall should can could may
-    might must got get gets getting
-    and or but nor so if then than as of at by for with about into onto through from to in on off out over under up
-    down again too also just very really quite so much more most many few lot lots bit kind sort of both all only
-    there here not no yes yeah well oh ok okay please thanks actually basically currently now still already always
-    usually often sometimes ever never even else like because while since until during
-    's s t d ll ve re m
+    a an the this that these those some any each every such own same other another i me my mine myself we us our
+    ours ourselves you your yours he him his she her hers it its they them their theirs user user's who whom whose
+    which what where when why how be am is are was were been being do does did doing done have has had having will
+    would shall should can could may might must got get gets getting and or but nor so if then than as of at by for
+    with about into onto through from to in on off out over under up down again too also just very really quite so
+    much more most many few lot lots bit kind sort of both all only there here not no yes yeah well oh ok okay
+    please thanks actually basically currently now still already always usually often sometimes ever never even else
+    like because while since until during 's s t d ll ve re m
 """)
 """What carries no content of its own when two sentences are compared."""
 
-PERSONAL = words("i we")
-FIRST_PERSON = words("i me my mine myself we us our ours ourselves")
-ANAPHORA = words("he she it they that this these those there him her them his hers its their")
-
-MONTHS = words("""january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sept sep oct nov dec""")
-WEEKDAYS = words("""monday tuesday wednesday thursday friday saturday sunday
-    mon tue tues wed thu thur thurs fri sat sun""")
+MONTHS = words("""
+    january february march april may june july august september october november december jan feb mar apr jun jul
+    aug sept sep oct nov dec
+""")
+WEEKDAYS = words("""
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+""")
 
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -58,7 +52,8 @@ NUMBERS = {
 MAGNITUDES = {"hundred": 100, "thousand": 1_000, "k": 1_000, "grand": 1_000, "million": 1_000_000, "m": 1_000_000}
 CURRENCIES = {
     "$": "$", "usd": "$", "dollars": "$", "dollar": "$", "bucks": "$", "€": "€", "eur": "€", "euros": "€",
-    "euro": "€", "£": "£", "gbp": "£", "pounds": "£", "quid": "£", "¥": "¥", "yen": "¥", "chf": "chf", "francs": "chf",
+    "euro": "€", "£": "£", "gbp": "£", "pounds": "£", "quid": "£", "¥": "¥", "yen": "¥", "chf": "chf",
+    "francs": "chf",
 }  # fmt: skip
 
 HEDGES = words("""
@@ -68,8 +63,8 @@ HEDGES = words("""
 """What takes back part of what is said."""
 
 CHANGE_WORDS = words("""
-    now nowadays anymore any_more no_longer instead currently these_days today's as_of_now from_now_on
-    new newly changed switched updated increased raised lowered reduced recently lately again became becoming
+    now nowadays anymore any_more no_longer instead currently these_days today's as_of_now from_now_on new newly
+    changed switched updated increased raised lowered reduced recently lately again became becoming
 """)
 """What says that it was otherwise before."""
 
@@ -81,28 +76,23 @@ ADVERBS = words("""
     absolutely totally probably maybe perhaps possibly only ever hardly rarely mostly mainly generally normally
     officially lately basically honestly truly simply both all personally kinda sorta particularly especially quite
     very so pretty super fully completely strictly newly nowadays almost nearly even rather slowly quickly
-    temporarily permanently regularly typically generally long once soon eventually then secretly kindly
-    literally obviously clearly seriously
+    temporarily permanently regularly typically generally long once soon eventually then secretly kindly literally
+    obviously clearly seriously
 """)
 
-CONNECTIVES = words("""
-    actually well so and but oh also ok okay yes yeah yep yup no nope anyway anyways btw by_the_way fyi hmm um uh ah
-    hey hi hello update correction note plus then besides still however though although honestly basically
-    just_so_you_know for_what_it's_worth for_context in_fact as_i_said as_mentioned to_be_honest to_be_clear
-    turns_out it_turns_out good_news bad_news great_news sadly unfortunately luckily fortunately hopefully
-    wow woah whoa woo woohoo haha lol man dude right sure of_course for_sure absolutely definitely exactly
-    totally cool awesome great nice perfect thanks thank_you cheers sorry sorry_to_hear_that remember
-    remember_that please_note please_remember please_remember_that keep_in_mind keep_in_mind_that
-    don't_forget don't_forget_that one_more_thing another_thing the_thing_is speaking_of_which on_second_thought
-    i_forgot_to_mention i_should_mention_that i_wanted_to_tell_you you_know you_know_what guess_what i_mean
-    i_must_say i_gotta_say i_have_to_say as_for_me for_me in_my_case personally same_here me_too
-    sounds_good got_it hm nah true agreed aww yay whew phew omg same yes_please no_thanks i_see
-    i_wanted_to_mention to_answer_your_question good_question good_point fair_enough no_worries no_problem
-    first_of_all more_importantly most_importantly important importantly alright all_right
-""")
-"""What stands before a statement without being part of it."""
-
-# ---------------------------------------------------------------------------------------------------- verbs
+TRAILING = {
+    "change": words("""
+        any_more anymore now right_now these_days nowadays instead currently from_now_on as_of_now again at_the_moment
+    """),
+    "additive": words("too as_well also"),
+    "hedged": words("i_think i_guess i_believe maybe probably"),
+    "": words("""
+        though at_all lately recently already actually for_sure so_far by_the_way btw either altogether completely
+        entirely for_good really a_lot very_much so_much today please thanks haha lol since_then of_course to_be_honest
+        in_fact
+    """),
+}
+"""What may close a clause, by the mark that it sets on the claim."""
 
 IRREGULAR = """
     be:am,is,are,was,were,been,being become:became begin:began,begun break:broke,broken bring:brought build:built
@@ -126,13 +116,13 @@ MODALS = words("would should could may might")
 
 FINITE = AUXILIARIES | words("""
     need needs costs cost starts start started begins begin began ends end ended finishes finished leaves leave left
-    departs depart arrives arrive arrived lands landed takes take took runs run lasts last lasted moved moves changed
-    changes increased decreased went goes dropped drops rose grew became becomes gets got expires closes opens opened
-    stays stayed happens lives live lived works work worked likes like loves love loved loves prefers prefer hates
+    departs depart arrives arrive arrived lands landed takes take took runs run lasts last lasted moved moves
+    changed changes increased decreased went goes dropped drops rose grew became becomes gets got expires closes
+    opens opened stays stayed happens lives live lived works work worked likes loves love loved prefers prefer hates
     hate wants want plays play studies study studied speaks speak uses use used deploys deploy deployed listens
-    requires require allows allow includes include passed died shifted slipped turned turns weighs earns pays eats eat
-    drinks drink drives drive owns own bought sold visited came comes makes made told said gave asked decided joined
-    quit switched migrated taught teaches helps helped keeps kept
+    requires require allows allow includes include passed died shifted slipped turned turns weighs earns pays eats
+    eat drinks drink drives drive owns own bought sold visited came comes makes made told said gave asked decided
+    joined quit switched migrated taught teaches helps helped keeps kept
 """)
 """Where the verb of a sentence with a noun for its subject may begin."""
 
@@ -143,12 +133,13 @@ LIKING = {
 """Verbs of liking, and which way they go."""
 
 CONSUMING = words("eat drink consume")
-HABITS = CONSUMING | words("smoke vape play practise practice do run swim cycle ride hike climb ski dance sing paint knit bake read "
-                           "watch use wear drive speak study attend volunteer meditate journal garden jog box surf own "
-                           "fly gamble fast exercise work_out")  # fmt: skip
+HABITS = CONSUMING | words("""
+    smoke vape play practise practice do run swim cycle ride hike climb ski dance sing paint knit bake read watch use
+    wear drive speak study attend volunteer meditate journal garden jog box surf own fly gamble fast exercise
+""")
+"""Verbs of what people do again and again."""
 
 STOPPING = words("stop quit drop ditch abandon cease give_up cut_out get_rid_of cancel end skip")
-STARTING = words("start begin resume restart try_out take_up pick_up get_into")
 INTENDING = words("plan hope aim try want wish need intend expect think consider look like love prefer decide")
 
 CHANGING = words("""
@@ -161,177 +152,29 @@ CHANGING = words("""
 SWITCHING = words("switch migrate move change replace swap convert transition")
 """Verbs of leaving one tool for another."""
 
-STATIVE = words("""be cost run start begin end finish leave depart arrive land last take weigh expire close open happen
-    stay remain pay earn return listen""")
+STATIVE = words("""
+    be cost run start begin end finish leave depart arrive land last take weigh expire close open happen stay remain
+    pay earn return listen
+""")
 """Verbs by which a thing has a value."""
 
 INFORMATIVE = words("""
     live work move start join quit leave buy sell adopt marry graduate study learn teach train play travel visit go
     attend volunteer write read watch cook bake run hike swim paint make build launch deploy use switch migrate plan
-    book decide choose pick prefer hate need want have own drive eat drink take pay earn save invest owe meet date grow
-    bear turn celebrate finish complete win lose break injure diagnose sleep weigh practice practise collect speak sign
-    register apply get open create design organize organise host perform compete donate spend begin order receive give
-    rent lease hire manage lead report commute fly drive ride ski climb surf dance sing knit garden fish camp attend
-    apply interview retire relocate transfer promote renovate paint repair fix install upgrade subscribe cancel stop
-    allergic avoid wear raise foster rescue stay publish record release sketch draw photograph develop code program
-    test host run own found co-found research explore try follow support coach mentor tutor enrol enroll pass fail
-    keep maintain monitor schedule reschedule postpone return borrow lend inherit suffer recover undergo score earn
-    see find discover bring join enter set raise paint help watch call name consider look tear sprain pull catch
-    pursue network expand shoot film direct submit land secure accept reject miss drop pick gather attend bond hang
+    book decide choose pick prefer hate need want have own drive eat drink take pay earn save invest owe meet date
+    grow bear turn celebrate finish complete win lose break injure diagnose sleep weigh practice practise collect
+    speak sign register apply get open create design organize organise host perform compete donate spend begin order
+    receive give rent lease hire manage lead report commute fly drive ride ski climb surf dance sing knit garden
+    fish camp attend apply interview retire relocate transfer promote renovate paint repair fix install upgrade
+    subscribe cancel allergic avoid wear raise foster rescue stay publish record release sketch draw photograph
+    develop code program test host run own found co-found research explore try follow support coach mentor tutor
+    enrol enroll pass fail keep maintain monitor schedule reschedule postpone return borrow lend inherit suffer
+    recover undergo score earn see find discover bring join enter set raise paint help watch call name consider look
+    tear sprain pull catch pursue network expand shoot bank spend quote miss film direct submit land secure accept
+    reject miss drop pick gather attend bond hang
 """)
 """Verbs that tell something of a life or a work."""
 
-# ---------------------------------------------------------------------------------------------- people and roles
-
-KIN = words("""
-    wife husband spouse partner fiancé fiancée fiance fiancee girlfriend boyfriend mother father mom mum dad mommy
-    daddy parents parent sister brother sisters brothers sibling siblings twin son daughter sons daughters kid kids
-    child children baby toddler teenager grandmother grandfather grandma grandpa granny nana gran grandparents
-    grandson granddaughter aunt uncle cousin cousins niece nephew mother-in-law father-in-law sister-in-law
-    brother-in-law in-laws stepmother stepfather stepson stepdaughter family fam roommate flatmate housemate friend
-    friends buddy bestie neighbor neighbour neighbors neighbours coworker colleague colleagues coworkers boss manager
-    supervisor mentor coach teacher tutor therapist doctor dentist team crew band landlord dog cat puppy kitten pup
-    horse rabbit parrot hamster turtle turtles pet pets dogs cats client clients
-""")
-"""Those in one's life who may be the subject of a fact."""
-
-JOBS = words("""
-    engineer developer programmer designer teacher professor lecturer nurse doctor surgeon dentist vet veterinarian
-    pharmacist paramedic physiotherapist therapist psychologist counselor counsellor lawyer attorney paralegal
-    accountant auditor banker broker analyst scientist researcher consultant manager director architect plumber
-    electrician carpenter mechanic welder builder contractor driver pilot sailor captain soldier firefighter officer
-    detective guard chef cook baker barista bartender waiter waitress server cashier salesperson realtor agent writer
-    author journalist editor reporter translator interpreter artist painter illustrator photographer musician singer
-    dancer actor actress producer filmmaker animator librarian archivist administrator assistant secretary
-    receptionist recruiter marketer strategist planner coordinator supervisor foreman technician operator farmer
-    gardener florist butcher tailor hairdresser barber stylist influencer streamer entrepreneur founder ceo cto cfo
-    coo vp president intern apprentice student freelancer contractor freelance retired unemployed trainer coach
-    athlete tutor principal dean judge clerk courier pastor priest biologist chemist physicist economist statistician
-    geologist historian curator sre devops dba pm ux investor trader
-""")
-
-DEPARTMENTS = words("""marketing sales engineering finance hr legal support product operations design research it
-    accounting procurement logistics security data platform infrastructure communications compliance r&d""")
-
-RELATIONSHIPS = words("single married engaged divorced widowed separated dating in_a_relationship")
-
-# ------------------------------------------------------------------------------------------------------ food
-
-DIETS = {
-    "vegan": words("meat poultry seafood dairy egg honey"),
-    "vegetarian": words("meat poultry seafood"),
-    "veggie": words("meat poultry seafood"),
-    "plant-based": words("meat poultry seafood dairy egg"),
-    "pescatarian": words("meat poultry"),
-    "pescetarian": words("meat poultry"),
-    "meat-free": words("meat poultry"),
-    "halal": words("pork alcohol"),
-    "kosher": words("pork shellfish"),
-    "teetotal": words("alcohol"),
-    "sober": words("alcohol"),
-    "gluten-free": words("gluten"),
-    "dairy-free": words("dairy"),
-    "lactose-intolerant": words("milk"),
-    "omnivore": frozenset[str](),
-    "carnivore": frozenset[str](),
-}
-"""What a diet keeps off the plate, by food group."""
-
-EATING_DIETS = words("vegan vegetarian plant-based pescatarian pescetarian omnivore carnivore veggie")
-"""Diets of which a person has one at a time."""
-
-FOODS = {
-    "meat": words("""meat steak steaks beef burger burgers hamburger hamburgers lamb veal venison ribs brisket meatballs
-        meatball sausage sausages salami barbecue bbq mutton goat pastrami jerky kebab kebabs bolognese ribeye sirloin
-        pork bacon ham prosciutto chorizo pepperoni carnitas"""),
-    "pork": words("pork bacon ham prosciutto chorizo pepperoni carnitas"),
-    "poultry": words("poultry chicken turkey duck goose wings nuggets"),
-    "seafood": words("""seafood fish salmon tuna cod trout sushi sashimi shrimp shrimps prawn prawns lobster lobsters
-        crab crabs oyster oysters mussels clams squid calamari octopus anchovies sardines mackerel shellfish scallops
-        ceviche poke"""),
-    "fish": words("fish salmon tuna cod trout sashimi anchovies sardines mackerel"),
-    "shellfish": words("""shellfish shrimp shrimps prawn prawns lobster lobsters crab crabs oyster oysters mussels clams
-        scallops"""),
-    "dairy": words(
-        "dairy milk cheese cheeses butter yogurt yoghurt cream ice_cream brie cheddar mozzarella latte gelato "
-        "cheesecake lattes"
-    ),  # fmt: skip
-    "milk": words("milk milkshake milkshakes"),
-    "egg": words("egg eggs omelette omelet omelettes frittata"),
-    "honey": words("honey"),
-    "alcohol": words(
-        "alcohol wine wines beer beers whisky whiskey vodka gin rum cocktail cocktails champagne sake tequila bourbon"
-    ),  # fmt: skip
-    "nut": words("nuts nut almonds cashews walnuts hazelnuts pistachios pecans"),
-    "peanut": words("peanut peanuts peanut_butter"),
-    "gluten": words("gluten bread bagels wheat baguette croissants"),
-    "caffeine": words("caffeine coffee espresso cappuccino latte lattes"),
-    "coffee": words("coffee espresso cappuccino latte lattes americano"),
-    "tea": words("tea matcha chai"),
-}
-"""Foods by group; a food may lie in several."""
-
-# ----------------------------------------------------------------------------------------------------- places
-
-COUNTRIES = words("""
-    argentina australia austria bangladesh belgium brazil bulgaria cambodia canada chile china colombia croatia cuba
-    cyprus czechia denmark egypt england estonia ethiopia finland france germany ghana greece hungary iceland india
-    indonesia iran iraq ireland israel italy jamaica japan jordan kenya latvia lebanon lithuania luxembourg malaysia
-    malta mexico morocco nepal netherlands new_zealand nigeria norway pakistan peru philippines poland portugal
-    romania russia scotland serbia slovakia slovenia south_africa south_korea spain sri_lanka sweden switzerland
-    taiwan tanzania thailand the_netherlands the_uk the_us the_usa tunisia turkey uganda uk ukraine
-    united_kingdom united_states uruguay us usa venezuela vietnam wales
-    alabama alaska arizona california colorado florida georgia hawaii illinois indiana kansas louisiana maryland
-    massachusetts michigan minnesota montana nebraska nevada new_jersey new_mexico ohio oklahoma oregon pennsylvania
-    tennessee texas utah vermont virginia washington_state wisconsin europe asia africa
-""")
-"""Countries and states: a city in one of them does not contradict it."""
-
-# -------------------------------------------------------------------------------------------------- attributes
-
-# What a person or a thing has one of, by the sort of value that it takes.
-ATTRIBUTES = {
-    "number": words("""
-        budget salary rent mortgage price cost fee income wage headcount weight height age limit timeout port quota
-        target capacity dose dosage size allowance stipend deposit speed threshold rate pressure cholesterol hourly_rate
-        retention replicas memory subscription tuition allocation cap deductible premium balance pace
-    """),
-    "date": words("""
-        deadline due_date birthday anniversary launch release go-live appointment meeting wedding departure arrival
-        return flight interview exam surgery checkup check-up standup stand-up demo retro review presentation party
-        ceremony conference trip move kickoff kick-off handover start_date end_date check-in checkout check-out viewing
-        delivery call class lesson practice rehearsal game match race marathon concert recital graduation audit
-        migration freeze cutover workshop webinar sync session visit reservation lunch dinner event due_day closing
-    """),
-    "name": words("""
-        manager boss supervisor employer company city hometown school university college doctor dentist therapist
-        physio gp bank landlord hotel airline provider insurer insurance gym car laptop phone address region database
-        framework cloud editor ide os neighborhood neighbourhood airport carrier vendor supplier registry timezone
-        lead mentor coach advisor assistant contact branch environment cluster repository language major username
-        nickname surname name email zip postcode currency orchestrator queue host stack theme roommate
-    """),
-    "text": words("""
-        role job title position seat colour color status plan shift schedule diet version size tier destination
-        theme goal approach focus format policy strategy blood_type method mode format package
-    """),
-}
-
-PERIOD_HEADS = words("work gym yoga office remote training class therapy swim run practice")
-
-ATTRIBUTE_SYNONYMS = {
-    "due date": "deadline", "go-live": "launch", "release date": "release", "launch date": "launch",
-    "supervisor": "manager", "boss": "manager", "colour": "color", "position": "role", "title": "role", "job": "role",
-    "job title": "role", "company": "employer", "dosage": "dose", "neighbourhood": "neighborhood", "checkup": "check-up",
-    "stand-up": "standup", "kick-off": "kickoff", "check-out": "checkout", "wage": "salary", "pay": "salary",
-    "college": "university", "physio": "physiotherapist", "takeoff": "departure", "city": "residence",
-}  # fmt: skip
-
-WEAK_TOPICS = words("""
-    trip vacation holiday getaway project thing plan event app application service program programme initiative stuff
-    journey team system work total overall whole current upcoming final original main date day time new next monthly
-    annual yearly weekly daily amount number renovation remodel spending
-""")
-"""Words that may be left out of a topic without making it another one."""
 
 SYNONYMS = {
     "adore": "love", "enjoy": "love", "like": "love", "kid": "child", "kids": "child", "children": "child",
@@ -339,156 +182,96 @@ SYNONYMS = {
     "fave": "favorite", "fav": "favorite", "colour": "color", "purchase": "buy", "automobile": "car", "apartment":
     "flat", "reside": "live", "begin": "start", "commence": "start", "film": "movie", "physician": "doctor",
     "photo": "picture", "pic": "picture", "bike": "bicycle", "cell": "phone", "mobile": "phone", "holidays": "trip",
-    "job": "role", "boss": "manager", "supervisor": "manager", "launch": "launch", "fiancee": "fiance",
+    "job": "role", "boss": "manager", "supervisor": "manager", "fiancee": "fiance",
     "fiancée": "fiance", "fiancé": "fiance", "puppy": "dog", "kitten": "cat", "pup": "dog", "renovation": "remodel",
-    "renovations": "remodel", "stand-up": "standup", "check-up": "checkup", "practise": "practice", "remote": "home", "called": "name",
+    "renovations": "remodel", "stand-up": "standup", "check-up": "checkup", "practise": "practice",
+    "remote": "home", "called": "name",
 }  # fmt: skip
 """One word for several that say the same."""
 
-# ------------------------------------------------------------------------------------------------------- tools
 
-MEATLESS = words("""
-    vegan veggie vegetarian plant plant-based oat almond soy soya coconut tofu tempeh seitan cauliflower impossible
-    beyond fake mock peanut lentil bean mushroom root ginger non-alcoholic alcohol-free decaf decaffeinated portobello
-    cashew jackfruit free cocoa shea virgin
+TOOL_VERBS = words("""
+    use run deploy build write code host develop program ship package test monitor store track manage log message chat
 """)
-"""Words that turn the name of a food into that of its substitute, or of another food."""
+"""Verbs of what is done with a tool."""
 
-TOOLS = {
-    "cluster deployment": words("helm kustomize argocd argo flux kubectl skaffold ansible"),
-    "continuous integration": words(
-        "jenkins github_actions gitlab_ci circleci travis buildkite teamcity azure_pipelines"
-    ),
-    "relational database": words("postgres postgresql mysql mariadb sqlite oracle sql_server cockroachdb"),
-    "document database": words("mongodb mongo cosmos_db dynamodb couchdb firestore"),
-    "cloud": words("aws azure gcp google_cloud digitalocean heroku hetzner"),
-    "chat": words("slack teams microsoft_teams discord mattermost zulip"),
-    "editor": words("vscode vs_code vim neovim emacs pycharm intellij sublime zed cursor"),
-    "package manager": words("npm yarn pnpm bun"),
-    "python packaging": words("pip poetry uv pipenv conda pdm"),
-    "frontend framework": words("react vue angular svelte solid"),
-    "issue tracker": words("jira linear trello asana github_issues clickup monday.com"),
-    "notes": words("notion obsidian evernote onenote roam logseq apple_notes"),
-    "browser": words("chrome firefox safari edge brave arc"),
-    "music service": words("spotify apple_music tidal deezer youtube_music"),
-    "registry": words("docker_hub dockerhub ecr gcr ghcr acr harbor artifactory quay"),
-    "message broker": words("kafka rabbitmq nats pulsar sqs"),
-    "infrastructure": words("terraform pulumi bicep cloudformation opentofu"),
-    "observability": words("datadog grafana prometheus new_relic splunk honeycomb"),
-    "source control": words("github gitlab bitbucket"),
-    "design": words("figma sketch adobe_xd"),
-    "video calls": words("zoom google_meet webex skype"),
-    "operating system": words("windows linux macos ubuntu fedora arch"),
-    "phone": words("iphone android pixel"),
-    "finance": words("ynab mint quicken excel quickbooks xero freshbooks"),
-    "test runner": words("jest vitest mocha pytest unittest"),
-}
-"""Tools that do the same work, so that switching to one means leaving another."""
 
-TOOL_VERBS = words("use run deploy build write code host develop program ship package test monitor bake store track ci "
-                   "manage log message chat do track")  # fmt: skip
-
-# ------------------------------------------------------------------------------------------------- what to skip
-
-STANDING_VERBS = words("""answer reply respond write speak talk use keep include ask call give cite prefer avoid format show
-    say tell explain quote mention send suggest recommend book choose pick order add check round express convert
-    address remind assume start end sign put spell translate schedule""")
+STANDING_VERBS = words("""
+    answer reply respond write speak talk use keep include ask call give cite prefer avoid format show say tell
+    explain quote mention send suggest recommend book choose pick order add check round express convert address
+    remind assume start end sign put spell translate schedule
+""")
 """What an assistant may be asked to do always or never."""
 
 OPENINGS = words("""
-    oh ah aw aww wow woah whoa woo woohoo yay hey hi hello hiya yo yes yeah yep yup no nope nah ok okay alright sure well so
-    anyway anyways actually honestly basically btw by_the_way fyi hmm um uh haha lol omg cool great awesome nice perfect
-    sweet amazing thanks thank_you thanks_a_lot thanks_so_much thank_you_so_much cheers sorry right true exactly totally
-    definitely absolutely of_course for_sure no_worries no_problem good_question good_point fair_enough got_it i_see
-    hey_there hi_there hello_there good_morning good_evening good_afternoon no_way same_here me_too you_know_what
-    guess_what just_so_you_know for_what_it's_worth to_be_honest tbh in_fact speaking_of_which one_more_thing
-    another_thing also and but plus then then_again oh_and oh_yeah oh_no phew whew man dude remember remember_that
-    please_remember please_remember_that please_note please_note_that note_that note keep_in_mind keep_in_mind_that
-    don't_forget don't_forget_that for_the_record quick_update update correction on_second_thought hopefully luckily
-    fortunately unfortunately sadly i_forgot_to_mention i_forgot_to_mention_that first_of_all as_for_me
-    sounds_good sounds_great that's_great that's_awesome that_is_great glad_to_hear_it good_idea great_idea
-    i_wanted_to_tell_you let_me_think hm agreed on_another_note on_a_side_note side_note for_example
-    on_the_bright_side on_that_note in_other_news on_top_of_that believe_it_or_not not_gonna_lie
+    oh ah aw aww wow woah whoa woo woohoo yay hey hi hello hiya yo yes yeah yep yup no nope nah ok okay alright sure
+    well so anyway anyways actually honestly basically btw by_the_way fyi hmm um uh haha lol omg cool great awesome
+    nice perfect sweet amazing thanks thank_you thanks_a_lot thanks_so_much thank_you_so_much cheers sorry right
+    true exactly totally definitely absolutely of_course for_sure no_worries no_problem good_question good_point
+    fair_enough got_it i_see hey_there hi_there hello_there good_morning good_evening good_afternoon no_way
+    same_here me_too you_know_what guess_what just_so_you_know for_what_it's_worth to_be_honest tbh in_fact
+    speaking_of_which one_more_thing another_thing also and but plus then then_again oh_and oh_yeah oh_no phew whew
+    man dude remember remember_that please_remember please_remember_that please_note please_note_that note_that note
+    keep_in_mind keep_in_mind_that don't_forget don't_forget_that for_the_record quick_update update correction
+    on_second_thought hopefully luckily fortunately unfortunately sadly i_forgot_to_mention i_forgot_to_mention_that
+    first_of_all as_for_me sounds_good sounds_great that's_great that's_awesome that_is_great glad_to_hear_it
+    good_idea great_idea i_wanted_to_tell_you let_me_think hm agreed good_news great_news bad_news big_news
+    on_another_note on_a_side_note side_note for_example on_the_bright_side on_that_note in_other_news
+    on_top_of_that believe_it_or_not not_gonna_lie besides however although for_context as_i_said as_mentioned
+    to_be_clear turns_out it_turns_out sorry_to_hear_that i_should_mention_that i_mean i_must_say i_gotta_say
+    i_have_to_say for_me in_my_case personally yes_please no_thanks more_importantly most_importantly importantly
+    all_right aww you_know the_thing_is still
 """)
 """What may open a statement without belonging to it."""
 
 CHATTER_OPENERS = words("""
-    thanks thank_you hi hello hey bye goodbye cheers good_morning good_evening good_afternoon good_night see_you see_ya
-    talk_soon talk_to_you take_care congrats congratulations welcome you're_welcome no_problem no_worries my_pleasure
-    nice_to_meet good_to_see good_to_hear great_to_hear glad_to_hear happy_to_hear sorry_to_hear long_time_no_see
-    happy_birthday good_luck best_of_luck keep_it_up keep_up way_to_go well_done great_job good_job nice_work
-    sounds_good sounds_great sounds_like looks_great looks_good looks_like sure_thing never_mind nevermind here's here_is
-    here_are check_it_out check_out take_a_look have_fun have_a catch_you wish_me let_me_know let_me_think let_me_see
-    can't_wait can_not_wait hope_you hope_to hopefully it_was_nice enjoy_your glad_you glad_it so_glad so_happy_for
-    so_proud proud_of_you rock_on go_for_it same_here me_too i_agree i_see i_know i_understand i_hear you_bet
-    that_is_all that's_all speaking_of
+    thanks thank_you hi hello hey bye goodbye cheers good_morning good_evening good_afternoon good_night see_you
+    see_ya talk_soon talk_to_you take_care congrats congratulations welcome you're_welcome no_problem no_worries
+    my_pleasure nice_to_meet good_to_see good_to_hear great_to_hear glad_to_hear happy_to_hear sorry_to_hear
+    long_time_no_see happy_birthday good_luck best_of_luck keep_it_up keep_up way_to_go well_done great_job good_job
+    nice_work sounds_good sounds_great sounds_like looks_great looks_good looks_like sure_thing never_mind nevermind
+    here's here_is here_are check_it_out check_out take_a_look have_fun have_a catch_you wish_me let_me_know
+    let_me_think let_me_see can't_wait can_not_wait hope_you hope_to hopefully it_was_nice enjoy_your glad_you
+    glad_it so_glad so_happy_for so_proud proud_of_you rock_on go_for_it same_here me_too i_agree i_see i_know
+    i_understand i_hear you_bet that_is_all that's_all speaking_of
 """)
 
 ASSISTANT_COMMANDS = words("""
     summarise summarize explain tell show give write draft list translate help suggest recommend find search look
     compare rewrite fix correct check calculate generate make create describe convert remind send set schedule add
-    remove delete open play stop continue repeat try go let proofread review outline brainstorm pick plan update edit
-    shorten expand format rephrase run print compute estimate analyse analyze walk ignore disregard forget read
+    remove delete open play stop continue repeat try go let proofread review outline brainstorm pick plan update
+    edit shorten expand format rephrase run print compute estimate analyse analyze walk ignore disregard forget read
     think consider imagine pretend act roleplay
 """)
 """Imperatives that ask the assistant for something once."""
 
 GENERIC_NOUNS = words("""
-    thing things stuff time times way ways lot lots bit everything something anything nothing feeling feelings support
-    dream dreams passion goal goals world life people person moment moments memory memories experience experiences
-    journey challenge challenges joy happiness love peace hope beauty power strength courage inspiration motivation
-    difference hard best better good great nice awesome amazing cool fun happy sad special important hug mind heart
-    soul progress success words word idea ideas point sense reason part kind day days feel feels feeling one ones
-    everyone someone anyone others other yourself myself ourselves future past stuff touch place places focus step
-    steps side eyes effort appreciate positive pic pics picture pictures photo photos energy purpose boost surge impact
-    balance meaning growth vibes fulfillment accomplishment freedom confidence community inspiring touching lives more
-    work working able deal chance opportunity opportunities chat blast lately truly forward keep pursue path chances
-    learned learning believe motivated inspired determined creative creativity amazing incredible rewarding thought thoughts
+    thing things stuff time times way ways lot lots bit everything something anything nothing feeling feelings
+    support dream dreams passion goal goals world life people person moment moments memory memories experience
+    experiences journey challenge challenges joy happiness love peace hope beauty power strength courage inspiration
+    motivation difference hard best better good great nice awesome amazing cool fun happy sad special important hug
+    mind heart soul progress success words word idea ideas point sense reason part kind day days feel feels feeling
+    one ones everyone someone anyone others other yourself myself ourselves future past stuff touch place places
+    focus step steps side eyes effort appreciate positive pic pics picture pictures photo photos energy purpose
+    boost surge impact balance meaning growth vibes fulfillment accomplishment freedom confidence community
+    inspiring touching lives more work working able deal chance opportunity opportunities chat blast lately truly
+    forward keep pursue path chances learned learning believe motivated inspired determined creative creativity
+    amazing incredible rewarding thought thoughts new old big huge small whole real young common group course
+    together nature universe emotions emotion carefree fan ton bunch couple different
 """)
 """Nouns and adjectives so general that a sentence of nothing else tells nothing."""
 
 EMOTIONS = words("""
-    happy glad excited proud sorry sure thrilled grateful thankful blessed determined curious ready okay ok fine good
-    great sad upset worried nervous anxious stoked pumped psyched hopeful inspired touched honored honoured lucky amazed
-    impressed jealous tired exhausted swamped busy stressed overwhelmed fortunate delighted pleased interested keen
-    confident certain positive so_happy nice kidding joking back here right wrong afraid surprised relieved motivated
-    bummed hooked fascinated moved speechless
+    happy glad excited proud sorry sure thrilled grateful thankful blessed determined curious ready okay ok fine
+    good great sad upset worried nervous anxious stoked pumped psyched hopeful inspired touched honored honoured
+    lucky amazed impressed jealous tired exhausted swamped busy stressed overwhelmed fortunate delighted pleased
+    interested keen confident certain positive so_happy nice kidding joking back here right wrong afraid surprised
+    relieved motivated bummed hooked fascinated moved speechless
 """)
 
 WEAK_VERBS = words("""
     think know see guess agree hope understand mean bet believe appreciate imagine wonder remember hear feel wish
-    suppose notice realize realise recommend suggest doubt admire trust promise swear care mind can say tell talk seem
-    thank ask
+    suppose notice realize realise recommend suggest doubt admire trust promise swear care mind can say tell talk
+    seem thank ask
 """)
 """Verbs of mind and speech; what follows them may be worth keeping, they are not."""
-
-IMPORTANT = {
-    "health": words("""allergic allergy allergies anaphylaxis diabetic diabetes asthma asthmatic epilepsy pregnant
-        pregnancy cancer surgery diagnosed diagnosis medication prescribed insulin blood pressure celiac coeliac
-        intolerant doctor hospital injury injured chronic disability migraine migraines depression anxiety vegetarian
-        vegan gluten-free lactose"""),
-    "money": words("budget salary rent mortgage loan debt price cost savings invoice payment deposit income tax"),
-    "deadline": words("deadline due launch release expires appointment interview exam flight"),
-    "life": words("""married engaged divorced born baby graduated promoted hired fired retired moved wedding died
-        funeral adopted adoption birthday job house"""),
-}
-"""Words that raise the importance of a fact, by why."""
-
-TOPIC_HEADS = words("""
-    trip vacation holiday getaway honeymoon cruise tour project wedding renovation remodel party class course app
-    service website house apartment flat move conference meeting workshop thesis dissertation paper book novel album
-    exhibition garden kitchen bathroom bedroom garage roof launch release migration deployment campaign startup shop
-    store studio business podcast blog game tournament marathon race championship recital concert festival event
-    reunion anniversary birthday dinner barbecue picnic gym yoga pottery lesson lessons appointment surgery treatment
-    therapy medication diet car bike van boat flight hotel villa airbnb cottage cabin internship interview job
-    application visa loan mortgage insurance subscription membership policy contract invoice report presentation
-    dashboard pipeline cluster database server api gateway backend frontend feature sprint team offsite onboarding
-    training program programme scholarship semester exam degree fundraiser charity season league match puppy dog cat
-    commute schedule shift laptop phone camera server conference exhibit gig tour play film movie screenplay script
-    pension bathroom basement deck pool fence catering venue photographer band dress shoes standup rehearsal
-""")
-"""What people talk about for several turns: heads of the noun phrases that name a topic."""
-
-DEPENDENT = words("""budget deadline cost price fee timeline headcount quota venue date size target limit duration
-    launch release""")
-"""Attributes that say nothing without what they are of."""

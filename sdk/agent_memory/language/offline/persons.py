@@ -6,8 +6,8 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.grammar import is_past
 from agent_memory.language.offline.text import straighten
+from agent_memory.language.offline.verbs import is_past
 
 _FIRST_PERSON = re.compile(
     r"\b(i'm|i've|i'll|i'd|im|ive|we're|we've|we'll|we'd|i|me|my|mine|myself|we|us|our|ours|ourselves)\b(?!')", re.I
@@ -22,8 +22,10 @@ _SINGULAR = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "dont": "doesn't", "haven't": "hasn't", "go": "goes",
     "wanna": "wants to", "gotta": "has to",
 }  # fmt: skip
-_UNCHANGED = frozenset("""was were had did didn't couldn't can can't cannot could will won't would wouldn't should
-    shouldn't may might must used ought is has does hadn't wasn't doesn't isn't hasn't""".split())  # fmt: skip
+_UNCHANGED = frozenset("""
+    was were had did didn't couldn't can can't cannot could will won't would wouldn't should shouldn't may might
+    must used ought is has does hadn't wasn't doesn't isn't hasn't
+""".split())  # fmt: skip
 _WITHOUT_ACTOR = re.compile(
     r"(?:\w+ly )?(?:took (?:me|us|some|a while|a lot|time|ages)|turned out|meant|felt|looked|sounded|was|were)\b", re.I
 )

@@ -7,22 +7,27 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 
-from agent_memory.language.offline import lexicon, values
+from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.grammar import Clause
-from agent_memory.language.offline.text import canon, content_stems, stem
+from agent_memory.language.offline.text import canon, content_stems, either, plain_words, stem
 from agent_memory.language.offline.values import Value
 
-_ENDS_PHRASE = frozenset("""with since for and but because now near at from so which where when until again as by about
-    , ; : instead after before during on to in of or that who than not if though into over around plus just this last
-    next every these while per rather""".split())  # fmt: skip
+_ENDS_PHRASE = frozenset("""
+    with since for and but because now near at from so which where when until again as by about , ; : instead after
+    before during on to in of or that who than not if though into over around plus just this last next every these
+    while per rather
+""".split())  # fmt: skip
 _SKIPPED = frozenset("a an the my our some about around now currently called named".split())
-_TIME_QUALIFIER = re.compile(
-    r"\b(?:every|each|once|twice|daily|weekly|often|sometimes|usually|all the time|a lot|on (?:weekends?|weekdays|\w+days)"
-    r"|in the (?:morning|evening|afternoon)s?|(?:\d|two|three|four|five) (?:times|days|cups)[^,]*|day|week|mornings?"
-    r"|for (?:breakfast|lunch|dinner)|anymore|again|always|never|too|so much|very much|regularly|since .*|for \w+ years"
-    r"|(?:almost|nearly) every \w+|these days|right now|at home|at all|occasionally|socially)\b",
-    re.I,
-)
+_OFTEN = either(r"""
+    every each once twice daily weekly often sometimes usually all_the_time a_lot on_(?:weekends?|weekdays|\w+days)
+    in_the_(?:morning|evening|afternoon)s? (?:\d|two|three|four|five)_(?:times|days|cups)[^,]* day week mornings?
+    for_(?:breakfast|lunch|dinner) anymore again always never too so_much very_much regularly since_.* for_\w+_years
+    (?:almost|nearly)_every_\w+ these_days right_now at_home at_all occasionally socially
+""")
+_MONTHS = plain_words(lexicon.MONTHS)
+_WHEN = rf"(?:in|on|since|from|until|last|next|this) (?:the )?(?:{_MONTHS}|(?:19|20)\d\d|week|month|year|spring|summer|autumn|winter)"
+_TIME_QUALIFIER = re.compile(rf"\b(?:{_WHEN}|{_OFTEN})\b", re.I)
+_AFTERTHOUGHT = re.compile(r",? (?:so|because|since|and so|which|as it|though|although)\b.*")
 _CONDITION = re.compile(r"\b(?:if|when|unless|except|but|than|because|before|after|without|only)\b")
 _BEFORE_VALUE = re.compile(
     r"^(?:(?:now|on|at|in|by|for|about|around|roughly|approximately|up to|set to|scheduled for|due|running on|moved to"
@@ -59,7 +64,7 @@ def text_value(text: str) -> Value | None:
 
 def objects(after: str) -> list[frozenset[str]]:
     """The things that a verb of liking or doing is about: "jazz and rock" is two; a condition stays part of its thing."""
-    plain = _TIME_QUALIFIER.sub("", after)
+    plain = _TIME_QUALIFIER.sub("", _AFTERTHOUGHT.sub("", after))
     parts = [plain] if _CONDITION.search(plain) else re.split(r",|\band\b|\bor\b|&", plain)
     topics = [content_stems(part) for part in parts]
     return [topic for topic in topics if 0 < len(topic) <= 5]
@@ -86,7 +91,7 @@ def place(text: str) -> Value | None:
     if not kept:
         return None
     lower = kept[0].islower()
-    if lower and (len(words) > 2 or kept[0] in lexicon.TOPIC_HEADS | lexicon.STOPWORDS):
+    if lower and (len(words) > 2 or kept[0] in vocabulary.TOPIC_HEADS | lexicon.STOPWORDS):
         return None
     return values.read_text(kept)
 
@@ -94,7 +99,7 @@ def place(text: str) -> Value | None:
 def thing_topic(clause: Clause) -> tuple[frozenset[str], str]:
     """The topic of a noun phrase and its head: "budget for the Hawaii trip" is {budget, hawaii, trip} and budget."""
     text = " ".join(clause.thing).lower()
-    for said, meant in lexicon.ATTRIBUTE_SYNONYMS.items():
+    for said, meant in vocabulary.ATTRIBUTE_SYNONYMS.items():
         text = re.sub(rf"\b{re.escape(said)}\b", meant, text)
     front = re.split(r"\s(?:for|of|on|in|at|to|with)\s", text)[0].split()
     head = front[-1] if front else ""
@@ -111,8 +116,8 @@ def aside_topic(clause: Clause) -> frozenset[str]:
 @cache
 def _attribute_kinds() -> dict[str, str]:
     return {
-        canon(lexicon.ATTRIBUTE_SYNONYMS.get(name, name)): kind
-        for kind, names in lexicon.ATTRIBUTES.items()
+        canon(vocabulary.ATTRIBUTE_SYNONYMS.get(name, name)): kind
+        for kind, names in vocabulary.ATTRIBUTES.items()
         for name in names
     }
 

@@ -132,5 +132,5 @@ def _adverbs() -> frozenset[str]:
 def _fillers() -> frozenset[str]:
     """Stems that a claim implies ("a big fan of", "is named") besides adverbs."""
     implied = {"big", "huge", "fan", "name", "call", "live", "base", "date", "day"}
-    opening = {word for entry in lexicon.CONNECTIVES for word in entry.split()}
+    opening = {word for entry in lexicon.OPENINGS for word in entry.split()}
     return _adverbs() | frozenset(canon(word) for word in implied | opening)

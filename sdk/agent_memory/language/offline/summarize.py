@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agent_memory.language.offline import context, kinds, reading, speech, topics, worth
-from agent_memory.language.offline.compare import presumed_topic
+from agent_memory.language.offline import context, kinds, speech, statements, topics, worth
 from agent_memory.language.offline.claims import Claim
+from agent_memory.language.offline.compare import presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
@@ -135,7 +135,7 @@ def _informing(turn: TurnView) -> list[str]:
     """The sentences of an assistant's turn that tell something, at most two."""
     telling = [
         _ASSISTANT + context.tidy(sentence.text)
-        for sentence in speech.own_sentences(turn.content)
+        for sentence in statements.own_sentences(turn.content)
         if not sentence.text.endswith("?")
         and _INFORMING.search(straighten(sentence.text))
         and not _OFFERING.search(straighten(sentence.text))
@@ -162,7 +162,7 @@ def _open_issues(earlier: list[str], turns: list[TurnView]) -> list[str]:
 
 def _raised(turn: TurnView) -> list[str]:
     raised = []
-    for sentence in speech.own_sentences(turn.content):
+    for sentence in statements.own_sentences(turn.content):
         asked = sentence.text.rstrip().endswith("?") and not _ABOUT_THE_TALK.search(sentence.text)
         if len(content_stems(sentence.text)) >= 2 and (asked or _TO_DO.search(expand(sentence.text))):
             raised.append(context.tidy(sentence.text))
@@ -173,7 +173,7 @@ def _answers(turn: TurnView) -> bool:
     """Whether a turn gives an answer, not only a question or a promise to look."""
     if turn.role not in {"user", "agent"} or _NO_ANSWER.search(straighten(turn.content)):
         return False
-    return any(not sentence.text.endswith("?") for sentence in speech.own_sentences(turn.content))
+    return any(not sentence.text.endswith("?") for sentence in statements.own_sentences(turn.content))
 
 
 def _settles(turn: TurnView, issue: str) -> bool:
@@ -183,7 +183,7 @@ def _settles(turn: TurnView, issue: str) -> bool:
         return False
     return any(
         len(about & content_stems(sentence.text)) >= max(2, round(0.6 * len(about)))
-        for sentence in speech.own_sentences(turn.content)
+        for sentence in statements.own_sentences(turn.content)
         if not sentence.text.endswith("?") and not _TO_DO.search(expand(sentence.text))
     )
 
@@ -194,8 +194,8 @@ def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
     for turn in turns:
         if turn.role != "user":
             continue
-        for sentence in speech.own_sentences(turn.content):
-            plain = speech.opened(sentence, frozenset()).text
+        for sentence in statements.own_sentences(turn.content):
+            plain = statements.opened(sentence, frozenset()).text
             if _is_step(plain):
                 steps.append(
                     context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at), turn.created_at))

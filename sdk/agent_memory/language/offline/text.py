@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from threading import Lock
@@ -11,9 +12,17 @@ from agent_memory.language.offline import lexicon
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 _PRONOUN_IS = re.compile(r"\b(i|he|she|it|that|this|there|what|here|who|where|how)'s\b", re.I)
-_ENDINGS = ((re.compile(r"\b(\w+)n't\b", re.I), r"\1 not"), (re.compile(r"\b(i)'m\b", re.I), r"\1 am"),
-            (re.compile(r"\b(\w+)'re\b", re.I), r"\1 are"), (re.compile(r"\b(\w+)'ve\b", re.I), r"\1 have"),
-            (re.compile(r"\b(\w+)'ll\b", re.I), r"\1 will"), (re.compile(r"\b(\w+)'d\b", re.I), r"\1 would"))  # fmt: skip
+_ENDINGS = tuple(
+    (re.compile(rf"\b(\w+){ending}\b", re.I), rf"\1 {written}")
+    for ending, written in (
+        ("n't", "not"),
+        ("'m", "am"),
+        ("'re", "are"),
+        ("'ve", "have"),
+        ("'ll", "will"),
+        ("'d", "would"),
+    )
+)
 _SHORT = re.compile(
     r"(?<![\w'])(" + "|".join(sorted(map(re.escape, lexicon.CONTRACTIONS), key=len, reverse=True)) + r")(?![\w'])", re.I
 )
@@ -22,6 +31,16 @@ _LINE_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 # What the segmenter takes for an abbreviation: a full stop without a space after it, or after a long plain word.
 _RUN_ON = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])")
 _ABBREVIATED = re.compile(r"\b(?:approx|dept|prof|capt|corp|assn|univ|blvd|messrs)\.$", re.I)
+
+
+def either(entries: str) -> str:
+    """A pattern of alternatives, given as words of text; `_` stands for a space inside one."""
+    return "(?:" + "|".join(entry.replace("_", " ") for entry in entries.split()) + ")"
+
+
+def plain_words(entries: Iterable[str]) -> str:
+    """A pattern of literal words, the longest first so that none hides behind its own beginning."""
+    return "(?:" + "|".join(sorted(map(re.escape, entries), key=len, reverse=True)) + ")"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +78,17 @@ def _irregular() -> dict[str, str]:
 
 
 @lru_cache(maxsize=20_000)
+def plain_stem(word: str) -> str:
+    """The stem of a lower-case word by its letters alone."""
+    return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The stem of a lower-case word; irregular verb forms go to the stem of their base."""
     bare = word.removesuffix("'s").strip("'")
     with _stemming:  # a stemmer keeps the word that it works on, and tasks run in several threads
-        return str(_stemmer().stemWord(_irregular().get(bare, bare)))  # type: ignore[attr-defined]
+        return plain_stem(_irregular().get(bare, bare))
 
 
 @lru_cache(maxsize=20_000)
@@ -85,6 +110,16 @@ def expand(text: str) -> str:
     for pattern, replacement in _ENDINGS:
         plain = pattern.sub(replacement, plain)
     return plain
+
+
+@cache
+def openings() -> re.Pattern[str]:
+    """What opens a sentence without belonging to it, with the punctuation after it or before a subject."""
+    known = plain_words(lexicon.OPENINGS | {expand(entry) for entry in lexicon.OPENINGS})
+    starts = either("""
+        i i'm i've we we're we've my our the he she it it's they user please always never keep let allergic
+    """)
+    return re.compile(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 
 
 def tokens(text: str) -> list[str]:

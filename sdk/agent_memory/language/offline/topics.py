@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from agent_memory.language.offline import lexicon
+from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.text import canon, content_stems, expand, stem
 
@@ -23,7 +23,7 @@ def topics(text: str) -> list[str]:
     position = 0
     while position < len(words):
         word = words[position].lower()
-        if word in lexicon.TOPIC_HEADS and not _is_verb_here(words, position):
+        if word in vocabulary.TOPIC_HEADS and not _is_verb_here(words, position):
             end = _last_head(words, position)
             phrase = [*_modifiers(words, position), *words[position : end + 1], *_link(words, end)]
             if len(phrase) > 1 or word not in _PLAIN_HEADS:
@@ -34,15 +34,17 @@ def topics(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-_PLAIN_HEADS = frozenset("""play film movie book van deck roof dinner job shift game match race team store shop company
-    script paper report call move trip class course party project plan lesson lessons band photographer season program
-    training feature set gym dog cat garden""".split())  # fmt: skip
+_PLAIN_HEADS = frozenset("""
+    play film movie book van deck roof dinner job shift game match race team store shop company script paper report
+    call move trip class course party project plan lesson lessons band photographer season program training feature
+    set gym dog cat garden
+""".split())  # fmt: skip
 """Heads that name a topic only with a word before or after them."""
 
 
 def _last_head(words: list[str], position: int) -> int:
     """The last word of a compound ("launch campaign")."""
-    while position + 1 < len(words) and words[position + 1].lower() in lexicon.TOPIC_HEADS:
+    while position + 1 < len(words) and words[position + 1].lower() in vocabulary.TOPIC_HEADS:
         position += 1
     return position
 
@@ -64,15 +66,17 @@ def _modifiers(words: list[str], position: int) -> list[str]:
         lower = word.lower()
         if not word[0].isalpha() or lower in lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.ADDITIVE_WORDS | _LOOSE:
             break
-        if lower in lexicon.FINITE or (lower not in lexicon.TOPIC_HEADS and _is_verb_form(lower)):
+        if lower in lexicon.FINITE or (lower not in vocabulary.TOPIC_HEADS and _is_verb_form(lower)):
             break
         kept.insert(0, word)
     return kept
 
 
-_LOOSE = frozenset("""new first second third last next big small great good nice amazing awesome own same whole little old
-    upcoming current recent favorite favourite annual local long short special different another perfect couple few
-    several many two three four five quick beautiful lovely huge fun cool latest busy wonderful""".split())  # fmt: skip
+_LOOSE = frozenset("""
+    new first second third last next big small great good nice amazing awesome own same whole little old upcoming
+    current recent favorite favourite annual local long short special different another perfect couple few several
+    many two three four five quick beautiful lovely huge fun cool latest busy wonderful
+""".split())  # fmt: skip
 
 
 def _is_verb_form(word: str) -> bool:
@@ -106,7 +110,7 @@ def _link(words: list[str], position: int) -> list[str]:
 def narrowed(text: str) -> list[str]:
     """The attributes with their topic that a text names ("budget for the Hawaii trip"), for "it" to stand for."""
     found = re.findall(
-        r"\b((?:[\w'-]+ )?(?:" + "|".join(sorted(lexicon.DEPENDENT)) + r"))"
+        r"\b((?:[\w'-]+ )?(?:" + "|".join(sorted(vocabulary.DEPENDENT)) + r"))"
         r"(?: (for|of) ((?:the |my |our |a )?(?:[\w'-]+ ){0,2}[\w'-]+))?", expand(text), re.I
     )  # fmt: skip
     phrases = []

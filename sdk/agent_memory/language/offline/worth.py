@@ -6,62 +6,96 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from agent_memory.language.offline import lexicon
+from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
-from agent_memory.language.offline.text import content_words, expand, stem
+from agent_memory.language.offline.text import content_words, either, expand, plain_words, stem
 from agent_memory.language.offline.topics import proper_nouns
 
 THRESHOLD = 3.0
 
-_STRONG = {"attribute", "diet", "allergy", "tool", "preference", "plan"}
+_STRONG = frozenset("attribute diet allergy tool preference plan journey routine kin".split())
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
-_EMOTIVE = re.compile(
-    r"^(?:i|we) (?:am|are|was|were|feel|felt|have been)(?: \w+)? (?:" + "|".join(sorted(lexicon.EMOTIONS, key=len, reverse=True))
-    + r")\b", re.I
-)  # fmt: skip
-_DANGLING = re.compile(r"\b(?:it|them|him|there(?! (?:is|are|was|were))|they)\b", re.I)
-_POINTING = re.compile(
-    r"\b(?:this|that|these|those)(?=[.,!]|$| (?:at|from|in|is|was|for|to|and|lately|before|after|while|when|too)\b)"
-    r"|\b(?:got|took|made|bought|found|did|have|has|had|saw|tried|love|loved|like|use|used|finished|started|see|get|take|do|make|using|making|doing|giving|give) "
-    r"(?:it|them|this|that)\b|\b(?:a few|some|many) more\b(?! [a-z])", re.I
-)  # fmt: skip
-_GERUND = re.compile(r"[a-z]{2,}ing\b(?! to\b)", re.I)
-_THAT_THING = re.compile(r"(?:^that|\b(?:in|on|at|of|with|for|about|using) that|\b(?:this|these|those)) (?!(?:i|we|my|he|she|they|it|is|was|are|were|has|have|had|can|will|year|week"
-                         r"|month|weekend|morning|evening|afternoon|summer|winter|spring|fall|time|day)\b)[a-z]+", re.I)  # fmt: skip
-_DURATION = re.compile(
-    r"\bfor (?:about |over |almost |nearly |the past )?(?:\d+|an?|"
-    + "|".join(lexicon.NUMBERS)
-    + r") (?:years?|months?)\b",
+_VITAL = re.compile(
+    rf"\b(?:{plain_words(vocabulary.IMPORTANT['health'] | vocabulary.IMPORTANT['life'] - {'moved', 'house', 'job'})}|pregnan\w+)\b",
     re.I,
 )
+_NUMBERED = re.compile(rf"\d|\b{plain_words(set(lexicon.NUMBERS) - {'one'})}\b", re.I)
+_DURATION = re.compile(
+    rf"\bfor (?:about |over |almost |nearly |the past )?(?:\d+|an?|{plain_words(lexicon.NUMBERS)}) (?:years?|months?)\b",
+    re.I,
+)
+_SPANS = frozenset("day days week weeks weekend month months year years hour hours minutes".split())
+
+_EMOTIVE = re.compile(
+    rf"^(?:i|we) (?:am|are|was|were|feel|felt|have been)(?: \w+)? {plain_words(lexicon.EMOTIONS)}\b", re.I
+)
+_DANGLING = re.compile(r"\b(?:it|them|him|there(?! (?:is|are|was|were))|they|her(?=[.,!]|$| [A-Z]))\b", re.I)
+_HANDLED = either("""
+    got took made bought found did have has had saw tried love loved like use used finished started see get take do
+    make using making doing giving give
+""")
+_POINTING = re.compile(
+    rf"\b(?:this|that|these|those)(?=[.,!]|$| {either('at from in is was for to and lately before after while when too')}\b)"
+    rf"|\b{_HANDLED} (?:it|them|this|that)\b|\b(?:a few|some|many) more\b(?! [a-z])",
+    re.I,
+)
+_NOT_POINTED_AT = either("""
+    i we my he she they it is was are were has have had can will year week month weekend morning evening afternoon
+    summer winter spring fall time day
+""")
+_THAT_THING = re.compile(
+    rf"(?:^that|\b{either('in on at of with for about using')} that|\b(?:this|these|those)) (?!{_NOT_POINTED_AT}\b)[a-z]+",
+    re.I,
+)
+_UNNAMED = re.compile(r"\b(?:this|that|these|those) (?:\w+ )?[a-z]+\W*$", re.I)
 _SOME_ONE = re.compile(r"\b(?:the|that|this|a|an|other|which|another) (?:\w+ )?ones?\b", re.I)
 _SWEEPING = re.compile(
-    r"\b(?:we|you|they|it|that|this|which|people|everyone|life|love|dance|art|music|words|support) (?:all )?(?:can|should|must|need to|has the power)\b"
-    r"|\b(?:everyone|everybody|people|others|nobody) (?:deserves?|needs?|should)\b|\bis (?:all about|what|key|everything)\b"
-    r"|\bmakes? (?:a|the) (?:real |big |huge )?difference\b|\bmakes? (?:me|us|it) (?:feel|happy|smile|all)\b|\bgot this\b", re.I
-)  # fmt: skip
+    rf"\b{either('we you they it that this which people everyone life love dance art music words support')} (?:all )?"
+    r"(?:can|should|must|need to|has the power)\b"
+    rf"|\b{either('everyone everybody people others nobody')} (?:deserves?|needs?|should)\b"
+    r"|\bis (?:all about|what|key|everything)\b|\bgot this\b"
+    r"|\bmakes? (?:(?:a|the) (?:real |big |huge )?difference|(?:me|us|it) (?:feel|happy|smile|all))\b",
+    re.I,
+)
 _PASSING = re.compile(
-    r"\b(?:off to|gotta (?:go|run)|have (?:got )?to (?:go|run|head)|heading (?:out|off|to bed)|talk (?:soon|later|to you)|"
-    r"be right back|let (?:me|you) know|keep (?:me|you) posted|going to (?:bed|keep|try my best)|try my best|do my best|"
-    r"check (?:it|this|them|that)? ?out|show you|tell you|hear (?:about|from)|as (?:i|we) (?:said|mentioned))\b", re.I
-)  # fmt: skip
-_IMPRESSION = re.compile(
-    r"\b(?:is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt) (?:\w+ )?(?:so|really|such|very|pretty|super|quite)\b"
-    r"|\b(?:looks?|looked|seems?|seemed|sounds?|sounded|feels?) (?:\w+ )?(?:like|as if|great|good|amazing)\b", re.I
-)  # fmt: skip
+    rf"\b{either('off_to gotta_(?:go|run) have_(?:got_)?to_(?:go|run|head) heading_(?:out|off|to_bed) be_right_back')}\b"
+    rf"|\b{either('talk_(?:soon|later|to_you) let_(?:me|you)_know keep_(?:me|you)_posted going_to_(?:bed|keep|try_my_best)')}\b"
+    rf"|\b{either('(?:try|do)_my_best check_(?:it_|this_|them_|that_)?out show_you tell_you hear_(?:about|from)')}\b"
+    r"|\bas (?:i|we) (?:said|mentioned)\b",
+    re.I,
+)
+_HOLLOW_PHRASES = either(r"""
+    give_up come_true hopes_up lost_track keep_(?:going|trying|pushing|at_it|improving) move_forward do_better
+    hit_it_off make_(?:it_)?(?:happen|a_change|an_impact|a_difference|the_most) (?:new|my|your|our)_goals?
+    be_(?:myself|better|there) something_(?:stupid|exciting|new|special|great|big|different)
+    feel(?:ing|s)?_(?:at_one|so|really) look(?:ing)?_forward_to_(?:seeing|it|that|this|what|how)
+    stay_(?:positive|strong|motivated|focused|determined|true)
+""")
 _HOLLOW = re.compile(
-    r"\b(?:give up|come true|keep (?:going|trying|pushing|at it|improving)|make (?:it )?(?:happen|a change|an impact|a difference|the most)"
-    r"|stay (?:positive|strong|motivated|focused|determined|true)|move forward|(?:new|my|your|our) goals?|do better|be (?:myself|better|there))\b", re.I
-)  # fmt: skip
+    rf"\b{_HOLLOW_PHRASES}\b|\bha(?:d|ve|ving) {either('a an so such lots tons')}\b[^,]{{0,20}}? "
+    rf"{either('time fun blast laugh day ride feeling vibe in_common')}\b",
+    re.I,
+)
+_SO = r"(?:\w+ )?(?:so|really|such|very|pretty|super|quite)"
+_IMPRESSION = re.compile(
+    rf"\b(?:is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt) {_SO}\b"
+    r"|\b(?:looks?|looked|seems?|seemed|sounds?|sounded|feels?) (?:\w+ )?(?:like|as if|great|good|amazing)\b",
+    re.I,
+)
+_GOOD_OR_BAD = either("""
+    great good awesome amazing nice cool fun key important hard tough best wonderful incredible fantastic beautiful
+    lovely special powerful inspiring rewarding perfect crazy wild blast crucial worth okay fine stunning cute sweet
+    challenge challenging exciting gorgeous tasty delicious relaxing therapeutic joy treat delight
+""")
 _VERDICT = re.compile(
-    r"\b(?:is|was|are|were|been|be)(?: \w+)? (?:so |really |very |super |pretty |such |a |an |the )*"
-    r"(?:great|good|awesome|amazing|nice|cool|fun|key|important|hard|tough|best|wonderful|incredible|fantastic|beautiful"
-    r"|lovely|special|powerful|inspiring|rewarding|perfect|crazy|wild|blast|crucial|worth|okay|fine|stunning|cute|sweet"
-    r"|challenge|challenging|exciting|gorgeous|tasty|delicious|relaxing|therapeutic|joy|treat|delight)\b", re.I
-)  # fmt: skip
+    rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{either('so really very super pretty such a an the')} )*{_GOOD_OR_BAD}\b",
+    re.I,
+)
+_GERUND = re.compile(r"[a-z]{2,}ing\b(?! to\b)", re.I)
+_ANOTHERS = re.compile(r"(?:his|her|its|their)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,53 +113,84 @@ class Evidence:
 
 def score(evidence: Evidence) -> float:
     """How much speaks for keeping a statement; `THRESHOLD` is enough."""
-    plain = expand(evidence.text)
-    clause = evidence.clause
-    bare = evidence.text
-    for moment in evidence.moments:
-        bare = bare.replace(moment.phrase, " ")
-    words = content_words(bare)
-    if clause is None and not evidence.standing:
+    if evidence.clause is None and not evidence.standing:
         return 0.0
+    plain = expand(evidence.text)
+    concrete = _concrete_words(evidence)
     strong = any(claim.relation in _STRONG and not _is_bare_plan(claim) for claim in evidence.claims)
-    concrete = [word for word in words if word not in lexicon.GENERIC_NOUNS and word not in lexicon.EMOTIONS]
-    named = proper_nouns(evidence.text)
+    return _substance(evidence, plain, concrete, strong) - _emptiness(evidence, plain, concrete, strong)
+
+
+def _substance(evidence: Evidence, plain: str, concrete: list[str], strong: bool) -> float:
+    """What speaks for a statement: a person, an act, a value, a time, a name."""
+    clause = evidence.clause
     personal = bool(_FIRST_PERSON.search(plain)) or (clause is not None and clause.owner != "it" and not clause.thing)
-    points = 0.0
-    points += 3 * evidence.standing
-    points += 2 * strong
-    points += 1.5 * any(
-        claim.relation in {"affinity", "habit"} and claim.topic - _generic() for claim in evidence.claims
+    acting = clause is not None and clause.verb in _informative() and not clause.thing and clause.owner != "it"
+    liked = any(claim.relation in {"affinity", "habit"} and claim.topic - _generic() for claim in evidence.claims)
+    return (
+        3 * evidence.standing
+        + 2 * strong
+        + 1.5 * liked
+        + 1 * personal
+        + 1.5 * acting
+        + min(1.5, 0.5 * len(concrete))
+        + 1 * bool(evidence.moments)
+        + 0.5 * min(len(proper_nouns(evidence.text)), 2)
+        + 1 * bool(_DURATION.search(plain))
+        + 0.5 * bool(_NUMBERED.search(plain))
+        + 1.5 * (evidence.kind in {"decision", "requirement"})
+        + 1.5 * bool(personal and _VITAL.search(plain))
     )
-    points += 1 * personal
-    points += 1 * (clause is not None and clause.verb in _informative())
-    points += 1 * (len(concrete) >= 3) + 0.5 * (len(concrete) == 2)
-    points += 1 * bool(evidence.moments)
-    points += 0.5 * min(len(named), 2)
-    points += 1 * bool(_DURATION.search(plain))
-    points += 0.5 * bool(re.search(r"\d", plain))
-    points += 1 * (evidence.kind in {"decision", "requirement"})
-    points -= 2 * is_addressed(evidence.text)
-    points -= 1.5 * bool(_EMOTIVE.match(plain)) + 1 * (_is_verdict(plain, clause) and not strong)
-    points -= 1.5 * (clause is not None and clause.verb in _weak())
-    points -= 1.5 * (_dangles(plain) and not evidence.placed) + 1 * bool(_POINTING.search(plain))
-    points -= 1.5 * bool(_SWEEPING.search(plain)) + 1.5 * bool(_PASSING.search(plain))
-    points -= 1 * bool(_GERUND.match(plain)) + 1.5 * bool(_HOLLOW.search(plain))
-    points -= 2 * bool(re.match(r"(?:his|her|its|their)\b", plain, re.I)) + 0.5 * bool(_THAT_THING.search(plain))
-    points -= 1.5 * bool(clause and clause.thing and not clause.definite and not strong)
-    points -= 2 * (clause is not None and clause.owner == "it" and not (strong or evidence.placed))
-    points -= 1.5 * (bool(_SOME_ONE.search(plain)) and not evidence.placed)
-    points -= 1 * (len(concrete) < 2 and not strong) + 1 * (not concrete and not strong)
-    points -= 0.5 * (clause is not None and clause.time == "wish" and not evidence.moments and len(concrete) < 3)
-    return points
+
+
+def _emptiness(evidence: Evidence, plain: str, concrete: list[str], strong: bool) -> float:
+    """What speaks against it: talk to the listener, feelings and verdicts, pronouns that stand for nothing."""
+    clause = evidence.clause
+    loose = clause is not None and clause.owner == "it" and not evidence.placed
+    indefinite = clause is not None and bool(clause.thing) and not clause.definite and not strong
+    hoping = clause is not None and clause.time == "wish" and not evidence.moments and len(concrete) < 3
+    return (
+        2 * is_addressed(evidence.text)
+        + 1.5 * bool(_EMOTIVE.match(plain))
+        + 1 * (_is_verdict(plain, clause) and not strong)
+        + 1.5 * (clause is not None and clause.verb in _weak())
+        + 1.5 * (_dangles(plain) and not evidence.placed)
+        + 1.5 * (bool(_SOME_ONE.search(plain)) and not evidence.placed)
+        + 1 * bool(_POINTING.search(plain))
+        + 0.5 * bool(_THAT_THING.search(plain))
+        + 1 * bool(_UNNAMED.search(_bare(evidence)))
+        + 2 * bool(_ANOTHERS.match(plain))
+        + 1.5 * bool(_SWEEPING.search(plain))
+        + 1.5 * bool(_PASSING.search(plain))
+        + 1.5 * bool(_HOLLOW.search(plain))
+        + 2 * bool(_GERUND.match(plain) and not (clause and clause.thing))
+        + 1.5 * (indefinite and evidence.kind != "requirement")
+        + 2 * loose
+        + 1 * (not concrete and not strong)
+        + 0.5 * hoping
+    )
+
+
+def _bare(evidence: Evidence) -> str:
+    """A statement without its times."""
+    text = evidence.text
+    for moment in evidence.moments:
+        text = text.replace(moment.phrase, " ")
+    return text
+
+
+def _concrete_words(evidence: Evidence) -> list[str]:
+    """The words of a statement that name something in particular, its verb and its times aside."""
+    verb = evidence.clause.verb if evidence.clause else ""
+    return [word for word in content_words(_bare(evidence)) if word not in _vague() and stem(word) != verb]
 
 
 def _is_verdict(plain: str, clause: Clause | None) -> bool:
     """Whether a statement mainly says how good something was."""
     if clause is not None and clause.thing and _IMPRESSION.search(plain):
         return True
-    verdict = _VERDICT.search(plain)
-    return bool(verdict) and (clause is None or clause.owner != "self" or bool(clause.thing) or clause.verb == "be")
+    about_thing = clause is None or clause.owner != "self" or bool(clause.thing) or clause.verb == "be"
+    return about_thing and bool(_VERDICT.search(plain))
 
 
 def _dangles(plain: str) -> bool:
@@ -133,13 +198,17 @@ def _dangles(plain: str) -> bool:
     pronoun = _DANGLING.search(plain)
     if pronoun is None:
         return False
-    before = [word for word in content_words(plain[: pronoun.start()]) if word not in lexicon.GENERIC_NOUNS]
-    return len(before) < 2
+    return sum(word not in lexicon.GENERIC_NOUNS for word in content_words(plain[: pronoun.start()])) < 2
 
 
 def _is_bare_plan(claim: Claim) -> bool:
     """Whether a plan names nothing that one could tell it by ("planning a trip there")."""
     return claim.relation == "plan" and len(claim.topic) < 2
+
+
+@cache
+def _vague() -> frozenset[str]:
+    return lexicon.GENERIC_NOUNS | lexicon.EMOTIONS | lexicon.ADVERBS | frozenset(lexicon.NUMBERS) | _SPANS
 
 
 @cache

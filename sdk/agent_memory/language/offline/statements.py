@@ -1,0 +1,194 @@
+"""Cuts a turn into the statements that its author made, each in the turn's own characters."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from agent_memory.language.offline import speech
+from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.text import (
+    Sentence,
+    content_words,
+    either,
+    openings,
+    plain_words,
+    sentences,
+    straighten,
+)
+
+_LONGEST_TURN = 6_000
+_MOST_SENTENCES = 80
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_PASTED_LINE = re.compile(
+    r"^\s*(?:>|\||\$ |#!|at [\w.$]+\(|File \"|Traceback|Caused by|import \w|from \w+ import|def \w+\(|class \w+[:(]"
+    rf"|{either('const let var public private function return SELECT INSERT UPDATE DELETE CREATE')}\b .*[;({{]"
+    rf"|\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[,. ]|\[?{either('ERROR WARN(?:ING)? INFO DEBUG FATAL TRACE')}\b[\]: ]"
+    r"|[{}\[\]();<>/]+\s*$|<\/?\w+[^>]*>|[\"']?[\w.-]+[\"']?\s*[:=]\s*[\"'{\[].*[,;]?$|https?://\S+\s*$)"
+)
+_SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
+_ME = r"(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur|[Ii]'m|[Ii]'ve|[Ww]e're|[Ww]e've)\b"
+_GREETED = re.compile(
+    r"(?:[Hh]ey|[Hh]i|[Hh]ello|[Tt]hanks|[Tt]hank you|[Ww]ow|[Yy]eah|[Ss]orry|[Yy]up|[Yy]ep|[Oo]k|[Oo]kay),? "
+    r"[A-Z][a-z]+\s*[,!.-]+\s*(?=\S)"
+    r"|(?:[Ss]ince|[Aa]fter) (?:we|our) (?:last )?(?:we )?(?:talked|spoke|chatted|met|chat|talk|conversation)(?: last)?,?\s+"
+)
+_ANNOUNCED = re.compile(
+    r"(?:i(?: just| also| really)? (?:wanted|have|need) to|wanted to|i (?:gotta|should|must)|gotta) "
+    r"(?:tell you|let you know|say|mention|add|share|admit)(?: that|,)?\s+"
+    rf"|i(?:'m| am)(?: so| really| very)? {either('happy excited thrilled glad proud pleased sad sorry')} to "
+    r"(?:say|share|tell you|report|announce)(?: that)?\s+"
+    r"|(?:the|one|another)(?: \w+){1,3} is(?: that|,)?\s+"
+    r"|(?:[a-z]+ ){0,3}[a-z]+:\s+",
+    re.I,
+)
+_PARTS = re.compile(
+    r"\s*(?P<join>,?\s+(?:and|but)\s+|,\s+so\s+|;\s+|:\s+|\s+-\s+|\.{3}\s+|,\s+)(?:(?:also|now|then)\s+)?"
+    r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll|i'd|we'd)\b)",
+    re.I,
+)
+_SPLICED = re.compile(r"(?:i'm|i am) [A-Z][a-z]+$|(?:it|that|this)(?:'s| is| was)\b", re.I)
+_BOUND = re.compile(
+    rf"^{either('so because since although though while until unless before after which that even when if as')}\b", re.I
+)
+_LEANING = re.compile(rf"\b{either('it them him her he she they this that there too either one so')}\b", re.I)
+_LEANING_OBJECT = re.compile(
+    rf"\b{either('do did does doing done use about of for with to in on at from than like love make')} (?:it|them|that|this|there)\b",
+    re.I,
+)
+_ASKED_TAIL = re.compile(
+    rf"[,;-]\s+(?:so |and |but )?{either('can could would will do does did is are was should may what how when where why')}"
+    r"\b[^,.]*\?$|,\s+(?:right|ok|okay|no|yes)\?$",
+    re.I,
+)
+_FILLER_TAIL = re.compile(
+    rf",?\s+{either('by_the_way btw haha lol though honestly anyway of_course you_know to_be_honest i_guess')}[.!]*$",
+    re.I,
+)
+_VERDICT_TAIL = re.compile(
+    r"\s*(?:,|;|\s-|\band\b|\bbut\b|\.{3})+\s*(?:it|that|this)"
+    r"(?:'s| is| was| has| felt| feels|'ll| will| made| makes)\b(?!.*\b(?:\d|i|we|my|our)\b).{0,60}$"
+    r"|\s+-\s+(?:\w+ ){0,2}\w+\b.{0,40}$|\s*[-,]\s*can't wait.*$",
+    re.I,
+)
+_PRAISE_WORDS = """
+    fun great good awesome amazing best exciting excited blast cool nice incredible stoked thrilled wow
+    happy proud wait feel feels felt wonderful fantastic lovely special powerful hard tough crazy worth rewarding
+"""
+_PRAISE = re.compile(rf"\b{either(_PRAISE_WORDS)}\b", re.I)
+_EMPTY_END = re.compile(r"[\s,;:\-]+$")
+
+
+def own_sentences(content: str) -> list[Sentence]:
+    """The sentences of a turn that its author wrote as talk, up to where planted orders begin.
+
+    Code, logs, quotations and tables are left out; very long turns are read from their beginning only.
+    """
+    kept: list[Sentence] = []
+    for sentence in sentences(_blanked(content[:_LONGEST_TURN])):
+        if speech.is_planted(sentence.text):
+            break
+        kept.append(sentence)
+    return kept[:_MOST_SENTENCES]
+
+
+def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
+    """The statements in a sentence, without what only leads in or out of them."""
+    bare = opened(sentence, names)
+    if speech.is_standing_order(bare.text):
+        return [bare]
+    asked = _ASKED_TAIL.search(straighten(bare.text))
+    if asked and len(bare.text[: asked.start()].split()) > 3:
+        bare = Sentence(bare.text[: asked.start()], bare.start)
+    return [without_tail(part) for part in parts(bare)] if speech.is_statement(bare.text) else []
+
+
+def _blanked(content: str) -> str:
+    """The content with pasted parts turned into spaces, so that places in it stay the same."""
+    text = _FENCE.sub(lambda match: re.sub(r"\S", " ", match[0]), content)
+    lines = text.splitlines(keepends=True)
+    return "".join(re.sub(r"\S", " ", line) if _is_pasted(line) else line for line in lines)
+
+
+def _is_pasted(line: str) -> bool:
+    bare = line.strip()
+    if not bare:
+        return False
+    crowded = len(bare) > 40 and len(_SYMBOLS.findall(bare)) > len(bare) / 12
+    unspaced = len(bare) > 60 and max(map(len, bare.split())) > 60
+    return crowded or unspaced or bool(_PASTED_LINE.match(straighten(line)))
+
+
+def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
+    """A sentence without the courtesies and the names that only open or close it ("Wow, Mel, …", "…, Caroline")."""
+    text = straighten(sentence.text)
+    start = 0
+    while match := _lead_in(text, start, names):
+        start = match.end()
+    end = len(text)
+    closing = re.search(rf",\s*{plain_words(names)}\s*[.!]*$", text) if names else None
+    if closing and closing.start() > start:
+        end = closing.start()
+    return Sentence(sentence.text[start:end].strip(), sentence.start + start)
+
+
+def _lead_in(text: str, start: int, names: frozenset[str]) -> re.Match[str] | None:
+    announced = _ANNOUNCED.match(text, start)
+    if announced and re.match(_ME, text[announced.end() :]):
+        return announced
+    return _GREETED.match(text, start) or openings().match(text, start) or _vocative(names).match(text, start)
+
+
+@cache
+def _vocative(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"{plain_words(names)}\s*[,!.-]+\s*(?=\S)" if names else r"(?!)")
+
+
+def parts(sentence: Sentence) -> list[Sentence]:
+    """A compound sentence cut into the statements that stand alone; those that lean on another stay with it."""
+    text = straighten(sentence.text)
+    cuts = [0]
+    ends: list[int] = []
+    for match in _PARTS.finditer(text):
+        behind, ahead = text[cuts[-1] : match.start()], text[match.end() :]
+        following = ahead[: cut.start()] if (cut := _PARTS.search(ahead)) else ahead
+        spliced = not match["join"].strip(" ,")
+        if _stands_alone(behind, following) and (not spliced or _SPLICED.match(behind)):
+            ends.append(match.start())
+            cuts.append(match.end())
+    ends.append(len(text))
+    pieces = [
+        Sentence(sentence.text[begin:end].strip(), sentence.start + begin)
+        for begin, end in zip(cuts, ends, strict=True)
+    ]
+    return [piece for piece in pieces if speech.is_statement(piece.text)]
+
+
+def _stands_alone(behind: str, following: str) -> bool:
+    """Whether a sentence may be cut between two of its clauses."""
+    return (
+        (len(behind.split()) >= 3 or bool(_SPLICED.match(behind)))
+        and len(following.split()) >= 3
+        and len(content_words(following)) >= 2
+        and not _LEANING.search(" ".join(following.split()[:4]))
+        and not _LEANING_OBJECT.search(following)
+        and not _BOUND.match(behind)
+        and parse(behind) is not None
+        and parse(following) is not None
+    )
+
+
+def without_tail(sentence: Sentence) -> Sentence:
+    """A statement without a tail that only says how it was ("…, and it was amazing!", "…, by the way")."""
+    text = straighten(sentence.text)
+    for pattern in (_FILLER_TAIL, _VERDICT_TAIL):
+        tail = pattern.search(text)
+        if tail and len(text[: tail.start()].split()) >= 4 and (pattern is _FILLER_TAIL or _PRAISE.search(tail[0])):
+            text = text[: tail.start()].rstrip(" ,;-")
+    return Sentence(sentence.text[: len(text)], sentence.start)
+
+
+def trimmed(text: str) -> str:
+    """A text without dangling punctuation at its end."""
+    return _EMPTY_END.sub("", text)
