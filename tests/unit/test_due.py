@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_memory.processing.due import crossed, due_steps, enabled_steps
+from agent_memory.processing.due import Work, crossed, due_work, enabled_steps
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
@@ -30,13 +30,26 @@ def test_a_threshold_is_crossed_once_however_far_a_batch_jumps(count: int, done:
 
 @pytest.mark.req("S1-46", "S1-47", "S1-48", "S1-49")
 def test_zero_disables_a_step():
-    assert due_steps(counter(100), Cadence(extract=0, summarize=10)) == ["summarize"]
+    (work,) = due_work([counter(100)], Cadence(extract=0, summarize=10))
+    assert (work.workflow, work.count, work.request) == ("summarize", 100, {"user_id": "u", "thread_id": "t"})
     assert enabled_steps(Cadence(extract=0, summarize=0, profile=0, reconcile=0)) == ()
     assert enabled_steps(Cadence(extract=5, summarize=0, profile=0, reconcile=0)) == ("extract",)
 
 
 def test_each_step_has_its_own_position():
-    assert due_steps(counter(20, extract=20, summarize=10), Cadence()) == ["summarize"]
+    assert [work.workflow for work in due_work([counter(20, extract=20, summarize=10)], Cadence())] == ["summarize"]
+
+
+def test_an_instance_id_is_the_same_for_the_same_crossing_and_always_legal():
+    assert (
+        Work("extract", "u", "t", 23, 10).instance_id
+        == Work("extract", "u", "t", 29, 10).instance_id
+        == "extract:u:t:2"
+    )
+    assert Work("extract", "u", "t", 30, 10).instance_id != Work("extract", "u", "t", 29, 10).instance_id
+    long = [Work("extract", "u" * 255, "t" * 254 + end, 30, 10).instance_id for end in "12"]
+    assert len(set(long)) == 2
+    assert all(len(one) <= 100 for one in long)
 
 
 def test_pending_is_what_the_last_step_has_not_covered():

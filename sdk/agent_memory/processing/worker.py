@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,9 +18,9 @@ from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import THREAD_STEPS, USER, crossed, due_steps, enabled_steps, every, user_steps
+from agent_memory.processing.due import THREAD_STEPS, USER, Work, due_work, enabled_steps, every, user_steps
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.steps.reconcile import is_due as reconcile_is_due
+from agent_memory.processing.intake import count_turns, due_user_work, mark, user_total
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import Counters, ThreadCounter
@@ -72,7 +71,7 @@ class Worker:
         if self._task is not None:
             return
         self._stopping = False
-        self._task = asyncio.create_task(self._run(), name="agent-memory-worker")
+        self._task = asyncio.create_task(self._work(), name="agent-memory-worker")
 
     async def stop(self) -> None:
         """Ends the background work; what is under way is given a moment, then left for the next start."""
@@ -115,7 +114,7 @@ class Worker:
             await self._settle(pending, progress)
         return not await self.counters.pending()
 
-    async def _run(self) -> None:
+    async def _work(self) -> None:
         failures = 0
         failed = True  # The counters may hold work that an earlier process left behind.
         last_sweep = 0.0
@@ -149,37 +148,23 @@ class Worker:
         lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
         touched: dict[tuple[str, str], ThreadCounter] = {}
         async for page, continuation in store.changes(lease["continuation"] if lease else None, PAGE):
-            by_thread: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
-            for document in page:
-                if document.get("type") == "turn":
-                    key = (document["user_id"], document["thread_id"])
-                    by_thread[key].append((document["id"], document["_ts"]))
-            for (user_id, thread_id), turns in by_thread.items():
-                touched[user_id, thread_id] = await self.counters.count(user_id, thread_id, turns)
+            counters = await count_turns(self.counters, page)
+            touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
             await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
         return list(touched.values())
 
     def _is_idle(self, counter: ThreadCounter) -> bool:
         return self._cadence.idle_seconds > 0 and now().timestamp() - counter.cursor.ts >= self._cadence.idle_seconds
 
-    async def _run_due(self, counters: Iterable[ThreadCounter]) -> bool:
-        """Runs the steps whose thresholds were crossed; whether all went well."""
-        work = [(counter, due_steps(counter, self._cadence)) for counter in counters]
-        done = await self._all([partial(self._run_steps, counter, steps) for counter, steps in work if steps])
-        users = {counter.user_id for counter, _ in work}
-        return all([done, *[await self._run_user_due(user_id) for user_id in sorted(users)]])
+    async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
+        """Runs what thresholds call for, threads first; whether all went well."""
+        done = await self._all([partial(self._run, work) for work in due_work(counters, self._cadence)])
+        for user_id in sorted({counter.user_id for counter in counters}):
+            for work in await due_user_work(self._tools, self.counters, self._cadence, user_id):
+                done &= await self._run(work)
+        return done
 
-    async def _run_user_due(self, user_id: str) -> bool:
-        steps = []
-        if await reconcile_is_due(self._tools, user_id, self._cadence.reconcile):
-            steps.append("reconcile")
-        total = await self._user_total(user_id)
-        done = await self.counters.user_done(user_id)
-        if crossed(total, done.get("profile", 0), self._cadence.profile):
-            steps.append("profile")
-        return await self._run_user_steps(user_id, steps, total)
-
-    async def _settle(self, counters: list[ThreadCounter], progress: Progress | None = None) -> bool:
+    async def _settle(self, counters: Sequence[ThreadCounter], progress: Progress | None = None) -> bool:
         """Runs everything for these threads and their users, whatever the thresholds; whether all went well."""
         left = sum(counter.pending for counter in counters)
 
@@ -190,37 +175,34 @@ class Worker:
                 progress(left)
 
         async def settle_thread(counter: ThreadCounter) -> bool:
-            behind = [step for step in THREAD_STEPS if every(self._cadence, step) > 0]
-            done = await self._run_steps(counter, [s for s in behind if counter.done.get(s, 0) < counter.count])
-            report(counter.pending if done else 0)
-            return done
+            for step in THREAD_STEPS:
+                n = every(self._cadence, step)
+                behind = n > 0 and counter.done.get(step, 0) < counter.count
+                if behind and not await self._run(Work(step, counter.user_id, counter.thread_id, counter.count, n)):
+                    return False
+            report(counter.pending)
+            return True
 
         report(0)
         done = await self._all([partial(settle_thread, counter) for counter in counters])
         for user_id in sorted({counter.user_id for counter in counters}):
-            total = await self._user_total(user_id)
-            if not await self._run_user_steps(user_id, user_steps(self._cadence), total):
-                done = False
-                continue
-            for counter in counters:
-                if counter.user_id == user_id:
-                    await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
+            done &= await self._settle_user(user_id, [c for c in counters if c.user_id == user_id])
         return done
 
-    async def _run_steps(self, counter: ThreadCounter, steps: list[str]) -> bool:
-        request = {"user_id": counter.user_id, "thread_id": counter.thread_id}
-        for step in steps:
-            if not await self._try(step, request):
+    async def _settle_user(self, user_id: str, counters: Sequence[ThreadCounter]) -> bool:
+        total = await user_total(self.counters, user_id)
+        for step in user_steps(self._cadence):
+            if not await self._run(Work(step, user_id, "", total, 1)):
                 return False
-            await self.counters.ran(counter.user_id, counter.thread_id, step, counter.count)
+        for counter in counters:
+            await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
         return True
 
-    async def _run_user_steps(self, user_id: str, steps: list[str], total: int) -> bool:
-        for step in steps:
-            if not await self._try(step, {"user_id": user_id}):
-                return False
-            if step == "profile":
-                await self.counters.user_ran(user_id, step, total)
+    async def _run(self, work: Work) -> bool:
+        """Runs one workflow and notes it; False if it failed and is to be tried again."""
+        if not await self._try(work.workflow, work.request):
+            return False
+        await mark(self.counters, work)
         return True
 
     async def _try(self, workflow: str, request: dict[str, str]) -> bool:
@@ -238,9 +220,6 @@ class Worker:
             logger.exception("%s of %s met an unexpected fault and will be tried again", workflow, request)
             return False
         return True
-
-    async def _user_total(self, user_id: str) -> int:
-        return sum(counter.count for counter in await self.counters.of_user(user_id))
 
     async def _all(self, work: Sequence[Callable[[], Awaitable[bool]]]) -> bool:
         """Does these things a few at a time; whether all went well."""
