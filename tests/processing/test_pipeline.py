@@ -8,6 +8,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import Embedded
 from agent_memory.models import content_hash
 from agent_memory.settings import Limits
 
@@ -265,6 +266,24 @@ async def test_an_unusable_answer_makes_a_dead_letter_that_can_be_replayed(chat:
         assert (await memory.replay(letter.id)).created == 1
         assert await memory.dead_letters() == []
         assert len(await memory.user("alice").memories()) == 2
+
+
+async def test_turns_that_cannot_be_embedded_make_a_dead_letter_too(chat: ScriptedChat):
+    class Refusing(HashingEmbeddings):
+        async def embed(self, texts: list[str]) -> Embedded:
+            if any("poison" in text for text in texts):
+                raise ModelError("this text is refused")
+            return await super().embed(texts)
+
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=Refusing(), cadence=Cadence(idle_seconds=0)
+    ) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t1").add("user", "fact: this is=poison to the model")
+        await alice.thread("t2").add("user", "fact: I live in=Lisbon, since May")
+        assert await memory.drain(timeout=30) == 0
+        assert sorted({letter.step for letter in await memory.dead_letters()}) == ["extract", "index", "summarize"]
+        assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
 
 
 async def test_every_result_says_what_it_cost(memory: AsyncMemory):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from agent_memory.errors import ModelError
-from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput
+from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, ExtractOutput, TaskResult
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, content_hash, iso, now
-from agent_memory.processing.dead_letters import make_dead_letter
 from agent_memory.processing.draft import Draft
-from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns, view_turns
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
+from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import Document, to_document
+from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_hashes
 from agent_memory.store.turns import turns_before
@@ -29,35 +28,32 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """Asks for the memories in the next turns. None if there are no turns.
 
     Raises:
-        ModelError: if the model is unavailable; nothing advances then. An answer that cannot be used makes a dead
+        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
             letter instead.
     """
-    found = await gather_turns(tools, request, MEMORIES, NAME)
-    if found is None:
-        return None
-    before = await turns_before(tools.store, found.turns[0], tools.limits.turns_before)
-    if sum(len(turn.content.strip()) for turn in [*before, *found.turns]) < SHORTEST:
-        return _draft(request, found, ProcessResult(step=NAME, turns=len(found.turns)))
-    data = ExtractInput(turns=view_turns(found.turns), before=view_turns(before, "b"))
-    try:
-        answer = await tools.chat.run(EXTRACT, data)
-    except ModelError as error:
-        if error.retryable or request.dead_letter_id is not None:
-            raise
-        return _dead_letter(request, found, error)
+
+    async def derive(found: TurnRange) -> Derived:
+        before = await turns_before(tools.store, found.turns[0], tools.limits.turns_before)
+        if sum(len(turn.content.strip()) for turn in [*before, *found.turns]) < SHORTEST:
+            return Derived(ProcessResult(step=NAME))
+        data = ExtractInput(turns=view_turns(found.turns), before=view_turns(before, "b"))
+        return await _keep(tools, request.user_id, found.turns, await tools.chat.run(EXTRACT, data))
+
+    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+async def _keep(tools: Tools, user_id: str, turns: Sequence[Turn], answer: TaskResult[ExtractOutput]) -> Derived:
+    """The documents of what was extracted, less what is known word for word."""
     extracted = answer.output.memories[: tools.limits.batch_memories]
-    memories = _memories(found.turns, extracted, answer.model, answer.prompt_version, tools.embeddings.model_id)
-    fresh = await _without_known(tools, request.user_id, memories)
+    memories = _memories(turns, extracted, answer.model, answer.prompt_version, tools.embeddings.model_id)
+    fresh = await _without_known(tools, user_id, memories)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     dropped = len(answer.output.memories) - len(extracted)
     skipped = len(memories) - len(fresh)
     exact_dedup_skipped.add(skipped)
-    return _draft(
-        request,
-        found,
+    return Derived(
         ProcessResult(
             step=NAME,
-            turns=len(found.turns),
             created=len(fresh),
             exact_dedup_skipped=skipped,
             rejected=answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []),
@@ -65,28 +61,6 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         ),
         create=[to_document(memory, vector) for memory, vector in zip(fresh, embedded.vectors, strict=True)],
     )
-
-
-def _draft(request: StepRequest, found: TurnRange, result: ProcessResult, create: Sequence[Document] = ()) -> Draft:
-    return Draft(
-        step=NAME,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        cursor=found.cursor.to_document(),
-        etag=found.before.etag,
-        create=list(create),
-        delete=[request.dead_letter_id] if request.dead_letter_id else [],
-        more=found.more,
-        result=result,
-    )
-
-
-def _dead_letter(request: StepRequest, found: TurnRange, error: ModelError) -> Draft:
-    """Gives up on a range visibly: later turns go on, and this one can be replayed."""
-    letter = make_dead_letter(request, NAME, found.turns, error)
-    result = ProcessResult(step=NAME, turns=len(found.turns), dead_letters=1, rejected=[str(error)])
-    return _draft(request, found, result, create=[to_document(letter)])
 
 
 def _memories(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
 from agent_memory.processing.draft import Draft
-from agent_memory.processing.gather import StepRequest, Tools, gather_turns
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange
+from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
@@ -22,24 +23,26 @@ LONGEST = 8000
 
 
 async def think(tools: Tools, request: StepRequest) -> Draft | None:
-    """Embeds the next turns. None if there are none."""
-    found = await gather_turns(tools, request, MEMORIES, NAME)
-    if found is None:
-        return None
-    turns = [turn for turn in found.turns if turn.role in ("user", "agent") and len(turn.content.strip()) >= SHORTEST]
-    embedded = await tools.embeddings.embed([chunk_text(turn) for turn in turns])
-    chunks = [_chunk(turn, tools.embeddings.model_id) for turn in turns]
-    return Draft(
-        step=NAME,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        cursor=found.cursor.to_document(),
-        etag=found.before.etag,
-        create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
-        more=found.more,
-        result=ProcessResult(step=NAME, turns=len(found.turns), created=len(chunks), usage=embedded.usage),
-    )
+    """Embeds the next turns. None if there are none.
+
+    Raises:
+        ModelError: if the embedding model is unavailable; nothing advances then.
+    """
+
+    async def derive(found: TurnRange) -> Derived:
+        turns = [turn for turn in found.turns if _is_worth_finding(turn)]
+        embedded = await tools.embeddings.embed([chunk_text(turn) for turn in turns])
+        chunks = [_chunk(turn, tools.embeddings.model_id) for turn in turns]
+        return Derived(
+            ProcessResult(step=NAME, created=len(chunks), usage=embedded.usage),
+            create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
+        )
+
+    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+def _is_worth_finding(turn: Turn) -> bool:
+    return turn.role in ("user", "agent") and len(turn.content.strip()) >= SHORTEST
 
 
 def chunk_text(turn: Turn) -> str:

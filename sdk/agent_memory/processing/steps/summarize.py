@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from agent_memory.errors import ModelError
 from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, now
-from agent_memory.processing.dead_letters import make_dead_letter
 from agent_memory.processing.draft import Draft
-from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns, view_turns
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
+from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.documents import Document, to_document
+from agent_memory.store.documents import to_document
 from agent_memory.store.ids import state_id, summary_id
 from agent_memory.store.summaries import read_state, read_summary
 
@@ -20,51 +19,42 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the next turns into the summary. None if there are no turns.
 
     Raises:
-        ModelError: if the model is unavailable; the summary stays as it is. An answer that cannot be used makes a
+        ModelError: if a model is unavailable; the summary stays as it is. An answer that cannot be used makes a
             dead letter instead.
     """
-    found = await gather_turns(tools, request, SUMMARIES, NAME)
-    if found is None:
-        return None
-    earlier = await read_summary(tools.store, request.user_id, request.thread_id)
-    state = await read_state(tools.store, request.user_id, request.thread_id)
-    data = SummarizeInput(
-        earlier=SummaryView.model_validate(earlier.model_dump()) if earlier else None,
-        earlier_state=state.state if state else {},
-        turns=view_turns(found.turns),
-    )
-    try:
+
+    async def derive(found: TurnRange) -> Derived:
+        earlier = await read_summary(tools.store, request.user_id, request.thread_id)
+        state = await read_state(tools.store, request.user_id, request.thread_id)
+        data = SummarizeInput(
+            earlier=SummaryView.model_validate(earlier.model_dump()) if earlier else None,
+            earlier_state=state.state if state else {},
+            turns=view_turns(found.turns),
+        )
         answer = await tools.chat.run(SUMMARIZE, data)
-    except ModelError as error:
-        if error.retryable or request.dead_letter_id is not None:
-            raise
-        letter = make_dead_letter(request, NAME, found.turns, error)
-        result = ProcessResult(step=NAME, turns=len(found.turns), dead_letters=1, rejected=[str(error)])
-        return _draft(request, found, result, create=[to_document(letter)])
-    summary = _merge(request, found, earlier, answer.output).model_copy(
-        update={"model": answer.model, "prompt_version": answer.prompt_version}
-    )
-    new_state = ThreadState(
-        id=state_id(request.user_id, request.thread_id),
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        state=answer.output.state,
-        updated_at=summary.updated_at,
-    )
-    embedded = await tools.embeddings.embed([summary.content])
-    document = to_document(summary, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
-    return _draft(
-        request,
-        found,
-        ProcessResult(
-            step=NAME,
-            turns=len(found.turns),
-            created=1 if earlier is None else 0,
-            rejected=answer.rejected,
-            usage=answer.usage + embedded.usage,
-        ),
-        upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}],
-    )
+        summary = _merge(request, found, earlier, answer.output).model_copy(
+            update={"model": answer.model, "prompt_version": answer.prompt_version}
+        )
+        new_state = ThreadState(
+            id=state_id(request.user_id, request.thread_id),
+            user_id=request.user_id,
+            thread_id=request.thread_id,
+            state=answer.output.state,
+            updated_at=summary.updated_at,
+        )
+        embedded = await tools.embeddings.embed([summary.content])
+        document = to_document(summary, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
+        return Derived(
+            ProcessResult(
+                step=NAME,
+                created=1 if earlier is None else 0,
+                rejected=answer.rejected,
+                usage=answer.usage + embedded.usage,
+            ),
+            upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}],
+        )
+
+    return await think_over_turns(tools, request, SUMMARIES, NAME, derive)
 
 
 def render_summary(view: SummaryView) -> str:
@@ -99,26 +89,4 @@ def _merge(
         covers_to=max([*times, *([earlier.covers_to] if earlier and earlier.covers_to else [])]),
         created_at=earlier.created_at if earlier else clock,
         updated_at=clock,
-    )
-
-
-def _draft(
-    request: StepRequest,
-    found: TurnRange,
-    result: ProcessResult,
-    create: list[Document] | None = None,
-    upsert: list[Document] | None = None,
-) -> Draft:
-    return Draft(
-        step=NAME,
-        container=SUMMARIES,
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        cursor=found.cursor.to_document(),
-        etag=found.before.etag,
-        create=create or [],
-        upsert=upsert or [],
-        delete=[request.dead_letter_id] if request.dead_letter_id else [],
-        more=found.more,
-        result=result,
     )
