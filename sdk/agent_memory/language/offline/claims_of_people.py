@@ -39,6 +39,8 @@ _RATHER_THAN = re.compile(r"\b(?:over|rather than|instead of|to(?! (?:be|have|wo
 _RATE = re.compile(
     r"\b[\w.]+ (?:days?|hours?|times?|nights?) (?:a|per|each|every) (?:day|week|month|year)\b.*|\b\d+\w*/week\b.*"
 )
+_MONEY = re.compile(r"[$€£]|\b(?:dollars|euros|pounds)\b")
+_TO_SPEND = re.compile(r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)")
 _COUNTED = re.compile(
     r"(?:only )?(?:\d{1,2}|" + "|".join(lexicon.NUMBERS) + r") (?:[a-z]+ )?"
     r"(kids?|children|sons?|daughters?|siblings?|brothers?|sisters?|employees|people)\b"
@@ -228,9 +230,9 @@ def _figures(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 def _figure_topic(clause: Clause) -> frozenset[str]:
     """What a number in the predicate is a number of."""
     after = clause.after
-    if re.search(r"[$€£]|\b(?:dollars|euros|pounds)\b", after) and (spending := re.search(
-        r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)", after)):  # fmt: skip
-        return frozenset({"budget"}) | stems(head_words((spending[1] or spending[2] or spending[3] or "").split()))
+    if _MONEY.search(after) and (spending := _TO_SPEND.search(after)):
+        purpose = next((group for group in spending.groups() if group), "")
+        return frozenset({"budget"}) | stems(head_words(purpose.split()))
     match clause.verb:
         case "be" if re.match(r"\d{1,3}(?: years? old)?$|\d{1,3} years? old", after):
             return frozenset({"age"})
@@ -341,7 +343,8 @@ def _state(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 PEOPLE: tuple[Reader, ...] = (
-    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _routine, _belongings, _journey, _plan,
+    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _routine, _belongings,
+    _journey, _plan,
 )  # fmt: skip
 """Readers of what people say of themselves and others; the first that finds something has it."""
 

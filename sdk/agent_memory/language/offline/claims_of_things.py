@@ -36,7 +36,8 @@ _CHANGED_FOR = re.compile(
 _TO_NEW = re.compile(r"(?:from (?P<old>.+?) )?(?:up |down |back |out )?(?P<new>(?:to|till|until|for) .+)")
 _BELONGS_TO = re.compile(r"\bfor (?:the |our |my )?([A-Za-z][\w -]*)$")
 _SWITCHED = re.compile(
-    r"(?:everything |over |(?:all |our |the )+(?P<what>[\w -]+?) )?(?:from (?P<old>.+?) )?(?:over )?(?:to|with|by) (?P<new>.+)"
+    r"(?:everything |over |(?:all |our |the )+(?P<what>[\w -]+?) )?(?:from (?P<old>.+?) )?(?:over )?"
+    r"(?:to|with|by) (?P<new>.+)"
 )
 _REPLACED = re.compile(r"(?P<old>.+?) (?:with|by) (?P<new>.+)")
 _WITH_TOOL = re.compile(
@@ -87,7 +88,7 @@ def _inverse_attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 def _changed_attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """We raised the Hawaii budget to $15,000; they moved my interview to Friday; I have a budget of $300 for the party."""
+    """We raised the Hawaii budget to $15,000; they moved my interview to Friday; I have a budget of $300 for it."""
     changing = clause.verb in _changes()
     if clause.thing or clause.time == "ahead" or not (changing or clause.verb in {"have", "schedul", "book"}):
         return

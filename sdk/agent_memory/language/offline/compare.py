@@ -102,7 +102,7 @@ def denied_value(newer: Claim, older: Claim) -> bool:
 
 
 def replaced_value(newer: Claim, older: Claim) -> bool:
-    """We raised the budget from $10,000 to $15,000 / the Hawaii budget is $10,000: the newer one names the older value."""
+    """The Hawaii budget is $10,000 / we raised the budget from $10,000: the newer one names the older value."""
     return (
         newer.relation == older.relation == "attribute"
         and newer.replaced is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from agent_memory.language.offline import dates, lexicon, topics, vocabulary
 from agent_memory.language.offline.claims import Claim
@@ -14,31 +14,30 @@ from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.kinds import requires
 from agent_memory.language.offline.phrases import thing_topic, typed_value
 from agent_memory.language.offline.statements import trimmed
-from agent_memory.language.offline.text import canon, content_stems, either, straighten
+from agent_memory.language.offline.text import canon, content_stems, either, plain_words, straighten
 from agent_memory.language.offline.verbs import is_past
 
-_MONTH_OR_YEAR = re.compile(r"\b(?:" + "|".join(sorted(lexicon.MONTHS, key=len, reverse=True)) + r")\b", re.I)
+_NAMED_MONTH = re.compile(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
 _ANCHORED = re.compile(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
-_DEPENDENT = re.compile(
-    r"^(?:(?:my|our|the) )?(?:\w+ )?(" + "|".join(sorted(vocabulary.DEPENDENT)) + r")\b(?= (?!for\b|of\b|on\b))", re.I
-)
+_ATTRIBUTE = plain_words(vocabulary.DEPENDENT)
+_BARE_ATTRIBUTE = re.compile(rf"^(?:(?:my|our|the) )?(?:\w+ )?({_ATTRIBUTE})\b(?= (?!for\b|of\b|on\b))", re.I)
+_CHANGING = either("""
+    raised increased lowered cut moved pushed changed set bumped reduced postponed rescheduled shifted extended
+    dropped made make moving pushing raising
+""")
 _CHANGED_IT = re.compile(
-    r"^(?:i|we|they) (?:have |just |had |are |am )*(?:raised|increased|lowered|cut|moved|pushed|changed|set|bumped|reduced|"
-    r"postponed|rescheduled|shifted|extended|dropped|made|make|moving|pushing|raising) "
-    r"(?:it|(?:the|our|my) (?:" + "|".join(sorted(vocabulary.DEPENDENT)) + r"))\b(?! (?:for|of)\b)", re.I
-)  # fmt: skip
+    rf"^(?:i|we|they) (?:have |just |had |are |am )*{_CHANGING} (?:it|(?:the|our|my) {_ATTRIBUTE})\b(?! (?:for|of)\b)",
+    re.I,
+)
 _JOINT = re.compile(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
-_CHANGED = re.compile(
+_TURNED = re.compile(
     rf"\b(?:i|we)(?: \w+ly| just| have)? {either('stopped quit started began gave became turned switched')}\b", re.I
 )
 _ONWARD = re.compile(r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]")
 _SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b", re.I)
-_PERSON = re.compile(
-    r"\b([Mm]y|[Oo]ur) ((?:\w+ )?(?:"
-    + "|".join(sorted(vocabulary.KIN, key=len, reverse=True))
-    + r"))\b(?!')(?: ([A-Z][a-z]+))?"
-)
+_PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
 _PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,9 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
         return ()
     near = _date_of_talk(nearest_first, said_at) if any(moment.phrase.startswith("the ") for moment in ahead) else None
     ahead = dates.find(text, said_at, "future", near)
-    behind = dates.find(text, said_at, "past", near)
+    behind = {moment.start: moment for moment in dates.find(text, said_at, "past", near)}
     return tuple(
-        past if _looks_back(_clause_at(text, future.start)) else future
-        for past, future in zip(behind, ahead, strict=True)
+        behind.get(moment.start, moment) if _looks_back(_clause_at(text, moment.start)) else moment for moment in ahead
     )
 
 
@@ -69,7 +67,7 @@ def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime |
         moment.first
         for text in nearest_first
         for moment in reversed(dates.find(text, said_at))
-        if moment.grain in {"day", "month"} and _MONTH_OR_YEAR.search(moment.phrase)
+        if moment.grain in {"day", "month"} and _NAMED_MONTH.search(moment.phrase)
     )
     return next(named, None)
 
@@ -86,7 +84,7 @@ def _looks_back(text: str) -> bool:
     """Whether a clause tells of what was."""
     clause = parse(text)
     if clause is not None and clause.verb:
-        return (clause.time == "past" or bool(_CHANGED.search(text))) and not _ONWARD.search(text)
+        return (clause.time == "past" or bool(_TURNED.search(text))) and not _ONWARD.search(text)
     return any(is_past(word) for word in re.findall(r"[a-z]+", text.lower())[:8] if word not in lexicon.EMOTIONS)
 
 
@@ -117,16 +115,16 @@ def with_dates(text: str, found: Sequence[Moment], said_at: datetime) -> str:
 
 def _is_plain(moment: Moment, said_at: datetime) -> bool:
     """Whether a written date of the current year needs no spelling out."""
-    written = _MONTH_OR_YEAR.search(moment.phrase) and not _ANCHORED.match(moment.phrase)
+    written = _NAMED_MONTH.search(moment.phrase) and not _ANCHORED.match(moment.phrase)
     return bool(written) and moment.first is not None and moment.first.year == said_at.year
 
 
 def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -> str:
-    """The text with the topic of the talk, if it lacks one: "My budget is now $15,000" → "My budget for the Hawaii trip …"."""
+    """The text with the topic of the talk, if it lacks one: "My budget is …" → "My budget for the Hawaii trip is …"."""
     if clause is None or clause.asides:
         return text
     plain = straighten(text)
-    dependent = _DEPENDENT.match(plain)
+    dependent = _BARE_ATTRIBUTE.match(plain)
     if dependent and clause.thing and not (thing_topic(clause)[0] - {canon(dependent[1].lower())} - _weak()):
         topic = _nearest(nearest_first, attributes=False)
         if topic is None or not _fits(topic, dependent[1].lower()) or topic.lower() in plain.lower():
@@ -164,9 +162,8 @@ def _fits(topic: str, attribute: str) -> bool:
 
 
 def _has_value(clause: Clause) -> bool:
-    said_at = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
     return clause.verb in {"be", "cost", "start", "end", "take", "run", "last", "move", "chang"} and (
-        typed_value(" ".join(clause.rest), "", said_at) is not None
+        typed_value(" ".join(clause.rest), "", _SOME_DAY) is not None
     )
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from agent_memory.language.offline import lexicon
+from agent_memory.language.offline.text import either, plain_words
 
 Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]
@@ -23,55 +24,60 @@ _DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DAYS = {name.lower(): i for i, name in enumerate(_DAY_NAMES)} | {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6,
 }  # fmt: skip
+_YEARS = range(1900, 2200)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's day": (1, 1),
              "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
 
-_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b(?:(?<!may)\.(?= ?\d))?"
-_FULL_MONTH = "(?:" + "|".join(_MONTH_NAMES) + ")"
-_DAY = "(?:" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
-_FULL_DAY = "(?:" + "|".join(_DAY_NAMES) + r")\b"
+_MONTH = rf"{plain_words(_MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
+_FULL_MONTH = plain_words(_MONTH_NAMES)
+_DAY = rf"{plain_words(_DAYS)}\b"
+_FULL_DAY = rf"{plain_words(_DAY_NAMES)}\b"
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?couple(?: of)?)"
 _VAGUE = r"(?:(?:a )?few|several|some|many)"
 _UNIT = r"(?:day|night|week|weekend|month|year)s?"
 _NUMBER_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_PART = r"(?: (?:morning|afternoon|evening|night))?"
 _YEAR = r"(?:19|20)\d\d"
+_PART = "(?: (?:morning|afternoon|evening|night))?"
+_SPOKEN = either(f"""
+    the_day_before_yesterday the_day_after_tomorrow day_before_yesterday yesterday{_PART.replace(" ", "_")}
+    tomorrow{_PART.replace(" ", "_")} tonight last_night today this_morning this_afternoon this_evening
+""")
+_SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
+_ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
+_ANCHORED = rf"(?:weekend|week|month|quarter|year|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
+_BEFORE_DAY = either("on by until till to from before after since for is")
+_BEFORE_MONTH = either("in by until till since before after to from during for of is was")
 
 _PATTERNS = (
     ("iso", rf"\b{_YEAR}-\d\d-\d\d\b"),
     ("written", rf"\b{_MONTH} {_NUMBER_DAY}(?:,? {_YEAR})?\b(?![:%])"),
     ("written", rf"\b{_NUMBER_DAY}(?: of)? {_MONTH}(?:,? {_YEAR}\b)?"),
     ("written", rf"\b\d{{1,2}}/\d{{1,2}}/{_YEAR}\b"),
-    ("range_start", rf"\b(?:the )?{_NUMBER_DAY}(?= ?(?:to|-|until|till|through|and) (?:the )?{_NUMBER_DAY}(?: of)? {_MONTH})"),
+    ("range_start", rf"\b(?:the )?{_NUMBER_DAY}(?= ?(?:to|-|until|till|and) (?:the )?{_NUMBER_DAY}(?: of)? {_MONTH})"),
     ("month_year", rf"\b{_MONTH},? (?:of )?{_YEAR}\b"),
-    ("spoken", rf"\b(?:the day before yesterday|the day after tomorrow|yesterday{_PART}|tomorrow{_PART}|tonight"
-               rf"|last night|today|this (?:morning|afternoon|evening)|day before yesterday)\b"),
-    ("anchored", rf"\b(?:(?:early|late|mid|end of|the end of|beginning of|start of)[ -])?"
-                 rf"(?:next|last|this(?: past| coming)?|the past|past|coming|the coming|the following) "
-                 rf"(?:weekend|week|month|quarter|year|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})(?!\w)"),
+    ("spoken", rf"\b{_SPOKEN}\b"),
+    ("anchored", rf"\b{_SLACK}{_ANCHOR} {_ANCHORED}(?!\w)"),
     ("ago", rf"\b(?:{_COUNT}|{_VAGUE}) {_UNIT} (?:ago|back)\b"),
     ("ahead", rf"\b(?:in (?:{_COUNT}|{_VAGUE}) {_UNIT}(?:'?s? time)?|(?:{_COUNT}|{_VAGUE}) {_UNIT} from now)\b"),
-    ("holiday", r"\b(?:" + "|".join(_HOLIDAYS) + r")\b"),
+    ("holiday", rf"\b{plain_words(_HOLIDAYS)}\b"),
     ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for) the \d{1,2}(?:st|nd|rd|th)\b"),
-    ("weekday", rf"\b(?:(?:on|by|until|till|to|from|before|after|since|for|is) )?{_FULL_DAY}(?: (?:morning|afternoon"
-                rf"|evening|night))?"),
+    ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}{_PART}"),
     ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}"),
-    ("month", rf"(?:^|\b(?:in|by|until|till|since|before|after|to|from|during|for|of|is|was)"
-              rf"(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
+    ("month", rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
     ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
     ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
-)  # fmt: skip
+)
 _FINDERS = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _PATTERNS)
 _LEAD = re.compile(
-    r"^(?:on|by|until|till|to|from|before|after|since|for|in|during|of|is|was|over|at)\s+(?=\S)", re.I
-)  # fmt: skip
+    rf"^{either('on by until till to from before after since for in during of is was over at')} (?=\S)", re.I
+)
 _REPEATED = re.compile(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
 _SPELLED = re.compile(
-    rf"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{{1,2}}) )?(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?"
-    rf"(?P<year>{_YEAR})\)"
-)  # fmt: skip
-_SLACK = re.compile(r"^(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -]", re.I)
+    r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
+    rf"(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?(?P<year>{_YEAR})\)"
+)
+_AMBIGUOUS = frozenset("may march sun sat mar wed august".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,8 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
         side: Where to look for a day or month that is named without a year.
         near: A date that the talk is about, from which "the 19th" is counted; a date earlier in the text comes first.
     """
+    if said_at.year not in _YEARS:
+        return []
     taken: list[tuple[int, int]] = [match.span() for match in _SPELLED.finditer(text)]
     found: list[Moment] = []
     for kind, finder in _FINDERS:
@@ -128,45 +136,40 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
             begin, end = match.span()
             if any(begin < other_end and other_begin < end for other_begin, other_end in taken):
                 continue
-            moment = _moment(kind, match[0], begin, text, said_at, side)
+            moment = _moment(kind, match, said_at, side)
             if moment is not None:
                 taken.append((begin, end))
                 found.append(moment)
-    found.sort(key=lambda moment: moment.start)
-    return [_counted_from(moment, found[:at], near) for at, moment in enumerate(found)]
+    return _counted_from(sorted(found, key=lambda moment: moment.start), near)
 
 
-def _counted_from(moment: Moment, before: list[Moment], near: datetime | None) -> Moment:
-    """A day of the month, in the month that the talk is in: "12 March … back on the 22nd"."""
-    number = re.fullmatch(r"the (\d{1,2})(?:st|nd|rd|th)", moment.phrase, re.I)
-    dated = [other.first for other in before if other.first and other.grain == "day"]
-    anchor = dated[-1] if dated else near
-    if number is None or anchor is None:
-        return moment
-    span = _day_of_month(int(number[1]), anchor.replace(day=1) if not dated else anchor, "future")
-    return replace(moment, first=span[0], last=span[1]) if span else moment
+def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
+    """The moments, days of the month put into the month that the talk is in: "12 March … back on the 22nd"."""
+    anchor = near.replace(day=1) if near else None
+    counted: list[Moment] = []
+    for moment in moments:
+        number = re.fullmatch(r"the (\d{1,2})(?:st|nd|rd|th)", moment.phrase, re.I)
+        span = _day_of_month(int(number[1]), anchor, "future") if number and anchor else None
+        counted.append(replace(moment, first=span[0], last=span[1]) if span else moment)
+        if moment.grain == "day" and (span or not number):
+            anchor = counted[-1].first
+    return counted
 
 
-def _moment(kind: str, phrase: str, start: int, text: str, said_at: datetime, side: Side) -> Moment | None:
-    if _REPEATED.search(text[:start]) or text[start + len(phrase) :][:1] in {"s", "S"}:
+def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> Moment | None:
+    """The moment that a pattern found, if the words are meant as a time."""
+    phrase, start, text = match[0], match.start(), match.string
+    if _REPEATED.search(text[:start]) or text[match.end() :][:1] in {"s", "S"}:
         return None
     lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase
-    before = re.search(r"(\w+)\s+$", text[:start])
-    role = (lead[0].strip() if lead else before[1] if before else "").lower()
     if kind in {"month", "weekday", "written", "month_year"} and not _looks_dated(bare):
         return None
-    if role in {"to", "by", "until", "till"}:
-        side = "future"
-    if role == "since" or (role == "from" and side == "past"):
-        side = "past"
-    if kind == "range_start":
-        month = re.search(_MONTH, text[start:], re.I)
-        bare, kind = f"{bare.removeprefix('the ')} {month[0]}" if month else bare, "written"
-    spelled = _SPELLED.match(text, start + len(phrase))
-    span = _spelled(spelled) if spelled else _resolve(kind, bare.lower().rstrip("."), said_at.astimezone(UTC).replace(hour=0, minute=0, second=0,
-                                                                                microsecond=0), side)  # fmt: skip
-    bare = phrase[lead.end() :] if lead else phrase
+    before = re.search(r"(\w+)\s+$", text[:start])
+    role = (lead[0].strip() if lead else before[1] if before else "").lower()
+    spelled = _SPELLED.match(text, match.end())
+    day = said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    span = _spelled(spelled) if spelled else _resolve(kind, _complete(kind, bare, text[start:]), day, _side(role, side))
     offset = start + (lead.end() if lead else 0)
     if span is None:
         return Moment(bare, offset, None, None, "day", role) if kind in {"ago", "ahead"} else None
@@ -174,11 +177,22 @@ def _moment(kind: str, phrase: str, start: int, text: str, said_at: datetime, si
     return Moment(bare, offset, span[0], span[1], span[2], role, named)
 
 
+def _complete(kind: str, phrase: str, ahead: str) -> str:
+    """The words to resolve; the first day of "1 to 14 July" lacks its month."""
+    month = re.search(_MONTH, ahead, re.I) if kind == "range_start" else None
+    return (f"{phrase.removeprefix('the ')} {month[0]}" if month else phrase).lower().rstrip(".")
+
+
+def _side(role: str, side: Side) -> Side:
+    """A time moved to lies ahead, one since which something holds behind."""
+    if role in {"to", "by", "until", "till"}:
+        return "future"
+    return "past" if role == "since" else side
+
+
 def _looks_dated(phrase: str) -> bool:
     """Whether "may", "march", "sun" and their like are meant as names of times: capitalised, or beside a number."""
-    return phrase[0].isupper() or any(char.isdigit() for char in phrase) or phrase.lower() not in {
-        "may", "march", "sun", "sat", "mar", "wed", "august"
-    }  # fmt: skip
+    return phrase[0].isupper() or any(char.isdigit() for char in phrase) or phrase.lower() not in _AMBIGUOUS
 
 
 Span = tuple[datetime, datetime, Grain]
@@ -190,7 +204,7 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "spoken":
             return _days(day + timedelta(days=_spoken_offset(phrase)))
         case "anchored":
-            return _anchored(_SLACK.sub("", phrase), day)
+            return _anchored(re.sub(f"^{_SLACK}", "", phrase), day)
         case "ago" | "ahead":
             return _counted(phrase, day, -1 if kind == "ago" else 1)
         case "holiday":
@@ -200,15 +214,15 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "weekday":
             return _weekday(_DAYS[phrase.split()[0]], day, side)
         case "month":
-            span = _month(_MONTHS[_SLACK.sub("", phrase).split()[-1][:3]], day, side)
-            return (span[0] + timedelta(days=20), *span[1:]) if re.match(r"(?:the )?(?:late|end)", phrase) else span
+            first, last, grain = _month(_MONTHS[re.split(r"[ -]", phrase)[-1][:3]], day, side)
+            return first + timedelta(days=20 if re.match(r"(?:the )?(?:late|end)", phrase) else 0), last, grain
         case "month_year":
             return _months(int(phrase[-4:]), _MONTHS[phrase[:3]])
         case "year":
             return _year(int(phrase))
         case "weekend":
             return _weekend(day, 0 if side == "future" else -1)
-        case _:
+        case _:  # iso, written, range_start
             return _written(phrase, day, side)
 
 
@@ -318,7 +332,7 @@ def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
 
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
     unit = re.search(r"day|night|weekend|week|month|year", phrase)
-    number = re.search(r"\d+|couple|\b(?:an?|" + "|".join(lexicon.NUMBERS) + r")\b", phrase.removeprefix("in "))
+    number = re.search(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b", phrase.removeprefix("in "))
     if unit is None or number is None or re.match(rf"(?:in )?{_VAGUE} ", phrase):
         return None
     word = number[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.subjects import find_subject, is_thing
@@ -22,9 +22,9 @@ _DATE_ASIDE = re.compile(
 )
 _SPEAKER = re.compile(r"^([A-Z][\w'-]+(?: [A-Z][\w'-]+)?): ")
 _LEADING_TIME = either("""
-    in on now since at as_of last next this starting beginning from after before yesterday today tomorrow during with
-    over by until for these_days nowadays right_now at_the_moment currently recently lately growing_up once every two
-    three a_few a_couple a_week a_month a_year
+    in on now since at as_of last next this starting beginning from after before yesterday today tomorrow during
+    with over by until for these_days nowadays right_now at_the_moment currently recently lately growing_up once
+    every two three a_few a_couple a_week a_month a_year
 """)
 _LEAD_IN = re.compile(rf"^{_LEADING_TIME}\b[^,]{{0,45}}?,?\s+(?=(?:i|we|my|our|the|he|she|it|user)\b)", re.I)
 _AS_OF_NOW = re.compile(r"now|as of|starting|from|these days|nowadays|right now|currently|at the moment", re.I)
@@ -35,8 +35,8 @@ _FRONT = re.compile(
     re.I,
 )
 _REPORTING = either("""
-    think guess believe suppose feel_like figure decided agreed confirmed found_out learned reali[sz]ed heard mean know
-    said mentioned should_mention should_add must_say have_to_say
+    think guess believe suppose feel_like figure decided agreed confirmed found_out learned reali[sz]ed heard mean
+    know said mentioned should_mention should_add must_say have_to_say
     wanted_to_(?:say|mention|tell_you|add|let_you_know)
     am_(?:so_|really_|very_)?(?:sure|afraid|happy_to_say|excited_to_say|glad_to_say|pretty_sure|not_sure|proud_to_say)
 """)
@@ -80,6 +80,7 @@ class Clause:
         return " ".join(self.rest).lower()
 
 
+@lru_cache(maxsize=4096)
 def parse(sentence: str) -> Clause | None:
     """Takes a clause apart; None if it has no subject that could own a claim."""
     marks = Marks()

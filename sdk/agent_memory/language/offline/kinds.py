@@ -54,7 +54,8 @@ _UNDECIDED = re.compile(
     re.I,
 )
 _MOVED = re.compile(
-    rf"^(?:we|i|they) (?:have )?(?:just )?{either('moved pushed shifted changed switched bumped delayed')} (?:the|our|my|it)\b",
+    rf"^(?:we|i|they) (?:have )?(?:just )?{either('moved pushed shifted changed switched bumped delayed')} "
+    r"(?:the|our|my|it)\b",
     re.I,
 )
 _FONDLY = either("really also still just absolutely totally do would truly always simply all both")
@@ -65,7 +66,8 @@ _FOND = either(r"""
     interested_in dream_(?:is|of|job|car|house|trip) bucket_list
 """)
 _PREFERENCE = re.compile(
-    rf"\b(?:{_FOND}|(?:^|i |we |not )(?:{_FONDLY} )*{either('love like enjoy adore hate dislike loved hated enjoyed enjoying')})\b",
+    rf"\b(?:{_FOND}|(?:^|i |we |not )(?:{_FONDLY} )*"
+    rf"{either('love like enjoy adore hate dislike loved hated enjoyed enjoying')})\b",
     re.I,
 )
 _NOT_LIKING = re.compile(

@@ -43,6 +43,10 @@ WEEKDAYS = words("""
     monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
 """)
 
+TIME_WORDS = words("""
+    day days week weeks weekend weekends month months year years hour hours minutes yesterday today tomorrow
+""")
+
 NUMBERS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
@@ -134,8 +138,8 @@ LIKING = {
 
 CONSUMING = words("eat drink consume")
 HABITS = CONSUMING | words("""
-    smoke vape play practise practice do run swim cycle ride hike climb ski dance sing paint knit bake read watch use
-    wear drive speak study attend volunteer meditate journal garden jog box surf own fly gamble fast exercise
+    smoke vape play practise practice do run swim cycle ride hike climb ski dance sing paint knit bake read watch
+    use wear drive speak study attend volunteer meditate journal garden jog box surf own fly gamble fast exercise
 """)
 """Verbs of what people do again and again."""
 
@@ -191,7 +195,8 @@ SYNONYMS = {
 
 
 TOOL_VERBS = words("""
-    use run deploy build write code host develop program ship package test monitor store track manage log message chat
+    use run deploy build write code host develop program ship package test monitor store track manage log message
+    chat
 """)
 """Verbs of what is done with a tool."""
 

@@ -1,4 +1,4 @@
-"""Turns what someone says of themselves into what can be said of them: "I work in Marketing" → "Sarah works in Marketing"."""
+"""Turns what people say of themselves into what can be said of them: "I work here" → "Sarah works here"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _FIRST_PERSON = re.compile(
 )
 _LATER = {
     "i": "they", "i'm": "they're", "im": "they're", "i've": "they've", "ive": "they've", "i'll": "they'll",
-    "i'd": "they'd", "me": "them", "my": "their", "mine": "theirs", "myself": "themself", "we": "they", "we're": "they're",
+    "i'd": "they'd", "me": "them", "my": "their", "mine": "theirs", "myself": "themself", "we": "they",
+    "we're": "they're",
     "we've": "they've", "we'll": "they'll", "we'd": "they'd", "us": "them", "our": "their", "ours": "theirs",
     "ourselves": "themselves",
 }  # fmt: skip

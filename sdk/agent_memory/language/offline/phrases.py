@@ -25,7 +25,8 @@ _OFTEN = either(r"""
     (?:almost|nearly)_every_\w+ these_days right_now at_home at_all occasionally socially
 """)
 _MONTHS = plain_words(lexicon.MONTHS)
-_WHEN = rf"(?:in|on|since|from|until|last|next|this) (?:the )?(?:{_MONTHS}|(?:19|20)\d\d|week|month|year|spring|summer|autumn|winter)"
+_SPAN = "week|month|year|spring|summer|autumn|winter"
+_WHEN = rf"(?:in|on|since|from|until|last|next|this) (?:the )?(?:{_MONTHS}|(?:19|20)\d\d|{_SPAN})"
 _TIME_QUALIFIER = re.compile(rf"\b(?:{_WHEN}|{_OFTEN})\b", re.I)
 _AFTERTHOUGHT = re.compile(r",? (?:so|because|since|and so|which|as it|though|although)\b.*")
 _CONDITION = re.compile(r"\b(?:if|when|unless|except|but|than|because|before|after|without|only)\b")
@@ -63,7 +64,7 @@ def text_value(text: str) -> Value | None:
 
 
 def objects(after: str) -> list[frozenset[str]]:
-    """The things that a verb of liking or doing is about: "jazz and rock" is two; a condition stays part of its thing."""
+    """What a verb of liking or doing is about: "jazz and rock" is two things, a condition stays part of its thing."""
     plain = _TIME_QUALIFIER.sub("", _AFTERTHOUGHT.sub("", after))
     parts = [plain] if _CONDITION.search(plain) else re.split(r",|\band\b|\bor\b|&", plain)
     topics = [content_stems(part) for part in parts]

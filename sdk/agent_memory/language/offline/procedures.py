@@ -5,27 +5,36 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agent_memory.language.offline.text import sentences, straighten
+from agent_memory.language.offline.text import either, sentences, straighten
 
 _LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|step \d+[:.)]?)[ \t]+(?P<step>\S.*)$", re.I | re.M)
+_HOW = either("steps? process procedure way recipe runbook")
+_WE_DO = either("deploy release roll_?back restart build publish onboard set_up make do")
 _GOAL = re.compile(
-    r"^(?:so |and |ok(?:ay)?,? |also,? )?(?:(?:in order )?to (?P<verb>[a-z]+)\b|(?:the )?(?:steps?|process|procedure|way|recipe|runbook)"
-    r" (?:to|for|of)\b|here(?:'s| is) how\b|how (?:we|i|to)\b|when(?:ever)? (?:we|i|you) (?:need|want|have) to\b"
-    r"|(?:this is|that's) how\b|(?:we|i) (?:deploy|release|roll ?back|restart|build|publish|onboard|set up|make|do)\b)",
+    rf"^(?:so |and |ok(?:ay)?,? |also,? )?(?:(?:in order )?to [a-z]+\b|(?:the )?{_HOW} (?:to|for|of)\b"
+    r"|(?:here's|here is|this is|that's) how\b|how (?:we|i|to)\b|when(?:ever)? (?:we|i|you) (?:need|want|have) to\b"
+    rf"|(?:we|i) {_WE_DO}\b)",
     re.I,
 )
-_SEQUENCE = re.compile(
-    r"\b(?:first(?:ly)?|then|next|after that|afterwards|finally|lastly|once (?:that|it)|second(?:ly)?|third(?:ly)?|followed by"
-    r"|before that|and last)\b", re.I
-)  # fmt: skip
-_IMPERATIVES = re.compile(
-    r"(?:^|[,:;.]\s+|\bthen\s+|\band\s+|\bfirst,?\s+|\bfinally,?\s+|\bnext,?\s+|\bafter that,?\s+)(?:you |we |i )?(?:run|push|pull|build|open|click|"
-    r"check|create|add|copy|install|restart|deploy|merge|tag|bump|wait|verify|test|start|stop|apply|upgrade|set|update|edit|"
-    r"go to|log in|ssh|export|send|submit|fill|sign|get|ask|mix|bake|whisk|stir|heat|preheat|chop|boil|pour|knead|let|"
-    r"drain|turn|press|hold|select|call|email|notify|scale|delete|remove|clean|back up|restore|fold|rest|season|fry|roast|"
-    r"cut|attach|upload|download|review|approve|rotate|invalidate|flush|promote|switch|enable|disable|disconnect|connect)\b",
+_FIRST = re.compile(r"first(?:ly)?,? (?:you |we |i )?\w+", re.I)
+_SEQUENCE_WORDS = either("""
+    first(?:ly)? then next after_that afterwards finally lastly once_(?:that|it) second(?:ly)? third(?:ly)?
+    followed_by before_that and_last
+""")
+_SEQUENCE = re.compile(rf"\b{_SEQUENCE_WORDS}\b", re.I)
+_STEP_VERBS = either("""
+    run push pull build open click check create add copy install restart deploy merge tag bump wait verify test
+    start stop apply upgrade set update edit go_to log_in ssh export send submit fill sign get ask mix bake whisk
+    stir heat preheat chop boil pour knead let drain turn press hold select call email notify scale delete remove
+    clean back_up restore fold rest season fry roast cut attach upload download review approve rotate invalidate
+    flush promote switch enable disable disconnect connect
+""")
+_STEP = re.compile(
+    rf"(?:^|[,:;.]\s+|\b{either('then and first,? finally,? next,? after_that,?')}\s+)(?:you |we |i )?{_STEP_VERBS}\b",
     re.I,
 )
+_THEN = re.compile(r"\bthen (?!i\b|we\b|you\b|the\b)[a-z]+ [a-z]+", re.I)
+_TOLD = re.compile(rf"\b(?:i|we) {either('went ran did had was were got saw took made')}\b", re.I)
 _LONGEST = 1_500
 
 
@@ -52,7 +61,7 @@ def find(content: str) -> Procedure | None:
 def _listed(content: str) -> Procedure | None:
     """Two or more numbered steps, with the line that introduces them."""
     steps = list(_LISTED.finditer(content))
-    orders = sum(bool(_IMPERATIVES.search(step["step"])) for step in steps)
+    orders = sum(bool(_STEP.search(step["step"])) for step in steps)
     if len(steps) < 2 or orders * 2 < len(steps):
         return None
     start, end = steps[0].start(), steps[-1].end()
@@ -71,14 +80,12 @@ def _told(content: str) -> Procedure | None:
     pieces = sentences(content)
     for at, piece in enumerate(pieces):
         text = straighten(piece.text)
-        if piece.text.endswith("?") or not (
-            _GOAL.match(text) or re.match(r"first(?:ly)?,? (?:you |we |i )?\w+", text, re.I)
-        ):
+        if piece.text.endswith("?") or not (_GOAL.match(text) or _FIRST.match(text)):
             continue
         end = at
         for following in pieces[at + 1 :]:
             plain = straighten(following.text)
-            if following.text.endswith("?") or not (_SEQUENCE.search(plain) or _IMPERATIVES.match(plain)):
+            if following.text.endswith("?") or not (_SEQUENCE.search(plain) or _STEP.match(plain)):
                 break
             end += 1
         last = pieces[end]
@@ -90,8 +97,5 @@ def _told(content: str) -> Procedure | None:
 
 def _is_stepwise(text: str) -> bool:
     """Whether a text gives at least two orders, in an order that it names."""
-    orders = len(_IMPERATIVES.findall(text)) + len(
-        re.findall(r"\bthen (?!i\b|we\b|you\b|the\b)[a-z]+ [a-z]+", text, re.I)
-    )
-    told_in_past = re.search(r"\b(?:i|we) (?:went|ran|did|had|was|were|got|saw|took|made)\b", text, re.I)
-    return orders >= 2 and bool(_SEQUENCE.search(text) or ":" in text) and not told_in_past
+    orders = len(_STEP.findall(text)) + len(_THEN.findall(text))
+    return orders >= 2 and bool(_SEQUENCE.search(text) or ":" in text) and not _TOLD.search(text)

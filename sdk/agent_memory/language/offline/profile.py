@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent_memory.language.offline.compare import same_claim
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.offline.text import either
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
 
@@ -18,22 +19,26 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 Section = Literal["personal", "preferences", "current_work", "environment", "constraints"]
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
-_LIMITS = re.compile(
-    r"\b(?:allerg\w+|intoleran\w+|must|can't|cannot|can not|not allowed|no more than|at most|at least|within budget|budget|"
-    r"deadline|due (?:date|on|by)|required?|only (?:eat|fly|work|use|buy|accept)|never|diabet\w+|celiac|coeliac)\b", re.I
-)  # fmt: skip
-_WORK = re.compile(
-    r"\b(?:work(?:s|ing)?|job|project|team|manager|report(?:s|ing)? to|company|client|customers?|colleagues?|office|remote\w*|"
-    r"meeting|stand-?up|sprint|launch|release|deploy\w*|on-call|startup|business|studio|store|campaign|presentation|promoted|"
-    r"hired|employer|department|marketing|sales|engineer\w*|interview|internship|thesis|dissertation|degree|exam|course|research|"
-    r"planning|preparing|looking for|trying to|saving (?:up )?for|training for)\b", re.I
-)  # fmt: skip
-_EQUIPMENT = re.compile(
-    r"\b(?:laptop|computer|phone|iphone|android|macbook|windows|linux|macos|ubuntu|docker|kubernetes|cluster|server|database|"
-    r"postgres\w*|mysql|redis|kafka|azure|aws|gcp|cloud|region|version|python|java|typescript|javascript|rust|golang|node|react|"
-    r"framework|editor|vscode|vim|ide|terminal|repository|repo|pipeline|ci|port|api|service|staging|production|environment|"
-    r"stack|timezone|time zone|monitor|keyboard|printer|router|vpn|browser|app)\b", re.I
-)  # fmt: skip
+_LIMITING = either(r"""
+    allerg\w+ intoleran\w+ must can't cannot can_not not_allowed no_more_than at_most at_least within_budget budget
+    deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) never diabet\w+ celiac coeliac
+""")
+_LIMITS = re.compile(rf"\b{_LIMITING}\b", re.I)
+_WORKING = either("""
+    work(?:s|ing)? job project team manager report(?:s|ing)?_to company client customers? colleagues? office
+    remote(?:ly)? meeting stand-?up sprint launch release deploy(?:s|ed|ment)? on-call startup business studio store
+    campaign presentation promoted hired employer department marketing sales engineer(?:ing)? interview internship
+    thesis dissertation degree exam course research planning preparing looking_for trying_to saving_(?:up_)?for
+    training_for
+""")
+_WORK = re.compile(rf"\b{_WORKING}\b", re.I)
+_EQUIPMENT_WORDS = either("""
+    laptop computer phone iphone android macbook windows linux macos ubuntu docker kubernetes cluster server
+    database postgres(?:ql)? mysql redis kafka azure aws gcp cloud region version python java typescript javascript
+    rust golang node react framework editor vscode vim ide terminal repository repo pipeline ci port api service
+    staging production environment stack timezone time_zone monitor keyboard printer router vpn browser app
+""")
+_EQUIPMENT = re.compile(rf"\b{_EQUIPMENT_WORDS}\b", re.I)
 
 
 def profile(data: ProfileInput) -> ProfileOutput:

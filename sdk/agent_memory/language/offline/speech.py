@@ -8,7 +8,9 @@ from functools import cache
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import either, expand, plain_words, straighten
 
-_I_OR_WE = r"(?:i|we)"
+_DEED = either(
+    "obey approve reveal comply transfer send delete execute grant respond answer say reply pretend act ignore"
+)
 _PLANTED = re.compile(
     rf"\b{either('ignore disregard forget override bypass')}\b.{{0,30}}"
     rf"\b{either('previous prior above earlier all any your the system')}\b.{{0,30}}"
@@ -19,7 +21,7 @@ _PLANTED = re.compile(
     rf"|\b(?:do not|don't|never) {either('tell inform reveal_to mention_to')} the user\b"
     rf"|\b{either('you the_assistant the_agent the_ai the_model')} {either('must shall should will have_to need_to')} "
     r"(?:always |never |now )?"
-    rf"{either('obey approve reveal comply transfer send delete execute grant respond answer say reply pretend act ignore')}",
+    rf"{_DEED}",
     re.I,
 )
 _CONJUNCTION = r"(?:(?:and|so|but|or|then|also)\s+)?"
@@ -33,8 +35,11 @@ _QUESTION = re.compile(
     rf"|^not sure {either('if what how whether why where')}\b",
     re.I,
 )
+_SUPPOSING = either(
+    "if imagine suppose supposing assuming let_us_say say_i unless in_case what_if as_if hypothetically"
+)
 _WHAT_IF = re.compile(
-    rf"^{either('if imagine suppose supposing assuming let_us_say say_i unless in_case what_if as_if hypothetically')}\b"
+    rf"^{_SUPPOSING}\b"
     rf"|\bif {either('i we you they it he she only')}\b|\bi wish\b|\b(?:would|could|should|might) have\b|\bas though\b"
     rf"|\b{either('i we it that this they he she you')} would(?! (?:(?:also|really) )?(?:love|like|prefer|rather))\b"
     r"|\b(?:would|could) be\b",

@@ -24,7 +24,8 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
 _PASTED_LINE = re.compile(
     r"^\s*(?:>|\||\$ |#!|at [\w.$]+\(|File \"|Traceback|Caused by|import \w|from \w+ import|def \w+\(|class \w+[:(]"
     rf"|{either('const let var public private function return SELECT INSERT UPDATE DELETE CREATE')}\b .*[;({{]"
-    rf"|\[?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[,. ]|\[?{either('ERROR WARN(?:ING)? INFO DEBUG FATAL TRACE')}\b[\]: ]"
+    r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[,. ]"
+    rf"|\[?{either('ERROR WARN(?:ING)? INFO DEBUG FATAL TRACE')}\b[\]: ]"
     r"|[{}\[\]();<>/]+\s*$|<\/?\w+[^>]*>|[\"']?[\w.-]+[\"']?\s*[:=]\s*[\"'{\[].*[,;]?$|https?://\S+\s*$)"
 )
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
@@ -32,7 +33,8 @@ _ME = r"(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur|[Ii]'m|[Ii]'ve|[Ww]e're|[Ww]e've)\b"
 _GREETED = re.compile(
     r"(?:[Hh]ey|[Hh]i|[Hh]ello|[Tt]hanks|[Tt]hank you|[Ww]ow|[Yy]eah|[Ss]orry|[Yy]up|[Yy]ep|[Oo]k|[Oo]kay),? "
     r"[A-Z][a-z]+\s*[,!.-]+\s*(?=\S)"
-    r"|(?:[Ss]ince|[Aa]fter) (?:we|our) (?:last )?(?:we )?(?:talked|spoke|chatted|met|chat|talk|conversation)(?: last)?,?\s+"
+    rf"|(?:[Ss]ince|[Aa]fter) (?:we|our) (?:last )?(?:we )?{either('talked spoke chatted met chat talk conversation')}"
+    r"(?: last)?,?\s+"
 )
 _ANNOUNCED = re.compile(
     r"(?:i(?: just| also| really)? (?:wanted|have|need) to|wanted to|i (?:gotta|should|must)|gotta) "
@@ -54,12 +56,14 @@ _BOUND = re.compile(
 )
 _LEANING = re.compile(rf"\b{either('it them him her he she they this that there too either one so')}\b", re.I)
 _LEANING_OBJECT = re.compile(
-    rf"\b{either('do did does doing done use about of for with to in on at from than like love make')} (?:it|them|that|this|there)\b",
+    rf"\b{either('do did does doing done use about of for with to in on at from than like love make')} "
+    r"(?:it|them|that|this|there)\b",
     re.I,
 )
 _ASKED_TAIL = re.compile(
-    rf"[,;-]\s+(?:so |and |but )?{either('can could would will do does did is are was should may what how when where why')}"
-    r"\b[^,.]*\?$|,\s+(?:right|ok|okay|no|yes)\?$",
+    rf"[,;-]\s+(?:so |and |but )?"
+    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$"
+    r"|,\s+(?:right|ok|okay|no|yes)\?$",
     re.I,
 )
 _FILLER_TAIL = re.compile(

@@ -17,8 +17,8 @@ _NO_NAMES = frozenset("it's that's here's".split())
 _PLURAL_VERBS = frozenset("are have were do can make".split())
 _KIN_ADJECTIVES = frozenset(
     """
-    older younger elder little big best eldest youngest new old twin step late future ex two three four five other oldest
-    close good high-school childhood dear direct
+    older younger elder little big best eldest youngest new old twin step late future ex two three four five other
+    oldest close good high-school childhood dear direct
 """.split()
 )
 _STATES = frozenset(
@@ -154,12 +154,13 @@ def _is_noun_here(word: str, following: str) -> bool:
 
 def is_thing(word: str) -> bool:
     """Whether a lower-case word is known for something other than a person's name."""
-    return any(
-        word in known
-        for known in (
-            all_attributes(), vocabulary.TOPIC_HEADS, vocabulary.KIN, vocabulary.FOODS, lexicon.STOPWORDS, lexicon.OPENINGS,
-        )
-    )  # fmt: skip
+    return word in _known_things()
+
+
+@cache
+def _known_things() -> frozenset[str]:
+    things = all_attributes() | vocabulary.TOPIC_HEADS | vocabulary.KIN | frozenset(vocabulary.FOODS)
+    return things | lexicon.STOPWORDS | lexicon.OPENINGS
 
 
 def _name_size(words: list[str]) -> int:

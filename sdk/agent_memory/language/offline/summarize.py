@@ -17,41 +17,49 @@ from agent_memory.language.offline.compare import presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
-from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
+from agent_memory.language.offline.text import content_stems, content_words, either, expand, straighten
 from agent_memory.language.tasks import FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
 
 MOST_POINTS = 8
 MOST_OPEN = 6
 
-_TO_DO = re.compile(
-    r"\b(?:still (?:need|have|waiting|deciding|not sure|looking|to)|not sure (?:yet|about|whether|if|which)|have not (?:\w+ )?"
-    r"(?:decided|chosen|heard|figured|booked|finished) ?|to-?do|tbd|yet to (?:be |decide|choose|book|confirm)|undecided|need to decide"
-    r"|waiting (?:for|on)|remains? (?:open|unclear)|no idea (?:yet|how|which)|open question)\b", re.I
-)  # fmt: skip
+_STILL = either("need have waiting deciding not_sure looking to")
+_TO_DO_WORDS = either(rf"""
+    still_{_STILL} not_sure_(?:yet|about|whether|if|which)
+    have_not_(?:\w+_)?(?:decided|chosen|heard|figured|booked|finished)
+    to-?do tbd yet_to_(?:be_|decide|choose|book|confirm) undecided need_to_decide waiting_(?:for|on)
+    remains?_(?:open|unclear) no_idea_(?:yet|how|which) open_question
+""")
+_TO_DO = re.compile(rf"\b{_TO_DO_WORDS}\b", re.I)
+_GOING_TO = either("will shall am_going_to are_going_to need_to have_to must plan_to should am_planning_to")
 _STEP = re.compile(
-    r"^(?:(?:i|we) (?:will|shall|am going to|are going to|need to|have to|must|plan to|should|am planning to)"
-    r"|next(?: up| step|,)|the next step|then (?:i|we) |after that|tomorrow|let us|my next|our next)\b"
-    r"|\b(?:next step|action item|follow[- ]up)\b", re.I
-)  # fmt: skip
-_NO_ANSWER = re.compile(
-    r"\b(?:let me (?:check|find|look)|i (?:do not|don't) know|i'll (?:check|look|find out|get back)|not sure|no idea)\b",
+    rf"^(?:(?:i|we) {_GOING_TO}|next(?: up| step|,)|(?:the|my|our) next|then (?:i|we) |after that|tomorrow|let us)\b"
+    r"|\b(?:next step|action item|follow[- ]up)\b",
     re.I,
 )
-_INFORMING = re.compile(
-    r"\d|\b(?:must|may|can|need|needs|require[sd]?|required|allowed|available|includes?|costs?|deadline|policy|recommended|booked"
-    r"|confirmed|scheduled|approved|cancell?ed|changed|means|because|found)\b", re.I
-)  # fmt: skip
-_OFFERING = re.compile(
-    r"\b(?:would you|do you|shall i|should i|let me|i can|i could|i'll|i will|happy to|feel free|you're welcome|no problem"
-    r"|noted|got it|great|sounds|glad|sorry|congratulations|enjoy|sure|of course|i've noted|i have noted|i'd)\b", re.I
-)  # fmt: skip
+_NO_ANSWER = re.compile(
+    r"\b(?:let me (?:check|find|look)|i (?:do not|don't) know|i'll (?:check|look|find|get back)|not sure|no idea)\b",
+    re.I,
+)
+_INFORMING_WORDS = either("""
+    must may can needs? require[sd]? allowed available includes? costs? deadline policy recommended booked confirmed
+    scheduled approved cancell?ed changed means because found
+""")
+_INFORMING = re.compile(rf"\d|\b{_INFORMING_WORDS}\b", re.I)
+_OFFERING_WORDS = either("""
+    would_you do_you shall_i should_i let_me i_can i_could i'll i_will happy_to feel_free you're_welcome no_problem
+    noted got_it great sounds glad sorry congratulations enjoy sure of_course i've_noted i_have_noted i'd
+""")
+_OFFERING = re.compile(rf"\b{_OFFERING_WORDS}\b", re.I)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASSISTANT = "Assistant: "
 _ABOUT_THE_TALK = re.compile(
     r"\b(?:summari[sz]e|sum up|recap|repeat|rephrase|explain|our (?:chat|conversation))\b", re.I
 )
-_NAMED_ATTRIBUTES = {"name": "name", "residence": "home", "employ": "employer", "depart": "department", "manag": "manager",
-                     "salari": "salary", "marital": "marital status"}  # fmt: skip
+_NAMED_ATTRIBUTES = {
+    "name": "name", "residence": "home", "employ": "employer", "depart": "department", "manag": "manager",
+    "salari": "salary", "marital": "marital status",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +214,12 @@ def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
 
 
 def _is_step(text: str) -> bool:
+    """Whether a statement says what somebody will do; what was decided is listed elsewhere."""
     plain = expand(text)
-    return (
-        bool(_STEP.search(plain)) and speech.is_statement(text) and not speech.is_addressed(text)
-        and len(content_stems(text)) >= 2 and not _TO_DO.search(plain) and kinds.kind_of(text, parse(text), ()) != "decision"
-    )  # fmt: skip
+    if not _STEP.search(plain) or _TO_DO.search(plain) or len(content_stems(text)) < 2:
+        return False
+    decided = kinds.kind_of(text, parse(text), ()) == "decision"
+    return speech.is_statement(text) and not speech.is_addressed(text) and not decided
 
 
 def _is_done(text: str, step: str) -> bool:

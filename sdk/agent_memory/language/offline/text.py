@@ -102,6 +102,7 @@ def straighten(text: str) -> str:
     return text.translate(_QUOTES)
 
 
+@lru_cache(maxsize=4096)
 def expand(text: str) -> str:
     """Text with contractions written out (I'm → I am) and its case kept where it stood."""
     plain = straighten(text)

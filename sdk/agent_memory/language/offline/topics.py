@@ -64,12 +64,17 @@ def _modifiers(words: list[str], position: int) -> list[str]:
     kept: list[str] = []
     for word in reversed(words[max(0, position - 3) : position]):
         lower = word.lower()
-        if not word[0].isalpha() or lower in lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.ADDITIVE_WORDS | _LOOSE:
+        if not word[0].isalpha() or lower in _no_modifiers():
             break
-        if lower in lexicon.FINITE or (lower not in vocabulary.TOPIC_HEADS and _is_verb_form(lower)):
+        if lower not in vocabulary.TOPIC_HEADS and _is_verb_form(lower):
             break
         kept.insert(0, word)
     return kept
+
+
+@cache
+def _no_modifiers() -> frozenset[str]:
+    return lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.ADDITIVE_WORDS | lexicon.FINITE | _LOOSE
 
 
 _LOOSE = frozenset("""
@@ -138,34 +143,34 @@ def proper_nouns(text: str) -> list[str]:
 def tags(text: str, name: str = "") -> list[str]:
     """Up to three words that say what a statement is about, lower case; the name of who said it is none."""
     named = [word.lower() for word in proper_nouns(text)]
-    heads = [
-        topic.split()[-1].lower() if topic.split()[-1][0].islower() else topic.split()[0].lower()
-        for topic in topics(text)
-    ]
-    attributes = [
-        word
-        for word in re.findall(r"[a-z][\w-]+", text.lower())
-        if attribute_kind(canon(word)) and not _is_verb_form(word)
-    ]
-    words = [word for word in re.findall(r"[a-z][a-z'-]{3,}", text.lower()) if _is_topical(word)]
-    return [
-        word for word in dict.fromkeys([*named, *heads, *attributes, *words]) if len(word) > 2 and word != name.lower()
-    ][:3]
+    heads = [_head(topic) for topic in topics(text)]
+    words = re.findall(r"[a-z][\w'-]+", text.lower())
+    attributes = [word for word in words if attribute_kind(canon(word)) and not _is_verb_form(word)]
+    topical = [word for word in words if len(word) > 3 and _is_topical(word)]
+    found = dict.fromkeys([*named, *heads, *attributes, *topical])
+    return [word for word in found if len(word) > 2 and word != name.lower()][:3]
+
+
+def _head(topic: str) -> str:
+    """The noun of a topic: "trip" of "trip to Hawaii", "renovation" of "kitchen renovation"."""
+    first, last = topic.split()[0], topic.split()[-1]
+    return (last if last[0].islower() else first).lower()
 
 
 def _is_topical(word: str) -> bool:
-    common = (
-        lexicon.STOPWORDS
-        | lexicon.GENERIC_NOUNS
-        | lexicon.ADVERBS
-        | lexicon.EMOTIONS
-        | lexicon.MONTHS
-        | lexicon.WEEKDAYS
+    return (
+        "'" not in word
+        and not word.endswith(("ing", "ed", "ly"))
+        and word not in _untopical()
+        and stem(word) not in _verb_stems()
     )
-    if word.endswith(("ing", "ed", "ly")) or word in {"week", "weeks", "month", "months", "year", "years", "yesterday", "today",
-                                                      "tomorrow", "weekend", "towards", "around", "together"}:  # fmt: skip
-        return False
-    return "'" not in word and word not in common | lexicon.FINITE | _LOOSE and stem(word) not in _verb_stems()
+
+
+@cache
+def _untopical() -> frozenset[str]:
+    times = lexicon.MONTHS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
+    common = lexicon.STOPWORDS | lexicon.GENERIC_NOUNS | lexicon.ADVERBS | lexicon.EMOTIONS | lexicon.FINITE
+    return common | times | _LOOSE | frozenset({"towards", "around", "together"})
 
 
 def main_topic(texts: list[str]) -> str:

@@ -8,17 +8,18 @@ from datetime import datetime
 from typing import Literal
 
 from agent_memory.language.offline import dates, lexicon
-from agent_memory.language.offline.text import canon
+from agent_memory.language.offline.text import canon, plain_words
 
 Kind = Literal["number", "clock", "date", "weekday", "text"]
 Relation = Literal["same", "different", "compatible"]
 Core = frozenset[str | tuple[str, ...]]
 
 _MONEY_OR_NUMBER = re.compile(
-    r"(?P<sign>[$€£¥])?\s?(?P<number>\d[\d,]*(?:\.\d+)?|(?<![\w-])(?:" + "|".join(lexicon.NUMBERS) + r")(?![\w-]))"
+    rf"(?P<sign>[$€£¥])?\s?(?P<number>\d[\d,]*(?:\.\d+)?|(?<![\w-]){plain_words(lexicon.NUMBERS)}(?![\w-]))"
     r"\s?(?P<size>(?:k|m|grand|hundred|thousand|million)\b)?"
-    r"\s?(?:-?\s?(?P<unit>%|°|percent\b|(?!(?:an?|per|each|every)\b)[a-z]+\b))?(?P<per>\s(?:a|an|per|each|every)\s(?P<period>hour|day|week|month|year"
-    r"|night|person|km|mile|seat|head)\b|/(?P<slash>h|hr|hour|day|week|wk|month|mo|year|yr)\b)?",
+    r"\s?(?:-?\s?(?P<unit>%|°|percent\b|(?!(?:an?|per|each|every)\b)[a-z]+\b))?"
+    r"(?:\s(?:a|an|per|each|every)\s(?P<period>hour|day|week|month|year|night|person|km|mile|seat|head)\b"
+    r"|/(?P<slash>h|hr|hour|day|week|wk|month|mo|year|yr)\b)?",
     re.I,
 )
 _CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?", re.I)

@@ -149,7 +149,7 @@ ATTRIBUTES = {
 ATTRIBUTE_SYNONYMS = {
     "due date": "deadline", "go-live": "launch", "release date": "release", "launch date": "launch",
     "supervisor": "manager", "boss": "manager", "colour": "color", "position": "role", "title": "role", "job": "role",
-    "job title": "role", "company": "employer", "dosage": "dose", "neighbourhood": "neighborhood", 
+    "job title": "role", "company": "employer", "dosage": "dose", "neighbourhood": "neighborhood",
     "checkup": "check-up",
     "stand-up": "standup", "kick-off": "kickoff", "check-out": "checkout", "wage": "salary", "pay": "salary",
     "college": "university", "physio": "physiotherapist", "takeoff": "departure", "city": "residence",
@@ -240,8 +240,8 @@ FITTING_TOPICS = {
         trip vacation holiday getaway honeymoon cruise tour project wedding renovation remodel party course house
         apartment flat move conference workshop book album exhibition garden kitchen bathroom bedroom garage roof launch
         migration campaign startup shop store studio business podcast game festival event reunion birthday dinner picnic
-        treatment car bike van boat flight hotel villa laptop phone camera server offsite training degree fundraiser film
-        movie basement deck pool fence catering venue photographer band dress team
+        treatment car bike van boat flight hotel villa laptop phone camera server offsite training degree fundraiser
+        film movie basement deck pool fence catering venue photographer band dress team
     """),
     "time": words("""
         project thesis dissertation paper book novel album exhibition renovation remodel kitchen bathroom app service

@@ -18,16 +18,16 @@ THRESHOLD = 3.0
 
 _STRONG = frozenset("attribute diet allergy tool preference plan journey routine kin".split())
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
+_COMMON = frozenset({"moved", "house", "job"})
 _VITAL = re.compile(
-    rf"\b(?:{plain_words(vocabulary.IMPORTANT['health'] | vocabulary.IMPORTANT['life'] - {'moved', 'house', 'job'})}|pregnan\w+)\b",
-    re.I,
+    rf"\b(?:{plain_words(vocabulary.IMPORTANT['health'] | vocabulary.IMPORTANT['life'] - _COMMON)}|pregnan\w+)\b", re.I
 )
 _NUMBERED = re.compile(rf"\d|\b{plain_words(set(lexicon.NUMBERS) - {'one'})}\b", re.I)
 _DURATION = re.compile(
-    rf"\bfor (?:about |over |almost |nearly |the past )?(?:\d+|an?|{plain_words(lexicon.NUMBERS)}) (?:years?|months?)\b",
+    rf"\bfor (?:about |over |almost |nearly |the past )?(?:\d+|an?|{plain_words(lexicon.NUMBERS)}) "
+    r"(?:years?|months?)\b",
     re.I,
 )
-_SPANS = frozenset("day days week weeks weekend month months year years hour hours minutes".split())
 
 _EMOTIVE = re.compile(
     rf"^(?:i|we) (?:am|are|was|were|feel|felt|have been)(?: \w+)? {plain_words(lexicon.EMOTIONS)}\b", re.I
@@ -37,8 +37,9 @@ _HANDLED = either("""
     got took made bought found did have has had saw tried love loved like use used finished started see get take do
     make using making doing giving give
 """)
+_AFTER_POINTER = either("at from in is was for to and lately before after while when too")
 _POINTING = re.compile(
-    rf"\b(?:this|that|these|those)(?=[.,!]|$| {either('at from in is was for to and lately before after while when too')}\b)"
+    rf"\b(?:this|that|these|those)(?=[.,!]|$| {_AFTER_POINTER}\b)"
     rf"|\b{_HANDLED} (?:it|them|this|that)\b|\b(?:a few|some|many) more\b(?! [a-z])",
     re.I,
 )
@@ -47,7 +48,8 @@ _NOT_POINTED_AT = either("""
     summer winter spring fall time day
 """)
 _THAT_THING = re.compile(
-    rf"(?:^that|\b{either('in on at of with for about using')} that|\b(?:this|these|those)) (?!{_NOT_POINTED_AT}\b)[a-z]+",
+    rf"(?:^that|\b{either('in on at of with for about using')} that|\b(?:this|these|those)) "
+    rf"(?!{_NOT_POINTED_AT}\b)[a-z]+",
     re.I,
 )
 _UNNAMED = re.compile(r"\b(?:this|that|these|those) (?:\w+ )?[a-z]+\W*$", re.I)
@@ -60,13 +62,13 @@ _SWEEPING = re.compile(
     r"|\bmakes? (?:(?:a|the) (?:real |big |huge )?difference|(?:me|us|it) (?:feel|happy|smile|all))\b",
     re.I,
 )
-_PASSING = re.compile(
-    rf"\b{either('off_to gotta_(?:go|run) have_(?:got_)?to_(?:go|run|head) heading_(?:out|off|to_bed) be_right_back')}\b"
-    rf"|\b{either('talk_(?:soon|later|to_you) let_(?:me|you)_know keep_(?:me|you)_posted going_to_(?:bed|keep|try_my_best)')}\b"
-    rf"|\b{either('(?:try|do)_my_best check_(?:it_|this_|them_|that_)?out show_you tell_you hear_(?:about|from)')}\b"
-    r"|\bas (?:i|we) (?:said|mentioned)\b",
-    re.I,
-)
+_PASSING_WORDS = either("""
+    off_to gotta_(?:go|run) have_(?:got_)?to_(?:go|run|head) heading_(?:out|off|to_bed) be_right_back
+    talk_(?:soon|later|to_you) let_(?:me|you)_know keep_(?:me|you)_posted going_to_(?:bed|keep|try_my_best)
+    (?:try|do)_my_best check_(?:it_|this_|them_|that_)?out show_you tell_you hear_(?:about|from)
+    as_(?:i|we)_(?:said|mentioned)
+""")
+_PASSING = re.compile(rf"\b{_PASSING_WORDS}\b", re.I)
 _HOLLOW_PHRASES = either(r"""
     give_up come_true hopes_up lost_track keep_(?:going|trying|pushing|at_it|improving) move_forward do_better
     hit_it_off make_(?:it_)?(?:happen|a_change|an_impact|a_difference|the_most) (?:new|my|your|our)_goals?
@@ -90,10 +92,8 @@ _GOOD_OR_BAD = either("""
     lovely special powerful inspiring rewarding perfect crazy wild blast crucial worth okay fine stunning cute sweet
     challenge challenging exciting gorgeous tasty delicious relaxing therapeutic joy treat delight
 """)
-_VERDICT = re.compile(
-    rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{either('so really very super pretty such a an the')} )*{_GOOD_OR_BAD}\b",
-    re.I,
-)
+_INTENSELY = either("so really very super pretty such a an the")
+_VERDICT = re.compile(rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{_INTENSELY} )*{_GOOD_OR_BAD}\b", re.I)
 _GERUND = re.compile(r"[a-z]{2,}ing\b(?! to\b)", re.I)
 _ANOTHERS = re.compile(r"(?:his|her|its|their)\b", re.I)
 
@@ -208,7 +208,7 @@ def _is_bare_plan(claim: Claim) -> bool:
 
 @cache
 def _vague() -> frozenset[str]:
-    return lexicon.GENERIC_NOUNS | lexicon.EMOTIONS | lexicon.ADVERBS | frozenset(lexicon.NUMBERS) | _SPANS
+    return lexicon.GENERIC_NOUNS | lexicon.EMOTIONS | lexicon.ADVERBS | frozenset(lexicon.NUMBERS) | lexicon.TIME_WORDS
 
 
 @cache
