@@ -175,7 +175,9 @@ class Change:
         if not isinstance(document, dict):
             raise bad_request("The body of an item must be a JSON object.")
         check_item_id(document.get("id"))
-        if not key.is_full or key_of(document, self._container.properties.key_segments).epk != key.epk:
+        properties = self._container.properties
+        actual = key_of(document, properties.key_segments, properties.partition_key_version)
+        if not key.is_full or actual.epk != key.epk:
             raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
 
     def _insert(self, document: JsonObject, key: PartitionKey) -> Item:

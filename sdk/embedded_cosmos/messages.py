@@ -95,8 +95,10 @@ class Request:
 
     def key(self, container: Container) -> PartitionKey | None:
         """The partition key in the headers, full or a prefix."""
-        header = self.headers.get(PARTITION_KEY)
-        return None if header is None else parse_key(header, len(container.properties.partition_key_paths))
+        header, properties = self.headers.get(PARTITION_KEY), container.properties
+        if header is None:
+            return None
+        return parse_key(header, len(properties.partition_key_paths), properties.partition_key_version)
 
     def required_key(self, container: Container) -> PartitionKey:
         """The partition key that an operation on items needs; raises 400."""

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 import orjson
 
+from embedded_cosmos import partition_v1
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.properties import JsonObject
 
@@ -68,7 +69,7 @@ def shard_key(epk: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def parse_key(header: str, levels: int) -> PartitionKey:
+def parse_key(header: str, levels: int, version: int = 2) -> PartitionKey:
     """The key in an `x-ms-documentdb-partitionkey` header, for a container with that many levels."""
     try:
         values = orjson.loads(header)
@@ -78,22 +79,24 @@ def parse_key(header: str, levels: int) -> PartitionKey:
         raise bad_request(f"The partition key header must be a JSON array with at least one value: {header}")
     if len(values) > levels:
         raise bad_request(f"The partition key has {len(values)} values, but the container has {levels} levels.")
-    return make_key([UNDEFINED if value == {} else value for value in values], levels)
+    return make_key([UNDEFINED if value == {} else value for value in values], levels, version)
 
 
-def key_of(document: JsonObject, key_segments: Sequence[tuple[str, ...]]) -> PartitionKey:
+def key_of(document: JsonObject, key_segments: Sequence[tuple[str, ...]], version: int = 2) -> PartitionKey:
     """The key that a document belongs to."""
-    return make_key([_value_at(document, segments) for segments in key_segments], len(key_segments))
+    return make_key([_value_at(document, segments) for segments in key_segments], len(key_segments), version)
 
 
-def make_key(values: Sequence[Any], levels: int) -> PartitionKey:
+def make_key(values: Sequence[Any], levels: int, version: int = 2) -> PartitionKey:
     """A key of these components; raises 400 for an object, an array or an overlong string."""
+    longest = MAX_KEY_BYTES if version == 2 else partition_v1.MAX_KEY_BYTES
     for value in values:
         if isinstance(value, dict | list):
             raise bad_request("A partition key value must be a string, a number, a boolean or null.")
-        if isinstance(value, str) and len(value.encode()) > MAX_KEY_BYTES:
-            raise bad_request(f"A partition key value has at most {MAX_KEY_BYTES} bytes.")
-    epk = "".join([_hashed(value) for value in values])
+        if isinstance(value, str) and len(value.encode()) > longest:
+            raise bad_request(f"A partition key value of version {version} has at most {longest} bytes.")
+    encoded = [_encoded(value) for value in values]
+    epk = "".join([_hashed(each) for each in encoded]) if version == 2 else partition_v1.effective_key(encoded[0])
     return PartitionKey(cast(tuple[Component, ...], tuple(values)), epk, len(values) == levels)
 
 
@@ -107,10 +110,10 @@ def _value_at(document: JsonObject, segments: tuple[str, ...]) -> Any:
     return UNDEFINED if isinstance(value, dict | list) else value
 
 
-# Typed, because 1 and True are one dictionary key in Python but two partition keys.
-@lru_cache(maxsize=16384, typed=True)
-def _hashed(component: Component) -> str:
-    return f"{_murmur3_128(_encoded(component)) & _TOP_BITS_CLEARED:032X}"
+# By their bytes, because 1 and True, and 0.0 and -0.0, are one dictionary key in Python but two partition keys.
+@lru_cache(maxsize=16384)
+def _hashed(encoded: bytes) -> str:
+    return f"{_murmur3_128(encoded) & _TOP_BITS_CLEARED:032X}"
 
 
 def _encoded(component: Component) -> bytes:

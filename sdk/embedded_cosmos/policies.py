@@ -84,7 +84,7 @@ def new_definition(body: JsonObject) -> JsonObject:
     _check_text_indexes(properties.indexing_policy, properties.full_text_paths)
     definition = {name: body[name] for name in _KEPT if body.get(name) is not None}
     kind = "MultiHash" if len(properties.partition_key_paths) > 1 else "Hash"
-    definition["partitionKey"] = {"kind": kind, **body["partitionKey"], "version": 2}
+    definition["partitionKey"] = {"kind": kind, **body["partitionKey"], "version": properties.partition_key_version}
     definition["indexingPolicy"] = _with_index_defaults(properties.indexing_policy)
     definition.setdefault(
         "conflictResolutionPolicy",
@@ -99,7 +99,7 @@ def changed_definition(old: JsonObject, body: JsonObject) -> JsonObject:
     new = new_definition(body)
     if new["id"] != old["id"]:
         raise bad_request("The id of a container cannot be changed.")
-    if new["partitionKey"]["paths"] != old["partitionKey"]["paths"]:
+    if new["partitionKey"] != old["partitionKey"]:
         raise bad_request("The partition key of a container cannot be changed.")
     if new.get("vectorEmbeddingPolicy") != old.get("vectorEmbeddingPolicy"):
         raise bad_request("Paths in existing embedding policy cannot be modified in Collection Replace.")

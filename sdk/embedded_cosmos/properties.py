@@ -52,6 +52,7 @@ class ContainerProperties:
     id: str
     rid: str
     partition_key_paths: tuple[str, ...]
+    partition_key_version: int
     indexing_policy: JsonObject
     vector_embeddings: Mapping[str, VectorEmbedding]
     full_text_paths: Mapping[str, str]
@@ -66,10 +67,12 @@ class ContainerProperties:
         embeddings = _vector_embeddings(body.get("vectorEmbeddingPolicy"))
         texts = _full_text_paths(body.get("fullTextPolicy"))
         indexing = json_object(body.get("indexingPolicy"), "indexingPolicy")
+        paths, version = _partition_key(body.get("partitionKey"))
         return cls(
             id=body["id"],
             rid=body.get("_rid", ""),
-            partition_key_paths=_partition_key_paths(body.get("partitionKey")),
+            partition_key_paths=paths,
+            partition_key_version=version,
             indexing_policy=indexing,
             vector_embeddings=MappingProxyType(embeddings),
             full_text_paths=MappingProxyType(texts),
@@ -136,7 +139,7 @@ def entry_path(entry: Any, name: str) -> str:
     return path
 
 
-def _partition_key_paths(value: Any) -> tuple[str, ...]:
+def _partition_key(value: Any) -> tuple[tuple[str, ...], int]:
     definition = json_object(value, "partitionKey")
     paths = json_list(definition.get("paths"), "partitionKey.paths")
     kind = definition.get("kind", "Hash")
@@ -149,11 +152,12 @@ def _partition_key_paths(value: Any) -> tuple[str, ...]:
         raise bad_request(f"Too many partition key paths: {len(paths)}, but kind '{kind}' has at most {limit}.")
     if len(set(paths)) != len(paths):
         raise bad_request("The paths of a partition key must differ.")
-    if definition.get("version", 2) != 2:
-        raise bad_request("Only partition key version 2 is supported.")
+    version = definition.get("version", 2)
+    if version not in (1, 2) or (version == 1 and kind == "MultiHash"):
+        raise bad_request(f"Partition key version {version} is not supported with kind '{kind}'.")
     for path in paths:
         path_segments(path)
-    return tuple(paths)
+    return tuple(paths), version
 
 
 def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:

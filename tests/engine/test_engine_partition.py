@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from azure.cosmos import DatabaseProxy, PartitionKey
+from azure.cosmos.exceptions import CosmosHttpResponseError
 from azure.cosmos.partition_key import NonePartitionKeyValue
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from embedded_cosmos.errors import CosmosError
@@ -23,6 +26,36 @@ def test_effective_keys_are_those_of_the_sdk(database: DatabaseProxy, values: li
     )
     expected = container.feed_range_from_partition_key(values)["Range"]["min"]
     assert make_key(values, len(values)).epk == expected
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=st.one_of(st.text(max_size=25), st.floats(allow_nan=False), st.integers(0, 2**32 - 1), st.booleans()))
+@example("")
+@example("x" * 100)
+@example(0)
+@example(-0.0)
+def test_effective_keys_of_version_1_are_those_of_the_sdk(database: DatabaseProxy, value: Any) -> None:
+    container = database.create_container_if_not_exists("v1", PartitionKey(path="/a", kind="Hash", version=1))
+    expected = container.feed_range_from_partition_key(value)["Range"]["min"]
+    assert make_key([value], 1, version=1).epk == expected
+
+
+def test_items_under_keys_of_version_1(database: DatabaseProxy) -> None:
+    container = database.create_container("v1", PartitionKey(path="/pk", kind="Hash", version=1))
+    keys = ["alice", "alice2", "", 7, 7.5, True, None]
+    for number, key in enumerate(keys):
+        container.create_item({"id": str(number), "pk": key})
+    assert container.read()["partitionKey"]["version"] == 1
+    assert [container.read_item("3", 7)["pk"], container.read_item("5", True)["pk"]] == [7, True]
+    for number, key in enumerate(keys):
+        found = container.query_items(
+            "SELECT VALUE c.id FROM c", feed_range=container.feed_range_from_partition_key(key)
+        )
+        assert list(found) == [str(number)]
+    everything = container.query_items("SELECT VALUE c.id FROM c ORDER BY c.id", enable_cross_partition_query=True)
+    assert list(everything) == [str(number) for number in range(len(keys))]
+    with pytest.raises(CosmosHttpResponseError, match="at most 100 bytes"):
+        container.create_item({"id": "long", "pk": "x" * 101})
 
 
 def test_an_absent_component_is_not_null(database: DatabaseProxy) -> None:
