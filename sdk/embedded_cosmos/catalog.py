@@ -6,28 +6,18 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import orjson
 
-from embedded_cosmos.errors import conflict, not_found, precondition_failed
+from embedded_cosmos.errors import conflict, not_found
+from embedded_cosmos.etags import check_etag, new_etag
+from embedded_cosmos.offers import Offers
 from embedded_cosmos.policies import changed_definition, check_name, new_definition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.rids import container_rid, database_rid, last_number
 from embedded_cosmos.storage import Storage
 
 OWNER_NOT_FOUND = 1003
-
-
-def new_etag() -> str:
-    """An ETag that no other version of anything has."""
-    return f'"{uuid4()}"'
-
-
-def check_etag(current: str, if_match: str | None, if_none_match: str | None = None) -> None:
-    """Raises 412 when a write's condition on the current version does not hold."""
-    if if_match not in (None, "*", current) or if_none_match in ("*", current):
-        raise precondition_failed("Operation cannot be performed because one of the specified precondition is not met.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +103,25 @@ class Container:
         }
 
 
-class Catalog:
-    """All databases and containers of one store."""
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How many items a container has, and how many bytes they take as JSON."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+    items: int
+    nbytes: int
+
+    @property
+    def kibibytes(self) -> int:
+        """The size in KiB, rounded up."""
+        return -(-self.nbytes // 1024)
+
+
+class Catalog:
+    """All databases and containers of one store, with their offers."""
+
+    def __init__(self, storage: Storage, offers: Offers, clock: Callable[[], float]) -> None:
         self._storage = storage
+        self._offers = offers
         self._clock = clock
         self._databases = {row[1]: Database(*row) for row in storage.execute("SELECT * FROM databases")}
         self._containers: dict[tuple[int, str], Container] = {}
@@ -155,26 +159,32 @@ class Catalog:
         found = self._containers.get((owner.number, ref))
         return found or _by_rid(self.containers(owner), ref, "container", substatus)
 
-    def create_database(self, body: JsonObject) -> Database:
+    def create_database(self, body: JsonObject, offer: JsonObject | None) -> Database:
         """Make an empty database."""
         name, etag, ts = check_name(body.get("id")), new_etag(), int(self._clock())
         if name in self._databases:
             raise conflict(f"A database with the id '{name}' already exists.")
-        cursor = self._storage.execute("INSERT INTO databases (id, etag, ts) VALUES (?, ?, ?)", (name, etag, ts))
-        database = Database(_row_number(cursor), name, etag, ts)
+        with self._storage.transaction():
+            cursor = self._storage.execute("INSERT INTO databases (id, etag, ts) VALUES (?, ?, ?)", (name, etag, ts))
+            database = Database(_row_number(cursor), name, etag, ts)
+            self._offers.create(database.self_link, database.rid, offer, ts)
         self._databases[name] = database
         return database
 
-    def delete_database(self, database: Database) -> list[Container]:
+    def delete_database(self, database: Database, if_match: str | None) -> list[Container]:
         """Delete a database with all that is in it; returns the containers that went with it."""
+        check_etag(database.etag, if_match)
         gone = self.containers(database)
-        self._storage.execute("DELETE FROM databases WHERE number = ?", (database.number,))
+        with self._storage.transaction():
+            self._storage.execute("DELETE FROM databases WHERE number = ?", (database.number,))
+            for link in [database.self_link, *(container.self_link for container in gone)]:
+                self._offers.delete(link)
         for container in gone:
             del self._containers[database.number, container.id]
         del self._databases[database.id]
         return gone
 
-    def create_container(self, database: Database, body: JsonObject) -> Container:
+    def create_container(self, database: Database, body: JsonObject, offer: JsonObject | None) -> Container:
         """Make an empty container."""
         definition = new_definition(body)
         name, etag, ts = definition["id"], new_etag(), int(self._clock())
@@ -187,7 +197,9 @@ class Catalog:
             )
             number = _row_number(cursor)
             self._storage.execute("INSERT INTO positions VALUES (?, 0, 0, 0)", (number,))
-        return self._add(Container(number, database, definition, etag, ts))
+            container = Container(number, database, definition, etag, ts)
+            self._offers.create(container.self_link, container.rid, offer, ts)
+        return self._add(container)
 
     def replace_container(self, container: Container, body: JsonObject, if_match: str | None) -> None:
         """Change a container's TTL, indexing or full-text policy."""
@@ -209,8 +221,14 @@ class Catalog:
     def delete_container(self, container: Container, if_match: str | None) -> None:
         """Delete a container with all its items."""
         check_etag(container.etag, if_match)
-        self._storage.execute("DELETE FROM containers WHERE number = ?", (container.number,))
+        with self._storage.transaction():
+            self._storage.execute("DELETE FROM containers WHERE number = ?", (container.number,))
+            self._offers.delete(container.self_link)
         del self._containers[container.database.number, container.id]
+
+    def usage(self, container: Container) -> Usage:
+        """What a container holds. Reads all of it, so only for those who ask."""
+        return Usage(*self._storage.execute(_USAGE, (container.number,)).fetchone())
 
     def _add(self, container: Container) -> Container:
         self._containers[container.database.number, container.id] = container
@@ -222,6 +240,8 @@ SELECT c.number, c.database, c.definition, c.etag, c.ts, p.lsn, p.ts, p.item,
        (SELECT min(expires_at) FROM items WHERE container = c.number AND expires_at IS NOT NULL)
 FROM containers c JOIN positions p ON p.container = c.number ORDER BY c.number
 """
+
+_USAGE = "SELECT count(*), coalesce(sum(length(body)), 0) FROM items WHERE container = ?"
 
 # An item's own TTL counts only while the container's is set; -1 means never.
 _RESET_EXPIRY = """

@@ -6,10 +6,14 @@ from collections.abc import Callable
 
 import orjson
 
-from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container, Database, check_etag
+from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container, Database
 from embedded_cosmos.messages import (
     AUTOSCALE_SETTINGS,
+    INDEX_PROGRESS,
     OFFER_THROUGHPUT,
+    POPULATE_QUOTA,
+    POPULATE_STATISTICS,
+    RESOURCE_USAGE,
     Reply,
     Request,
     feed_reply,
@@ -58,9 +62,7 @@ class ControlPlane:
         """Make a database, or query them."""
         if request.is_query:
             return _query(request, "", "Databases", self._databases())
-        offer = _offer(request)
-        database = self._catalog.create_database(request.json_object())
-        self._record(offer, database)
+        database = self._catalog.create_database(request.json_object(), _offer(request))
         return json_reply(201, database.to_json())
 
     def read_database(self, _request: Request, ref: str) -> Reply:
@@ -70,10 +72,8 @@ class ControlPlane:
     def delete_database(self, request: Request, ref: str) -> Reply:
         """Delete a database with its containers."""
         database = self._catalog.database(ref)
-        check_etag(database.etag, request.conditions.if_match)
-        for container in self._catalog.delete_database(database):
-            self._clean_up(container)
-        self._offers.delete(database.self_link)
+        for container in self._catalog.delete_database(database, request.conditions.if_match):
+            self._shards.forget(container)
         return Reply(204)
 
     def list_containers(self, _request: Request, database: str) -> Reply:
@@ -86,14 +86,26 @@ class ControlPlane:
         owner = self._owner(database)
         if request.is_query:
             return _query(request, owner.rid, "DocumentCollections", self._containers(owner))
-        offer = _offer(request)
-        container = self._catalog.create_container(owner, request.json_object())
-        self._record(offer, container)
+        container = self._catalog.create_container(owner, request.json_object(), _offer(request))
         return _container_reply(201, container)
 
-    def read_container(self, _request: Request, database: str, ref: str) -> Reply:
-        """One container."""
-        return _container_reply(200, self._catalog.container(database, ref))
+    def read_container(self, request: Request, database: str, ref: str) -> Reply:
+        """One container; with what it holds, if the client wants to know."""
+        container = self._catalog.container(database, ref)
+        wants_quota, wants_statistics = request.flag(POPULATE_QUOTA), request.flag(POPULATE_STATISTICS)
+        if not wants_quota and not wants_statistics:
+            return _container_reply(200, container)
+        usage = self._catalog.usage(container)
+        body = container.to_json()
+        if wants_statistics:
+            range_usage = {"id": RANGE_ID, "sizeInKB": usage.kibibytes, "documentCount": usage.items}
+            body["statistics"] = [{**range_usage, "partitionKeys": []}]
+        reply = json_reply(200, body)
+        reply.container = container
+        if wants_quota:
+            reply.headers[INDEX_PROGRESS] = "100"
+            reply.headers[RESOURCE_USAGE] = f"documentsCount={usage.items};documentsSize={usage.kibibytes}"
+        return reply
 
     def replace_container(self, request: Request, database: str, ref: str) -> Reply:
         """Change a container's TTL, indexing or full-text policy."""
@@ -106,7 +118,7 @@ class ControlPlane:
         """Delete a container with its items."""
         container = self._catalog.container(database, ref)
         self._catalog.delete_container(container, request.conditions.if_match)
-        self._clean_up(container)
+        self._shards.forget(container)
         return Reply(204)
 
     def list_ranges(self, request: Request, database: str, ref: str) -> Reply:
@@ -156,14 +168,6 @@ class ControlPlane:
 
     def _containers(self, owner: Database) -> list[JsonObject]:
         return [container.to_json() for container in self._catalog.containers(owner)]
-
-    def _record(self, offer: JsonObject | None, resource: Database | Container) -> None:
-        if offer is not None:
-            self._offers.create(resource.self_link, resource.rid, offer, int(self._clock()))
-
-    def _clean_up(self, container: Container) -> None:
-        self._shards.forget(container)
-        self._offers.delete(container.self_link)
 
 
 def _offer(request: Request) -> JsonObject | None:

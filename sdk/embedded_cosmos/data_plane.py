@@ -134,18 +134,14 @@ class DataPlane:
         return Reply(result.status, result.body, result.charge, container=container)
 
     def _query(self, request: Request, container: Container) -> Reply:
-        scope = _scope(request, container)
         query = Query.from_json(request.json_object())
+        scope = _scope(request, container, query)
         started = time.perf_counter()
         self._documents.expire(container)
         page = self._queries.run(container, query, scope, request.max_item_count, request.headers.get(CONTINUATION))
         reply = _page_reply(page, container)
         if request.flag(POPULATE_METRICS):
-            elapsed = 1000 * (time.perf_counter() - started)
-            reply.headers[QUERY_METRICS] = (
-                f"totalExecutionTimeInMs={elapsed:.2f};outputDocumentCount={len(page.rows)};"
-                f"outputDocumentSize={sum(map(len, page.rows))}"
-            )
+            reply.headers[QUERY_METRICS] = _metrics(page, query, 1000 * (time.perf_counter() - started))
         return reply
 
     def _change_feed(self, request: Request, container: Container, mode: str) -> Reply:
@@ -165,16 +161,30 @@ class DataPlane:
         return Reply(status, body, query_charge(len(body)), changes.token, headers, container)
 
 
-def _scope(request: Request, container: Container) -> Scope:
+def _scope(request: Request, container: Container, query: Query) -> Scope:
     key, epks = request.key(container), request.epks(container)
     is_ranged = PARTITION_KEY_RANGE in request.headers
     if key is None and not is_ranged and not request.flag(QUERY_CROSS_PARTITION):
-        raise bad_request(
-            f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
-            " or specify a partition key."
-        )
+        key = query.key_in_filter(container.properties)
+        if key is None:
+            raise bad_request(
+                f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
+                " or specify a partition key."
+            )
+        epks = key.range
     values = None if key is None else tuple(value for value in key.components if value is not UNDEFINED)
     return Scope(epks.min, epks.max, values, is_cross_partition=key is None and not is_ranged)
+
+
+def _metrics(page: Page, query: Query, milliseconds: float) -> str:
+    size = sum(map(len, page.rows))
+    # Estimates: what the service would read from its index, and what from documents.
+    read_count, read_size = (0, 0) if query.is_aggregate else (len(page.rows), size)
+    return (
+        f"totalExecutionTimeInMs={milliseconds:.2f};"
+        f"retrievedDocumentCount={read_count};retrievedDocumentSize={read_size};"
+        f"outputDocumentCount={len(page.rows)};outputDocumentSize={size};indexUtilizationRatio=1.00"
+    )
 
 
 def _document(request: Request) -> Any:

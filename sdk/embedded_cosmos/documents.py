@@ -10,8 +10,9 @@ from typing import Any
 
 import orjson
 
-from embedded_cosmos.catalog import Container, check_etag, new_etag
+from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import bad_request, conflict, not_found, precondition_failed, too_large
+from embedded_cosmos.etags import check_etag, new_etag
 from embedded_cosmos.partition import PartitionKey, key_of
 from embedded_cosmos.patch import apply_patch
 from embedded_cosmos.policies import check_item_id

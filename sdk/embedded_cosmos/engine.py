@@ -109,9 +109,9 @@ class Engine:
 
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock
-        catalog, shards = Catalog(storage, clock), ShardCache(storage, self._cache_bytes)
-        self._catalog = catalog
-        control = ControlPlane(catalog, Offers(storage), shards, clock)
+        offers, shards = Offers(storage), ShardCache(storage, self._cache_bytes)
+        catalog = self._catalog = Catalog(storage, offers, clock)
+        control = ControlPlane(catalog, offers, shards, clock)
         data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
         return RestService(control, data)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from embedded_cosmos.catalog import new_etag
 from embedded_cosmos.errors import bad_request, not_found
+from embedded_cosmos.etags import new_etag
 from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.rids import last_number, offer_rid
 from embedded_cosmos.storage import Storage
@@ -46,8 +46,10 @@ class Offers:
         offer: JsonObject = orjson.loads(row[0])
         return offer
 
-    def create(self, resource: str, resource_rid: str, content: JsonObject, ts: int) -> None:
-        """Record an offer for a database or container."""
+    def create(self, resource: str, resource_rid: str, content: JsonObject | None, ts: int) -> None:
+        """Record the offer of a database or container, if it has one."""
+        if content is None:
+            return
         (number,) = self._storage.execute("SELECT coalesce(max(number), 0) + 1 FROM offers").fetchone()
         rid = offer_rid(number)
         offer = {

@@ -114,7 +114,9 @@ def _with_index_defaults(policy: JsonObject) -> JsonObject:
         raise bad_request(f"The indexing mode {mode!r} is not supported; use 'consistent' or 'none'.")
     filled = {"indexingMode": mode.lower(), "automatic": policy.get("automatic", mode.lower() == "consistent")}
     if mode.lower() == "consistent":
-        filled["includedPaths"] = policy.get("includedPaths", [{"path": "/*"}])
+        included = json_list(policy.get("includedPaths", [{"path": "/*"}]), "includedPaths")
+        # How a path is indexed was once a choice; the service takes it and forgets it.
+        filled["includedPaths"] = [{"path": entry_path(entry, "includedPaths")} for entry in included]
         excluded = list(policy.get("excludedPaths", []))
         if not any(entry_path(entry, "excludedPaths") == '/"_etag"/?' for entry in excluded):
             excluded.append({"path": '/"_etag"/?'})

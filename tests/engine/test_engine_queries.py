@@ -107,6 +107,40 @@ def test_a_query_must_say_where_it_looks(memories: ContainerProxy) -> None:
     assert "Cross partition query is required but disabled" in error.value.http_error_message
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "c.user_id = 'alice' AND c.thread_id = @thread",
+        "'alice' = c['user_id'] AND c.thread_id = 't1' AND c.confidence >= 0",
+        "(c.thread_id = 't1' AND c.user_id = 'alice')",
+    ],
+)
+def test_a_filter_that_fixes_the_key_says_where_it_looks(memories: ContainerProxy, where: str) -> None:
+    parameters: list[dict[str, object]] = [{"name": "@thread", "value": "t1"}]
+    found = ids(memories.query_items(f"SELECT c.id FROM c WHERE {where}", parameters=parameters))
+    assert sorted(found) == numbers(lambda n: is_alice(n) and thread(n) == "t1")
+    # It is a query of one partition, so grouping is allowed as well.
+    grouped = f"SELECT c.topic, COUNT(1) AS n FROM c WHERE {where} GROUP BY c.topic"
+    assert sum(row["n"] for row in memories.query_items(grouped, parameters=parameters)) == len(found)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "c.user_id = 'alice'",
+        "c.user_id = 'alice' OR c.thread_id = 't1'",
+        "c.user_id = 'alice' AND c.thread_id = @nothing",
+        "c.user_id = 'alice' AND c.thread_id > 't1'",
+        "c.user_id = 'alice' AND c.thread_id = c.topic",
+        "c.user_id = 'alice' AND c.thread_id = undefined",
+        "c.user_id = 'alice' AND c.thread_id = {}",
+    ],
+)
+def test_a_filter_that_leaves_the_key_open_does_not(memories: ContainerProxy, where: str) -> None:
+    with pytest.raises(CosmosHttpResponseError, match="Cross partition query is required but disabled"):
+        list(memories.query_items(f"SELECT c.id FROM c WHERE {where}"))
+
+
 def test_filter_order_and_top(memories: ContainerProxy) -> None:
     query = """
         SELECT TOP @n * FROM c WHERE c.type = @type AND c.confidence >= @floor
@@ -299,7 +333,12 @@ def test_metrics_come_when_asked_for(memories: ContainerProxy) -> None:
     list(memories.query_items("SELECT * FROM c", partition_key=["alice", "t1"], populate_query_metrics=True))
     headers = memories.client_connection.last_response_headers
     assert "totalExecutionTimeInMs=" in headers["x-ms-documentdb-query-metrics"]
+    assert "retrievedDocumentCount=0;" not in headers["x-ms-documentdb-query-metrics"]
     assert float(headers["x-ms-request-charge"]) > 2.3
+    count = "SELECT VALUE COUNT(1) FROM c"
+    list(memories.query_items(count, partition_key=["alice", "t1"], populate_query_metrics=True))
+    headers = memories.client_connection.last_response_headers
+    assert "retrievedDocumentCount=0;" in headers["x-ms-documentdb-query-metrics"]
 
 
 async def test_the_async_client_queries_alike(async_client: AsyncCosmosClient, memories: ContainerProxy) -> None:

@@ -171,6 +171,37 @@ def test_throughput_is_recorded_and_replaced(engine: Engine, database: DatabaseP
     assert [offer["content"] for offer in offers(engine)] == [expected]
 
 
+def test_a_container_without_its_throughput_is_not_made(engine: Engine, database: DatabaseProxy) -> None:
+    engine._storage.execute(
+        "CREATE TEMP TRIGGER full BEFORE INSERT ON main.offers BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    with pytest.raises(CosmosHttpResponseError, match="full"):
+        database.create_container("c", PartitionKey(path="/id"), offer_throughput=400)
+    engine._storage.execute("DROP TRIGGER full")
+    assert (list(database.list_containers()), offers(engine)) == ([], [])
+    database.create_container("c", PartitionKey(path="/id"), offer_throughput=400)
+    assert len(offers(engine)) == 1
+
+
+def test_a_container_says_what_it_holds_when_asked(database: DatabaseProxy) -> None:
+    container = create(database)
+    for number in range(3):
+        container.create_item({"id": str(number), "user_id": "u", "thread_id": "t", "text": "x" * 1000})
+    assert "statistics" not in container.read()
+    properties = container.read(populate_partition_key_range_statistics=True, populate_quota_info=True)
+    (statistics,) = properties["statistics"]
+    assert (statistics["documentCount"], 3 <= statistics["sizeInKB"] <= 5) == (3, True)
+    headers = container.client_connection.last_response_headers
+    assert headers["x-ms-documentdb-collection-index-transformation-progress"] == "100"
+    assert headers["x-ms-resource-usage"].startswith("documentsCount=3;")
+
+
+def test_how_a_path_is_indexed_is_no_choice_any_more(database: DatabaseProxy) -> None:
+    old = {"path": "/*", "indexes": [{"kind": "Hash", "dataType": "String"}]}
+    container = create(database, indexing_policy={"includedPaths": [old]})
+    assert container.read()["indexingPolicy"]["includedPaths"] == [{"path": "/*"}]
+
+
 def test_what_is_not_covered_is_refused_with_the_reason(database: DatabaseProxy) -> None:
     container = create(database)
     with pytest.raises(CosmosHttpResponseError) as error:
