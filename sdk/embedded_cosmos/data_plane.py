@@ -9,7 +9,7 @@ from embedded_cosmos.batch import run_batch
 from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
 from embedded_cosmos.charges import query_charge, read_charge, write_charge
 from embedded_cosmos.documents import KEY_MISMATCH, KEY_MISMATCH_MESSAGE, Documents, Item, check_size
-from embedded_cosmos.errors import bad_request
+from embedded_cosmos.errors import bad_request, not_found
 from embedded_cosmos.feed import Page, change_feed, read_feed
 from embedded_cosmos.messages import (
     CONTINUATION,
@@ -25,6 +25,7 @@ from embedded_cosmos.messages import (
     Reply,
     Request,
     feed_body,
+    feed_reply,
 )
 from embedded_cosmos.partition import UNDEFINED, PartitionKey
 from embedded_cosmos.queries import Queries, Query
@@ -119,6 +120,20 @@ class DataPlane:
         with self._documents.change(container) as change:
             change.delete_all(key)
         return Reply(200, container=container)
+
+    def list_conflicts(self, request: Request, database: str, ref: str) -> Reply:
+        """The conflicts between regions, of which there is one: so there are none."""
+        container = self._container(request, database, ref)
+        if request.is_query:
+            _scope(request, container, Query.from_json(request.json_object()))
+        reply = feed_reply(container.rid, "Conflicts", [])
+        reply.container = container
+        return reply
+
+    def find_conflict(self, request: Request, database: str, ref: str, conflict: str) -> Reply:
+        """Raises 404."""
+        self._container(request, database, ref)
+        raise not_found(f"The conflict '{conflict}' does not exist.")
 
     def _container(self, request: Request, database: str, ref: str) -> Container:
         container = self._catalog.container(database, ref, OWNER_NOT_FOUND)

@@ -29,7 +29,6 @@ _NOT_COVERED = {
     "udfs": "user-defined functions",
     "users": "users",
     "permissions": "permissions",
-    "conflicts": "conflicts",
     "attachments": "attachments",
 }
 
@@ -67,6 +66,10 @@ class RestService:
                 return data.read_feed(request, db, coll)
             case "POST", ["dbs", db, "colls", coll, "operations", "partitionkeydelete"]:
                 return data.delete_by_key(request, db, coll)
+            case "GET" | "POST", ["dbs", db, "colls", coll, "conflicts"]:
+                return data.list_conflicts(request, db, coll)
+            case "GET" | "DELETE", ["dbs", db, "colls", coll, "conflicts", conflict]:
+                return data.find_conflict(request, db, coll, conflict)
             case "GET", ["dbs", db, "colls", coll, "pkranges"]:
                 return control.list_ranges(request, db, coll)
             case "GET", ["dbs", db, "colls", coll]:

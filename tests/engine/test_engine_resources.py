@@ -196,6 +196,15 @@ def test_a_container_says_what_it_holds_when_asked(database: DatabaseProxy) -> N
     assert headers["x-ms-resource-usage"].startswith("documentsCount=3;")
 
 
+def test_one_region_has_no_conflicts(database: DatabaseProxy) -> None:
+    container = create(database)
+    assert list(container.list_conflicts()) == []
+    query = "SELECT * FROM c WHERE c.resourceType = 'document'"
+    assert list(container.query_conflicts(query, partition_key=["u", "t"])) == []
+    with pytest.raises(CosmosResourceNotFoundError):
+        container.get_conflict("1", partition_key=["u", "t"])
+
+
 def test_how_a_path_is_indexed_is_no_choice_any_more(database: DatabaseProxy) -> None:
     old = {"path": "/*", "indexes": [{"kind": "Hash", "dataType": "String"}]}
     container = create(database, indexing_policy={"includedPaths": [old]})
