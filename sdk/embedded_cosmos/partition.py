@@ -21,6 +21,7 @@ from embedded_cosmos.errors import bad_request
 from embedded_cosmos.properties import JsonObject
 
 EPK_LEVEL_DIGITS = 32
+EPK_BITS = 126
 MIN_EPK: Final = ""
 MAX_EPK: Final = "FF"
 MAX_KEY_BYTES = 2048
@@ -44,6 +45,10 @@ class EpkRange:
 
     min: str = MIN_EPK
     max: str = MAX_EPK
+
+    def __and__(self, other: EpkRange) -> EpkRange:
+        """What both have in common, perhaps nothing."""
+        return EpkRange(max(self.min, other.min), min(self.max, other.max))
 
 
 FULL_RANGE = EpkRange()
@@ -89,15 +94,25 @@ def key_of(document: JsonObject, key_segments: Sequence[tuple[str, ...]], versio
 
 def make_key(values: Sequence[Any], levels: int, version: int = 2) -> PartitionKey:
     """A key of these components; raises 400 for an object, an array or an overlong string."""
-    longest = MAX_KEY_BYTES if version == 2 else partition_v1.MAX_KEY_BYTES
     for value in values:
         if isinstance(value, dict | list):
             raise bad_request("A partition key value must be a string, a number, a boolean or null.")
-        if isinstance(value, str) and len(value.encode()) > longest:
-            raise bad_request(f"A partition key value of version {version} has at most {longest} bytes.")
+        if not is_key_value(value, version):
+            raise bad_request(f"A partition key value of version {version} has at most {_longest(version)} bytes.")
     encoded = [_encoded(value) for value in values]
     epk = "".join([_hashed(each) for each in encoded]) if version == 2 else partition_v1.effective_key(encoded[0])
     return PartitionKey(cast(tuple[Component, ...], tuple(values)), epk, len(values) == levels)
+
+
+def is_key_value(value: Any, version: int) -> bool:
+    """Whether a value can be a component of a key."""
+    if isinstance(value, str):
+        return len(value.encode()) <= _longest(version)
+    return not isinstance(value, dict | list)
+
+
+def _longest(version: int) -> int:
+    return MAX_KEY_BYTES if version == 2 else partition_v1.MAX_KEY_BYTES
 
 
 def _value_at(document: JsonObject, segments: tuple[str, ...]) -> Any:
@@ -131,7 +146,7 @@ def _encoded(component: Component) -> bytes:
 
 
 _MASK = (1 << 64) - 1
-_TOP_BITS_CLEARED = (1 << 126) - 1
+_TOP_BITS_CLEARED = (1 << EPK_BITS) - 1
 _C1 = 0x87C37B91114253D5
 _C2 = 0x4CF5AD432745937F
 

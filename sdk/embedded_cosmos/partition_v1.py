@@ -25,8 +25,17 @@ def effective_key(hashed_form: bytes) -> str:
     if kind == _STRING:
         value = value.removesuffix(b"\xff")
         hashed_form = b"%c%b\x00" % (kind, value)
-    hashed = _encoded_number(struct.pack("<d", _murmur3_32(hashed_form)))
+    hashed = _encoded_hash(_murmur3_32(hashed_form))
     return (hashed + _encoded(kind, value)).hex().upper()
+
+
+def boundary(fraction: float) -> str:
+    """The key below which that fraction of all hashes lies."""
+    return _encoded_hash(int(fraction * 2**32)).hex().upper()
+
+
+def _encoded_hash(value: int) -> bytes:
+    return _encoded_number(struct.pack("<d", value))
 
 
 def _encoded(kind: int, value: bytes) -> bytes:

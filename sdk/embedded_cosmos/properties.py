@@ -56,6 +56,8 @@ class ContainerProperties:
     indexing_policy: JsonObject
     vector_embeddings: Mapping[str, VectorEmbedding]
     full_text_paths: Mapping[str, str]
+    full_text_language: str | None
+    """Of the paths that the full-text policy does not name; None without a policy."""
     composite_indexes: tuple[tuple[CompositePath, ...], ...]
     included_paths: tuple[str, ...]
     excluded_paths: tuple[str, ...]
@@ -76,6 +78,7 @@ class ContainerProperties:
             indexing_policy=indexing,
             vector_embeddings=MappingProxyType(embeddings),
             full_text_paths=MappingProxyType(texts),
+            full_text_language=_full_text_language(body.get("fullTextPolicy")),
             composite_indexes=_composite_indexes(indexing),
             included_paths=_index_paths(indexing, "includedPaths", ("/*",)),
             excluded_paths=_index_paths(indexing, "excludedPaths", ()),
@@ -194,6 +197,10 @@ def _vector_embeddings(value: Any) -> dict[str, VectorEmbedding]:
     return embeddings
 
 
+def _full_text_language(value: Any) -> str | None:
+    return None if value is None else _language(json_object(value, "fullTextPolicy").get("defaultLanguage", "en-US"))
+
+
 def _full_text_paths(value: Any) -> dict[str, str]:
     policy = json_object(value, "fullTextPolicy")
     default = policy.get("defaultLanguage", "en-US")
@@ -207,7 +214,6 @@ def _full_text_paths(value: Any) -> dict[str, str]:
         if path in paths:
             raise bad_request(f"The Full Text Policy names '{path}' twice.")
         paths[path] = _language(entry.get("language", default))
-    _language(default)
     return paths
 
 

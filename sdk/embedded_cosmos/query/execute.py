@@ -13,12 +13,12 @@ from embedded_cosmos.query.binding import bind
 from embedded_cosmos.query.filters import Filter, conjuncts
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.ordering import ordered
-from embedded_cosmos.query.ranking import Ranking, rank, ranking_of
+from embedded_cosmos.query.ranking import Ranking, merit, rank, ranking_of, scores_shown, shown
 from embedded_cosmos.query.search import SearchFunctions
 from embedded_cosmos.query.selection import Part, Selection, Test
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
-from embedded_cosmos.sql.evaluate import Compiler, Environment
+from embedded_cosmos.sql.evaluate import Environment
 from embedded_cosmos.sql.parser import parse, parse_condition
 from embedded_cosmos.sql.rows import Pipeline, root_compiler, window
 from embedded_cosmos.sql.values import Json
@@ -74,6 +74,7 @@ class _Execution:
         self._functions = SearchFunctions(properties, alias)
         self._compiler = root_compiler(self._functions.intrinsics).bind(alias)
         lint.check_score_order(query)
+        lint.check_score_limit(query)
         self._ranking = ranking_of(query, self._functions)
         self._sort_keys = () if self._ranking else lint.sort_keys_of(query, alias, properties)
         self._shards = shards
@@ -152,14 +153,21 @@ class _Execution:
     def _ranked(self, ranking: Ranking) -> Iterator[Json]:
         selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
         stop = None if self._query.select.distinct else window(self._query)[1]
-        ranked = rank(ranking, selection, self._shards, len(selection) if stop is None else stop)
-        documents = selection.pick(ranked.positions.tolist(), self._whole)
-        compiler: Compiler = self._compiler
-        rows: Iterator[Environment] = ((document,) for document in documents)
-        if ranked.distances is not None:
-            # SELECT mostly shows what was sorted by.
-            compiler = compiler.knowing((self._query.order_by[0].expression,))
-            rows = ((document, (value,)) for document, value in zip(documents, ranked.distances.tolist(), strict=True))
+        merits = [merit(component, selection, self._shards) for component in ranking.components]
+        positions = rank(ranking, merits, selection.rids(), len(selection) if stop is None else stop)
+        rows: Iterator[Environment] = ((document,) for document in selection.pick(positions.tolist(), self._whole))
+        known = scores_shown(self._query, ranking, self._functions)
+        if not known:
+            return Pipeline(self._rest, self._compiler, self._bound).select(rows)
+        columns = []
+        for component in known:
+            at_hand = next(
+                (own for other, own in zip(ranking.components, merits, strict=True) if other is component), None
+            )
+            own = merit(component, selection, self._shards) if at_hand is None else at_hand
+            columns.append(shown(component, own[positions]))
+        rows = ((*row, values) for row, values in zip(rows, zip(*columns, strict=True), strict=True))
+        compiler = self._compiler.knowing(tuple(component.call for component in known))
         return Pipeline(self._rest, compiler, self._bound).select(rows)
 
 

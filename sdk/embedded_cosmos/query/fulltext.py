@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -23,7 +23,7 @@ _ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What BM25 must know of the whole collection, summed over its shards."""
+    """What BM25 must know of the whole collection, summed over its shards; documents without a text count too."""
 
     documents: int
     words: int
@@ -61,7 +61,6 @@ class TextIndex:
         self.analyzer = analyzer
         self._postings: dict[str, _Posting] = {}
         self._lengths = np.full(capacity, _ABSENT, np.int32)
-        self._documents = 0
         self._words = 0
 
     @property
@@ -86,7 +85,6 @@ class TextIndex:
                 posting = self._postings[term] = _Posting()
             posting.add(slot, count)
         self._lengths[slot] = len(terms)
-        self._documents += 1
         self._words += len(terms)
 
     def discard(self, slot: int, text: Json) -> None:
@@ -100,7 +98,6 @@ class TextIndex:
             if not posting.slots:
                 del self._postings[term]
         self._lengths[slot] = _ABSENT
-        self._documents -= 1
         self._words -= len(terms)
 
     def with_text(self, size: int) -> Mask:
@@ -121,9 +118,9 @@ class TextIndex:
         mask[found] = True
         return mask
 
-    def statistics(self, terms: Sequence[str]) -> Statistics:
-        """This shard's share in the statistics of the collection."""
-        return Statistics(self._documents, self._words, tuple(len(self._slots(term)) for term in terms))
+    def statistics(self, terms: Sequence[str], documents: int) -> Statistics:
+        """The share of this shard, which has so many documents, in the statistics of the collection."""
+        return Statistics(documents, self._words, tuple(len(self._slots(term)) for term in terms))
 
     def scores(self, terms: Sequence[str], statistics: Statistics, size: int) -> NDArray[np.float64]:
         """BM25 of the first so many slots; zero where no term occurs."""
@@ -156,8 +153,3 @@ def in_sequence(terms: Sequence[str], text: Sequence[str]) -> bool:
     length = len(terms)
     wanted = list(terms)
     return any(text[start : start + length] == wanted for start in range(len(text) - length + 1))
-
-
-def unique(terms: Iterable[str]) -> tuple[str, ...]:
-    """The terms without repetition."""
-    return tuple(dict.fromkeys(terms))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from embedded_cosmos.errors import CosmosError, bad_request
 from embedded_cosmos.properties import ContainerProperties, path_segments
 from embedded_cosmos.query.ordering import SortKey
+from embedded_cosmos.query.search import PLANNED_SCORES, SCORE_FUNCTIONS
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import aggregates_of
 from embedded_cosmos.sql.evaluate import path_of
@@ -22,31 +23,38 @@ def check_score_order(query: ast.Query) -> None:
     item = query.order_by[0]
     if len(query.order_by) > 1 or not isinstance(item.expression, ast.Call) or not _is_score(item.expression):
         raise bad_request("A score function must be the only item of ORDER BY, and not part of an expression.")
-    if item.expression.name != "VECTORDISTANCE" and not query.by_rank:
-        raise bad_request("FullTextScore and RRF need the RANK keyword: ORDER BY RANK …")
-    if item.direction is not None:
-        raise bad_request(
-            "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed."
-            if query.by_rank
-            else "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported."
-        )
-    _check_score_clauses(query)
-
-
-def _check_score_clauses(query: ast.Query) -> None:
-    if query.select.top is None and query.limit is None:
-        raise bad_request(
-            "A vector, full-text or hybrid search query needs TOP or OFFSET LIMIT: without one it can consume many RUs"
-            " and run for a long time."
-        )
+    _check_score_item(item, query.by_rank)
     if query.group_by or aggregates_of(query):
         raise bad_request("ORDER BY with a score function cannot be combined with aggregates or GROUP BY.")
     if len(query.sources) > 1:
         raise bad_request("ORDER BY with a score function cannot be combined with JOIN.")
 
 
+def _check_score_item(item: ast.OrderItem, by_rank: bool) -> None:
+    assert isinstance(item.expression, ast.Call)
+    if item.expression.name in PLANNED_SCORES:
+        return
+    if item.expression.name != "VECTORDISTANCE" and not by_rank:
+        raise bad_request("FullTextScore and RRF need the RANK keyword: ORDER BY RANK …")
+    if item.direction is not None:
+        raise bad_request(
+            "Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed."
+            if by_rank
+            else "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported."
+        )
+
+
+def check_score_limit(query: ast.Query) -> None:
+    """Raise 400 for a search without an end, which the clients refuse when they merge partitions."""
+    if query.order_by and _is_score(query.order_by[0].expression) and query.select.top is None and query.limit is None:
+        raise bad_request(
+            "A vector, full-text or hybrid search query needs TOP or OFFSET LIMIT: without one it can consume many RUs"
+            " and run for a long time."
+        )
+
+
 def _is_score(node: object) -> bool:
-    return isinstance(node, ast.Call) and node.name in ("VECTORDISTANCE", "FULLTEXTSCORE", "RRF")
+    return isinstance(node, ast.Call) and (node.name in SCORE_FUNCTIONS or node.name in PLANNED_SCORES)
 
 
 def sort_keys_of(query: ast.Query, alias: str, properties: ContainerProperties) -> tuple[SortKey, ...]:

@@ -1,7 +1,8 @@
 """ORDER BY VectorDistance and ORDER BY RANK: scores for all selected documents, best first.
 
-Reciprocal rank fusion does what Azure's clients do with the service's component results: of every component the best
-candidates, dense ranks among them, and the sum of weight / (60 + rank).
+Every score is turned into a merit, the higher the better, minus infinity where there is none. Reciprocal rank fusion
+does what Azure's clients do with the service's component results: of every component the best candidates, dense ranks
+among them, and the sum of weight / (60 + rank). A negative weight turns its component round: the worst rank first.
 """
 
 from __future__ import annotations
@@ -18,17 +19,28 @@ from embedded_cosmos.errors import bad_request
 from embedded_cosmos.query.columns import Slots
 from embedded_cosmos.query.fulltext import Statistics
 from embedded_cosmos.query.index import Shard, value_at
-from embedded_cosmos.query.search import SearchFunctions, TextScore, VectorScore
+from embedded_cosmos.query.search import PLANNED_SCORES, SCORE_FUNCTIONS, SearchFunctions, TextScore, VectorScore
 from embedded_cosmos.query.selection import Part, Selection
 from embedded_cosmos.query.vectors import Scores, ascending, distance
 from embedded_cosmos.sql import ast
-from embedded_cosmos.sql.values import UNDEFINED, is_number
+from embedded_cosmos.sql.values import UNDEFINED, Json, is_number
 
 RRF_CONSTANT = 60
-CANDIDATES_PER_RESULT = 12
+CANDIDATES_PER_RESULT = 2
 MIN_CANDIDATES = 120
 
-Component = VectorScore | TextScore
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One score function of a query."""
+
+    call: ast.Call
+    score: VectorScore | TextScore
+
+    @property
+    def ranks_all(self) -> bool:
+        """Whether a document without a score comes last; else it does not come at all."""
+        return isinstance(self.score, TextScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +49,13 @@ class Ranking:
 
     components: tuple[Component, ...]
     weights: tuple[float, ...]
-
-    @property
-    def fused(self) -> bool:
-        """Whether ranks are fused, rather than one score sorted."""
-        return len(self.components) > 1
+    has_weights: bool = False
+    """Whether the query says them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Positions in a selection, best first, and their distances when that is what was ranked by."""
-
-    positions: Slots
-    distances: Scores | None
+def candidate_count(limit: int) -> int:
+    """How many documents of each component are fused, for so many results."""
+    return max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit)
 
 
 def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
@@ -59,25 +65,59 @@ def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
     call = query.order_by[0].expression
     if call.name == "RRF":
         return _fusion(call, functions)
-    if call.name in ("VECTORDISTANCE", "FULLTEXTSCORE"):
-        return Ranking((_component(call, functions),), (1.0,))
+    if call.name in SCORE_FUNCTIONS or call.name in PLANNED_SCORES:
+        return Ranking((_component(call, functions),), (-1.0 if query.order_by[0].direction == "ASC" else 1.0,))
     return None
 
 
-def rank(ranking: Ranking, selection: Selection, shards: Sequence[Shard], limit: int) -> Ranked:
-    """The best documents of a settled selection, at most as many as the limit."""
-    rids = selection.rids()
-    scores = [_merit(component, selection, shards) for component in ranking.components]
-    if not ranking.fused:
-        merit = scores[0]
-        # A document without a vector has no distance to be sorted by; one without the words scores zero.
-        positions = _best(merit, rids, min(limit, int(np.count_nonzero(~np.isneginf(merit)))))
-        return Ranked(positions, _distances_shown(ranking.components[0], merit[positions]))
-    candidates = _candidates(scores, ranking.weights, max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit))
+def scores_shown(query: ast.Query, ranking: Ranking, functions: SearchFunctions) -> tuple[Component, ...]:
+    """The scores that SELECT may show, which need not be computed row by row: that of ORDER BY, and those of plans."""
+    components = []
+    if (
+        query.order_by[0].expression == ranking.components[0].call
+        and ranking.components[0].call.name != "FULLTEXTSCORE"
+    ):
+        components.append(ranking.components[0])
+    planned = (node for node in ast.walk(query.select) if isinstance(node, ast.Call) and node.name in PLANNED_SCORES)
+    for call in planned:
+        if all(component.call != call for component in components):
+            components.append(_component(call, functions))
+    return tuple(components)
+
+
+def rank(ranking: Ranking, merits: Sequence[Scores], rids: NDArray[np.int64], limit: int) -> Slots:
+    """The positions of the best documents by the merits of each component, at most as many as the limit."""
+    turned = [_turned(merit) if weight < 0 else merit for merit, weight in zip(merits, ranking.weights, strict=True)]
+    if len(turned) == 1:
+        if ranking.components[0].ranks_all:
+            return _best(turned[0], rids, limit)
+        return _best(turned[0], rids, min(limit, int(np.count_nonzero(~np.isneginf(turned[0])))))
+    candidates = _candidates(ranking.components, turned, candidate_count(limit))
     fused = np.zeros(len(candidates), np.float64)
-    for merit, weight in zip(scores, ranking.weights, strict=True):
-        fused += weight / (RRF_CONSTANT + _dense_ranks(merit[candidates]))
-    return Ranked(candidates[_best(fused, rids[candidates], limit)], None)
+    for merit, weight in zip(turned, ranking.weights, strict=True):
+        fused += abs(weight) / (RRF_CONSTANT + _dense_ranks(merit[candidates]))
+    best: Slots = candidates[_best(fused, rids[candidates], limit)]
+    return best
+
+
+def merit(component: Component, selection: Selection, shards: Sequence[Shard]) -> Scores:
+    """The merit of every document of a settled selection."""
+    score = component.score
+    if isinstance(score, TextScore):
+        return _text_merit(score, selection, shards)
+    scores = selection.gather(lambda part: _distances(score, part))
+    if ascending(score.function):
+        scores = -scores
+    scores[np.isnan(scores)] = -np.inf
+    return scores
+
+
+def shown(component: Component, merits: Scores) -> list[Json]:
+    """The values of the score function for documents of these merits."""
+    score = component.score
+    if component.call.name == "VECTORDISTANCE" and isinstance(score, VectorScore) and ascending(score.function):
+        merits = -merits
+    return [UNDEFINED if np.isinf(value) else value for value in merits.tolist()]
 
 
 def _fusion(call: ast.Call, functions: SearchFunctions) -> Ranking:
@@ -85,42 +125,26 @@ def _fusion(call: ast.Call, functions: SearchFunctions) -> Ranking:
     rest = call.arguments[len(parts) :]
     if len(parts) < 2 or call.arguments[: len(parts)] != tuple(parts) or len(rest) > 1:
         raise bad_request("RRF takes at least two score functions, and after them an optional array of weights.")
-    weights = [1.0] * len(parts)
-    if rest:
-        given = rest[0].value if isinstance(rest[0], ast.Literal) else None
-        if not isinstance(given, list) or len(given) != len(parts) or not all(map(is_number, given)):
-            raise bad_request(f"The weights of RRF must be an array of {len(parts)} numbers, one for every function.")
-        weights = [float(weight) for weight in given]
-    return Ranking(tuple(_component(part, functions) for part in parts), tuple(weights))
+    components = tuple(_component(part, functions) for part in parts)
+    if not rest:
+        return Ranking(components, (1.0,) * len(parts))
+    given = rest[0].value if isinstance(rest[0], ast.Literal) else None
+    if not isinstance(given, list) or len(given) != len(parts) or not all(map(is_number, given)):
+        raise bad_request(f"The weights of RRF must be an array of {len(parts)} numbers, one for every function.")
+    return Ranking(components, tuple(map(float, given)), has_weights=True)
 
 
 def _component(call: ast.Call, functions: SearchFunctions) -> Component:
-    if call.name == "VECTORDISTANCE":
+    if call.name in ("VECTORDISTANCE", "_VECTORSCORE"):
         score = functions.vector_score(call)
         if score is None:
             raise bad_request("ORDER BY VectorDistance takes a property path of the item and a constant vector.")
-        return score
+        return Component(call, score)
     if call.name == "FULLTEXTSCORE":
-        return functions.text_score(call)
+        return Component(call, functions.text_score(call))
+    if call.name == "_FULLTEXTSCORE":
+        return Component(call, functions.planned_text_score(call))
     raise bad_request("RRF fuses VectorDistance and FullTextScore only.")
-
-
-def _merit(component: Component, selection: Selection, shards: Sequence[Shard]) -> Scores:
-    """A number per document that is the higher the better, minus infinity where there is none."""
-    if isinstance(component, TextScore):
-        return _text_merit(component, selection, shards)
-    scores = selection.gather(lambda part: _distances(component, part))
-    if ascending(component.function):
-        scores = -scores
-    scores[np.isnan(scores)] = -np.inf
-    return scores
-
-
-def _distances_shown(component: Component, merit: Scores) -> Scores | None:
-    """What SELECT may show of a score: Azure never shows that of words."""
-    if isinstance(component, TextScore):
-        return None
-    return -merit if ascending(component.function) else merit
 
 
 def _distances(score: VectorScore, part: Part) -> Scores:
@@ -134,17 +158,25 @@ def _distances(score: VectorScore, part: Part) -> Scores:
 
 
 def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard]) -> Scores:
-    statistics: Statistics = reduce(
-        add,
-        (shard.texts(score.keys, score.analyzer).statistics(score.terms) for shard in shards),
-        Statistics(0, 0, (0,) * len(score.terms)),
-    )
+    statistics = score.statistics or _statistics(score, shards)
 
     def merits(part: Part) -> Scores:
-        index = part.shard.texts(score.keys, score.analyzer)
-        return index.scores(score.terms, statistics, part.shard.size)[part.slots]
+        index, size = part.shard.texts(score.keys, score.analyzer), part.shard.size
+        scores = index.scores(score.terms, statistics, size)
+        scores[~index.with_text(size)] = -np.inf
+        return scores[part.slots]
 
     return selection.gather(merits)
+
+
+def _statistics(score: TextScore, shards: Sequence[Shard]) -> Statistics:
+    of_shards = (shard.texts(score.keys, score.analyzer).statistics(score.terms, len(shard)) for shard in shards)
+    return reduce(add, of_shards, Statistics(0, 0, (0,) * len(score.terms)))
+
+
+def _turned(merit: Scores) -> Scores:
+    """The merits the other way round; a document that has none stays last."""
+    return np.where(np.isneginf(merit), merit, -merit)
 
 
 def _best(merit: Scores, rids: NDArray[np.int64], limit: int) -> Slots:
@@ -157,15 +189,14 @@ def _best(merit: Scores, rids: NDArray[np.int64], limit: int) -> Slots:
     return positions[order][:limit]
 
 
-def _candidates(scores: list[Scores], weights: tuple[float, ...], count: int) -> Slots:
-    """The documents that are among the best of any component; of one with a negative weight, among the worst."""
-    total = len(scores[0])
-    if total <= count:
-        return np.arange(total)
-    chosen = [
-        np.argpartition(merit if weight < 0 else -merit, count)[:count]
-        for merit, weight in zip(scores, weights, strict=True)
-    ]
+def _candidates(components: Sequence[Component], merits: Sequence[Scores], count: int) -> Slots:
+    """The documents that are among the best of any component."""
+    chosen = []
+    for component, merit in zip(components, merits, strict=True):
+        ranked = np.arange(len(merit)) if component.ranks_all else np.flatnonzero(~np.isneginf(merit))
+        if len(ranked) > count:
+            ranked = ranked[np.argpartition(-merit[ranked], count)[:count]]
+        chosen.append(ranked)
     return np.unique(np.concatenate(chosen))
 
 

@@ -1,4 +1,9 @@
-"""VectorDistance and the full-text functions: what their arguments mean in a container, and their plain evaluation."""
+"""VectorDistance and the full-text functions: what their arguments mean in a container, and their plain evaluation.
+
+Those that begin with an underscore stand in the queries of a plan only (see `plan`), which clients send to each
+partition: _VectorScore is the higher the better whatever the distance function, _FullTextScore is given the statistics
+of the whole container, and _FullTextWordCount is what these are made of.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,16 @@ from dataclasses import dataclass
 from embedded_cosmos.errors import CosmosError, bad_request
 from embedded_cosmos.properties import ContainerProperties, DistanceFunction, VectorEmbedding, path_segments
 from embedded_cosmos.query.analysis import Analyzer
-from embedded_cosmos.query.fulltext import in_sequence, unique
+from embedded_cosmos.query.fulltext import Statistics, in_sequence
 from embedded_cosmos.query.index import Keys, overlap
 from embedded_cosmos.query.vectors import DISTANCE_FUNCTIONS, Vector, as_vector, distance
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import Compiler, Environment, Evaluator, Intrinsic, path_of
-from embedded_cosmos.sql.values import UNDEFINED, Json
+from embedded_cosmos.sql.values import UNDEFINED, Json, is_number
 
 FULL_TEXT_PREDICATES = ("FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY")
+SCORE_FUNCTIONS = ("VECTORDISTANCE", "FULLTEXTSCORE", "RRF")
+PLANNED_SCORES = ("_VECTORSCORE", "_FULLTEXTSCORE")
 _OPTIONS = {
     "distanceFunction",
     "dataType",
@@ -33,16 +40,19 @@ class VectorScore:
     query: Vector
     function: DistanceFunction
     indexed: bool
-    """Whether the path is in the vector policy, so that its vectors are of one dimension."""
+    """Whether the index of the path has the vectors, which are those of the dimensions that the policy says."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextScore:
-    """`FullTextScore(path, keywords…)`, checked; the keywords as terms."""
+    """`FullTextScore(path, keywords…)`, checked; the keywords as terms, and the words that these are made of."""
 
     keys: Keys
     terms: tuple[str, ...]
+    words: tuple[str, ...]
     analyzer: Analyzer
+    statistics: Statistics | None = None
+    """Of the whole container, if the query says them; else those of the shards that it runs over count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +76,23 @@ class SearchFunctions:
         self._analyzers: dict[Keys, Analyzer] = {
             path_segments(path): Analyzer(language) for path, language in properties.full_text_paths.items()
         }
+        default = properties.full_text_language
+        self._default_analyzer = None if default is None else Analyzer(default)
         self.intrinsics: Mapping[str, Intrinsic] = {
             "VECTORDISTANCE": self._compile_distance,
             **dict.fromkeys(FULL_TEXT_PREDICATES, self._compile_predicate),
             "FULLTEXTSCORE": _outside_rank,
             "RRF": _outside_rank,
+            **dict.fromkeys(PLANNED_SCORES, _outside_plan),
+            "_FULLTEXTWORDCOUNT": self._compile_word_count,
         }
 
     def vector_score(self, call: ast.Call) -> VectorScore | None:
-        """`VectorDistance(path, constant)`; None when its arguments are something else. Raises 400 for wrong ones."""
-        self._check_distance(call)
+        """`VectorDistance(path, constant)`; None when its arguments are something else. Raises 400 for wrong ones.
+
+        A constant of other dimensions than the policy says is none: such a distance is undefined.
+        """
+        _check_distance(call)
         sides = call.arguments[:2]
         for path, constant in (sides, sides[::-1]):
             place = path_of(path)
@@ -83,7 +100,9 @@ class SearchFunctions:
                 vector = as_vector(constant.value)
                 if vector is None:
                     raise bad_request("The vector of VectorDistance must be a non-empty array of numbers.")
-                return VectorScore(place[1], vector, self._function(call), place[1] in self._embeddings)
+                embedding = self._embeddings.get(place[1])
+                indexed = embedding is not None and embedding.dimensions == len(vector)
+                return VectorScore(place[1], vector, self._function(call), indexed)
         return None
 
     def reads_vectors(self, node: object) -> bool:
@@ -95,19 +114,31 @@ class SearchFunctions:
 
     def text_score(self, call: ast.Call) -> TextScore:
         """The score of `ORDER BY RANK FullTextScore(…)`."""
-        keys, analyzer, keywords = self._text_arguments(call)
-        terms = unique(term for keyword in keywords for term in analyzer.terms(keyword))
-        return TextScore(keys, terms, analyzer)
+        keys, analyzer, keywords = self._text_arguments(call, call.arguments[1:])
+        words: dict[str, str] = {}
+        for word in (word for keyword in keywords for word in analyzer.words(keyword)):
+            words.setdefault(analyzer.term(word), word)
+        return TextScore(keys, tuple(words), tuple(words.values()), analyzer)
+
+    def planned_text_score(self, call: ast.Call) -> TextScore:
+        """The score of `_FullTextScore(path, [words], documents, words in all, [hits])`."""
+        keys, analyzer = self._text_path(call)
+        match [argument.value if isinstance(argument, ast.Literal) else None for argument in call.arguments[1:]]:
+            case [list() as words, int() as documents, int() as length, list() as hits] if len(words) == len(hits):
+                if all(isinstance(word, str) for word in words) and all(map(is_number, hits)):
+                    terms = tuple(map(analyzer.term, words))
+                    return TextScore(keys, terms, tuple(words), analyzer, Statistics(documents, length, tuple(hits)))
+        raise bad_request("_FullTextScore takes a path, words, and the statistics of these words in the container.")
 
     def text_predicate(self, call: ast.Call) -> TextPredicate:
         """The filter of `FullTextContains(…)` or its …All and …Any."""
-        keys, analyzer, keywords = self._text_arguments(call)
+        keys, analyzer, keywords = self._text_arguments(call, call.arguments[1:])
         if call.name == "FULLTEXTCONTAINS" and len(keywords) != 1:
             raise bad_request("FullTextContains takes one keyword or phrase; use FullTextContainsAll or …Any for more.")
         return TextPredicate(keys, keywords, call.name == "FULLTEXTCONTAINSANY", analyzer)
 
     def _compile_distance(self, compiler: Compiler, call: ast.Call) -> Evaluator:
-        self._check_distance(call)
+        _check_distance(call)
         function = self._function(call)
         left, right = (compiler.compile(argument) for argument in call.arguments[:2])
         return lambda environment: distance(left(environment), right(environment), function)
@@ -127,29 +158,17 @@ class SearchFunctions:
 
         return contains
 
-    def _check_distance(self, call: ast.Call) -> None:
-        if not 2 <= len(call.arguments) <= 4:
-            raise _arity(call, "2 to 4")
-        flag, options = _constant(call, 2, False), _constant(call, 3, {})
-        if not isinstance(flag, bool):
-            raise bad_request("The third argument of VectorDistance must be true (brute force) or false.")
-        if not isinstance(options, dict) or not _OPTIONS.issuperset(options):
-            raise bad_request(f"The fourth argument of VectorDistance takes the options {', '.join(sorted(_OPTIONS))}.")
-        self._check_dimensions(call)
+    def _compile_word_count(self, compiler: Compiler, call: ast.Call) -> Evaluator:
+        if len(call.arguments) != 1:
+            raise _arity(call, "1")
+        _, analyzer = self._text_path(call)
+        text = compiler.compile(call.arguments[0])
 
-    def _check_dimensions(self, call: ast.Call) -> None:
-        for path, other in (call.arguments[:2], call.arguments[1::-1]):
-            place = path_of(path)
-            embedding = self._embeddings.get(place[1]) if place else None
-            if embedding is None or not isinstance(other, ast.Literal):
-                continue
-            vector = as_vector(other.value)
-            if vector is None or len(vector) != embedding.dimensions:
-                given = "no vector" if vector is None else f"a vector of {len(vector)} dimensions"
-                raise bad_request(
-                    f"VectorDistance was given {given} for the path '{embedding.path}', whose vector policy says"
-                    f" {embedding.dimensions} dimensions."
-                )
+        def count(environment: Environment) -> Json:
+            value = text(environment)
+            return len(analyzer.terms(value)) if type(value) is str else UNDEFINED
+
+        return count
 
     def _function(self, call: ast.Call) -> DistanceFunction:
         chosen = _constant(call, 3, {}).get("distanceFunction")
@@ -164,21 +183,38 @@ class SearchFunctions:
                 return self._embeddings[place[1]].distance_function
         return "cosine"
 
-    def _text_arguments(self, call: ast.Call) -> tuple[Keys, Analyzer, tuple[str, ...]]:
-        if len(call.arguments) < 2:
+    def _text_arguments(
+        self, call: ast.Call, keywords: tuple[ast.Expression, ...]
+    ) -> tuple[Keys, Analyzer, tuple[str, ...]]:
+        if not keywords:
             raise _arity(call, "at least 2")
+        keys, analyzer = self._text_path(call)
+        return keys, analyzer, _keywords(call, keywords)
+
+    def _text_path(self, call: ast.Call) -> tuple[Keys, Analyzer]:
         place = path_of(call.arguments[0])
         if place is None or place[0] != self.alias or not place[1]:
             raise bad_request(f"{_shown(call)} takes a property path of the item as its first argument.")
-        analyzer = self._analyzers.get(place[1])
+        # A path outside the policy is searched without an index, as long as there is a policy.
+        analyzer = self._analyzers.get(place[1], self._default_analyzer)
         if analyzer is None:
             path = "/" + "/".join(map(str, place[1]))
-            raise bad_request(f"{_shown(call)} needs '{path}' in the full-text policy of the container.")
-        return place[1], analyzer, _keywords(call)
+            raise bad_request(f"{_shown(call)} on '{path}' needs a full-text policy of the container.")
+        return place[1], analyzer
 
 
-def _keywords(call: ast.Call) -> tuple[str, ...]:
-    values = [argument.value if isinstance(argument, ast.Literal) else UNDEFINED for argument in call.arguments[1:]]
+def _check_distance(call: ast.Call) -> None:
+    if not 2 <= len(call.arguments) <= 4:
+        raise _arity(call, "2 to 4")
+    flag, options = _constant(call, 2, False), _constant(call, 3, {})
+    if not isinstance(flag, bool):
+        raise bad_request("The third argument of VectorDistance must be true (brute force) or false.")
+    if not isinstance(options, dict) or not _OPTIONS.issuperset(options):
+        raise bad_request(f"The fourth argument of VectorDistance takes the options {', '.join(sorted(_OPTIONS))}.")
+
+
+def _keywords(call: ast.Call, arguments: tuple[ast.Expression, ...]) -> tuple[str, ...]:
+    values = [argument.value if isinstance(argument, ast.Literal) else UNDEFINED for argument in arguments]
     flat = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     if not flat or not all(isinstance(value, str) for value in flat):
         raise bad_request(f"The keywords of {_shown(call)} must be strings, or one array of strings, known beforehand.")
@@ -200,6 +236,10 @@ def _arity(call: ast.Call, expected: str) -> CosmosError:
 
 def _outside_rank(compiler: Compiler, call: ast.Call) -> Evaluator:
     raise bad_request(f"The {_shown(call)} function is only allowed in the ORDER BY RANK clause.")
+
+
+def _outside_plan(compiler: Compiler, call: ast.Call) -> Evaluator:
+    raise bad_request(f"The {call.name} function is only allowed in queries that a query plan gives.")
 
 
 _SHOWN = {
