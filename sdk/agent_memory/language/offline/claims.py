@@ -26,6 +26,7 @@ Relation = Literal[
     "journey",
     "routine",
     "kin",
+    "trait",
     "state",
 ]
 
@@ -35,7 +36,7 @@ class Claim:
     """One claim.
 
     Attributes:
-        owner: Whom it is about: "self", "self.sister", a lower-case name.
+        owner: Whom it is about: "self", "self.sister", "self.friend.tom", a lower-case name.
         relation: Which sort of claim; only like sorts are compared, but for food.
         topic: Canonical stems that say what is claimed about (the attribute and what it belongs to, or the object).
         value: What the attribute is; None where only yes or no is claimed.

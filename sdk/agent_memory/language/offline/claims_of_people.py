@@ -8,12 +8,13 @@ from datetime import datetime
 from functools import cache
 
 from agent_memory.language.offline import lexicon, values, vocabulary
-from agent_memory.language.offline.claims import Claim, Reader
+from agent_memory.language.offline.claims import Claim, Reader, Relation
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import (
     aside_topic,
     evaluative,
     head_words,
+    kind_mark,
     objects,
     place,
     stems,
@@ -22,6 +23,7 @@ from agent_memory.language.offline.phrases import (
 )
 from agent_memory.language.offline.text import canon, content_stems, stem
 from agent_memory.language.offline.values import Value
+from agent_memory.language.offline.verbs import is_gerund
 
 _DIET_SPELLINGS = (("gluten free", "gluten-free"), ("dairy free", "dairy-free"), ("plant based", "plant-based"),
                    ("lactose intolerant", "lactose-intolerant"))  # fmt: skip
@@ -37,7 +39,8 @@ _LIKED_LIGHTLY = re.compile(
 _NOT_A_THING = re.compile(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
 _RATHER_THAN = re.compile(r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s")
 _RATE = re.compile(
-    r"\b[\w.]+ (?:days?|hours?|times?|nights?) (?:a|per|each|every) (?:day|week|month|year)\b.*|\b\d+\w*/week\b.*"
+    r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|week|month|year)\b.*"
+    r"|\b\d+\w*/week\b.*"
 )
 _MONEY = re.compile(r"[$€£]|\b(?:dollars|euros|pounds)\b")
 _TO_SPEND = re.compile(r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)")
@@ -46,6 +49,7 @@ _COUNTED = re.compile(
     r"(kids?|children|sons?|daughters?|siblings?|brothers?|sisters?|employees|people)\b"
 )  # fmt: skip
 _MOVE = re.compile(r"(?:\w+ )?(?:(?:back|over|out|down|up) )?(?:from (?P<old>.+?) )?(?:here )?(?:to|into) (?P<new>.+)")
+_HAVING_NAMED = re.compile(r"an? (?:\w+ )?(?P<who>[a-z-]+) (?:named|called) (?P<name>[A-Z]\w*)")
 _ROLE = re.compile(
     r"(?:\w+ )?(?:promoted )?(?:to |working as )?(?:an? |the )?((?:[\w-]+ ){0,3}?[\w-]+)(?= (?:at|for|in|with)\b|,|$)"
 )
@@ -107,6 +111,9 @@ def _preference(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         yield Claim(clause.owner, "preference", stems(words) | stems(other.split()), first, replaced=second)
     elif len(words) > 1:
         yield Claim(clause.owner, "preference", frozenset({canon(words[-1])}), values.read_text(words[:-1]))
+    elif words and is_gerund(words[0]):
+        when = values.read_text([word for word in after.split()[1:] if word not in lexicon.STOPWORDS])
+        yield Claim(clause.owner, "preference", frozenset({canon(words[0])}), when)
 
 
 def _favorite(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -142,7 +149,7 @@ def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         new = place(match[1]) if match else None
     else:
         return
-    if new and not (moved and new.said.lower() in vocabulary.DEPARTMENTS):
+    if new and not (moved and (new.said.lower() in vocabulary.DEPARTMENTS or kind_mark(new))):
         yield Claim(clause.owner, "attribute", frozenset({"residence"}), new, clause.negative, moved, replaced=old)
 
 
@@ -179,12 +186,19 @@ def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 def _name(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I am Sarah from Marketing; my name is Sarah."""
     after = " ".join(clause.rest)
-    if clause.verb != "be" or clause.negative or clause.time != "now":
+    if clause.negative or clause.time != "now":
+        return
+    pet = _HAVING_NAMED.match(after) if clause.verb == "have" else None
+    if pet and pet["who"].lower() in vocabulary.KIN:
+        yield Claim(f"{clause.owner}.{canon(pet['who'].lower())}", "kin", frozenset({"name"}), text_value(pet["name"]))
+    if clause.verb != "be":
         return
     if [word.lower() for word in clause.thing] == ["name"]:
         value = text_value(after)
         if value and value.said[0].isupper():
-            yield Claim(clause.owner, "attribute", frozenset({"name"}), value)
+            # One may have two dogs, but only one name.
+            relation: Relation = "attribute" if "." not in clause.owner else "kin"
+            yield Claim(clause.owner, relation, frozenset({"name"}), value)
     elif not clause.thing and (
         match := re.match(r"([A-Z][a-z]+(?: [A-Z][a-z]+)?) (?:from|in|with|at) ([A-Z].*)", after)
     ):
@@ -260,15 +274,13 @@ def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I drive a Tesla; I am single; I got married."""
     if clause.thing or clause.time == "ahead":
         return
-    word = clause.after.split(" ")[0]
+    word = next((status for status in vocabulary.RELATIONSHIPS if re.match(rf"{status}\b", clause.after)), "")
     if clause.verb == "drive" and clause.time == "now":
         match = re.match(r"(?:an? |my )?((?:\w+ )?[A-Z][\w-]+(?: [\w-]+)?)$", " ".join(clause.rest))
         value = values.read_text(match[1].split()) if match else None
         if value:
             yield Claim(clause.owner, "attribute", frozenset({"car"}), value, clause.negative)
-    elif word in vocabulary.RELATIONSHIPS and clause.verb in {"be", "get"} and (clause.verb, clause.time) in {
-        ("be", "now"), ("get", "past")
-    }:  # fmt: skip
+    elif word and (clause.verb, clause.time) in {("be", "now"), ("get", "past")}:
         status = Value("text", frozenset({word}), word, shown=word)
         yield Claim(clause.owner, "attribute", frozenset({"marital"}), status, clause.negative, clause.verb == "get")
 
@@ -292,6 +304,16 @@ def _kin(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     match = re.match(r"(?:my|our) (?:\w+ )?(\w+)$", clause.after)
     if clause.verb == "be" and match and match[1] in vocabulary.KIN and clause.owner not in {"self", "it"}:
         yield Claim(clause.owner, "kin", frozenset({canon(match[1])}), None, clause.negative)
+
+
+def _trait(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """I am left-handed; my partner is a microbiologist."""
+    if clause.verb != "be" or clause.time != "now" or clause.thing:
+        return
+    word = re.match(r"(?:an? )?((?:[\w-]+ )?[\w-]+)$", clause.after)
+    last = word[1].split()[-1] if word else ""
+    if last in vocabulary.TRAITS | vocabulary.NOT_FIRST_NAMES or last.endswith(vocabulary.JOB_ENDINGS):
+        yield Claim(clause.owner, "trait", stems([last]), None, clause.negative)
 
 
 def _routine(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -351,7 +373,7 @@ PEOPLE: tuple[Reader, ...] = (
 WISHES: tuple[Reader, ...] = (_journey,)
 """Readers of what is only wanted or planned."""
 
-YES_OR_NO: tuple[Reader, ...] = (_kin, _affinity, _habit, _state)
+YES_OR_NO: tuple[Reader, ...] = (_kin, _trait, _affinity, _habit, _state)
 """Readers of claims without a value, tried when all others found nothing."""
 
 

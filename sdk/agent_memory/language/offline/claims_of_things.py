@@ -8,18 +8,20 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 
-from agent_memory.language.offline import lexicon, values, vocabulary
+from agent_memory.language.offline import lexicon, values
 from agent_memory.language.offline.claims import Claim, Reader
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import (
     aside_topic,
     attribute_kind,
     head_words,
+    kind_mark,
     stems,
     text_value,
     thing_topic,
     typed_value,
 )
+from agent_memory.language.offline.subjects import all_attributes
 from agent_memory.language.offline.text import canon, stem
 from agent_memory.language.offline.values import Value
 
@@ -55,7 +57,7 @@ def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     topic, head = thing_topic(clause)
     kind = attribute_kind(head)
     last = clause.thing[-1].lower()
-    single = not last.endswith("s") or any(last in names for names in vocabulary.ATTRIBUTES.values())
+    single = not last.endswith("s") or last.endswith(("ss", "is", "us")) or last in all_attributes()
     if not (single and (kind or clause.definite)) or not (changing or clause.verb in _stative()):
         return
     after = " ".join(clause.rest)
@@ -70,6 +72,8 @@ def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     value = typed_value(after, kind, said_at)
     if value is not None:
         side = frozenset({"end"}) if clause.verb in _ENDING else frozenset[str]()
+        if clause.verb == "be" and clause.after.startswith("due "):
+            side = frozenset({canon("deadline")})
         owner = clause.owner.removesuffix(f".{canon(last)}")
         yield Claim(owner, "attribute", topic | side, value, clause.negative, changing, replaced=replaced)
 
@@ -137,7 +141,7 @@ def _switched_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     old = text_value(named_old)
     if new is None or re.match(r"(?:an? |\d|[$€£])", match["new"]) or values.read_time(match["new"], said_at):
         return
-    kind = _kind_mark(new)
+    kind = kind_mark(new)
     if not kind and clause.verb in {"move", "chang"} and old is None:
         return
     what = stems((match.groupdict().get("what") or "").split())
@@ -157,10 +161,10 @@ def _used_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         tool, purpose = values.read_text(named["tool"].split()), stems(head_words(named["what"].split()))
     if tool is None or tool.said.lower().rstrip("s") in lexicon.WEEKDAYS | lexicon.MONTHS:
         return
-    if not (_kind_mark(tool) or (clause.verb == "use" and tool.said[0].isupper()) or named):
+    if not (kind_mark(tool) or (clause.verb == "use" and tool.said[0].isupper()) or named):
         return
     doing = frozenset[str]() if clause.verb in {"use", "run"} else frozenset({canon(clause.verb)})
-    topic = purpose | doing | _kind_mark(tool) | stems(clause.thing) | aside_topic(clause)
+    topic = purpose | doing | kind_mark(tool) | stems(clause.thing) | aside_topic(clause)
     yield Claim(clause.owner, "tool", topic or frozenset({"tool"}), tool, clause.negative)
 
 
@@ -176,17 +180,6 @@ def _tool_and_purpose(text: str) -> tuple[Value | None, frozenset[str]]:
     tool = values.read_text(words) if 0 < len(words) <= 4 else None
     purpose = _PURPOSE.search(text)
     return tool, stems(head_words(purpose[1].split())) if purpose else frozenset()
-
-
-def _kind_mark(tool: Value) -> frozenset[str]:
-    """What a known tool is for, marked so that no word of a sentence can be taken for it."""
-    kind = _tool_kinds().get(tool.said.lower().removeprefix("the "))
-    return frozenset({f"#{kind}"}) if kind else frozenset()
-
-
-@cache
-def _tool_kinds() -> dict[str, str]:
-    return {tool: kind for kind, tools in vocabulary.TOOLS.items() for tool in tools}
 
 
 @cache

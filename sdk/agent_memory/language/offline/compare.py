@@ -23,12 +23,22 @@ _FOOD_RELATIONS = {"affinity", "habit"}
 
 def excludes(newer: Claim, older: Claim) -> Verdict | None:
     """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
-    if newer.owner != older.owner or (newer.hedged and not older.hedged):
+    if newer.owner != older.owner or _is_one_of_many(newer.owner) or (newer.hedged and not older.hedged):
         return None
     if not any(rule(newer, older) for rule in _RULES):
         return None
     counted = newer.value is not None and newer.value.kind != "text" and newer.relation == "attribute"
     return "update" if newer.change or counted else "contradict"
+
+
+def _is_one_of_many(owner: str) -> bool:
+    """Whether a person without a name may be another one each time ("my friend", "a colleague of mine")."""
+    return owner.rpartition(".")[2] in _many()
+
+
+@cache
+def _many() -> frozenset[str]:
+    return frozenset(canon(word) for word in vocabulary.MANY_KIN)
 
 
 def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:
@@ -169,7 +179,7 @@ def denied(newer: Claim, older: Claim) -> bool:
     """
     return (
         newer.relation == older.relation
-        and newer.relation in {"allergy", "state"}
+        and newer.relation in {"allergy", "trait", "state"}
         and newer.negative != older.negative
         and newer.topic == older.topic
     )
@@ -227,8 +237,7 @@ def rearranged(newer: Claim, older: Claim) -> bool:
 def left_behind(newer: Claim, older: Claim) -> bool:
     """Our registry is Harbor / we switched from Harbor to another: the newer one names what it leaves."""
     return (
-        newer.relation == "tool"
-        and older.relation == "attribute"
+        {newer.relation, older.relation} == {"tool", "attribute"}
         and not (newer.negative or older.negative)
         and newer.replaced is not None
         and _agree(newer.replaced, older.value)

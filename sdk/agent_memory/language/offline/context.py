@@ -33,7 +33,11 @@ _JOINT = re.compile(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
 _TURNED = re.compile(
     rf"\b(?:i|we)(?: \w+ly| just| have)? {either('stopped quit started began gave became turned switched')}\b", re.I
 )
-_ONWARD = re.compile(r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]")
+_ONWARD = re.compile(
+    r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]"
+    rf"|\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b.* (?:for|on|from|in) ",
+    re.I,
+)
 _SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b", re.I)
 _PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
 _PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")

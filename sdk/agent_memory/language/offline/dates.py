@@ -38,7 +38,8 @@ _VAGUE = r"(?:(?:a )?few|several|some|many)"
 _UNIT = r"(?:day|night|week|weekend|month|year)s?"
 _NUMBER_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:19|20)\d\d"
-_PART = "(?: (?:morning|afternoon|evening|night))?"
+_PARTS = "(?:morning|afternoon|evening|night)"
+_PART = f"(?: {_PARTS})?"
 _SPOKEN = either(f"""
     the_day_before_yesterday the_day_after_tomorrow day_before_yesterday yesterday{_PART.replace(" ", "_")}
     tomorrow{_PART.replace(" ", "_")} tonight last_night today this_morning this_afternoon this_evening
@@ -60,10 +61,13 @@ _PATTERNS = (
     ("anchored", rf"\b{_SLACK}{_ANCHOR} {_ANCHORED}(?!\w)"),
     ("ago", rf"\b(?:{_COUNT}|{_VAGUE}) {_UNIT} (?:ago|back)\b"),
     ("ahead", rf"\b(?:in (?:{_COUNT}|{_VAGUE}) {_UNIT}(?:'?s? time)?|(?:{_COUNT}|{_VAGUE}) {_UNIT} from now)\b"),
-    ("holiday", rf"\b{plain_words(_HOLIDAYS)}\b"),
+    (
+        "holiday",
+        rf"\b{plain_words(_HOLIDAYS)}\b(?! (?!{either('and i we is was at in with this last but so')}\b)[a-z])",
+    ),
     ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for) the \d{1,2}(?:st|nd|rd|th)\b"),
-    ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}{_PART}"),
-    ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}"),
+    ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}(?! {_PARTS}s){_PART}"),
+    ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}(?! {_PARTS}s)"),
     ("month", rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
     ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
     ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
@@ -332,7 +336,8 @@ def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
 
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
     unit = re.search(r"day|night|weekend|week|month|year", phrase)
-    number = re.search(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b", phrase.removeprefix("in "))
+    counted = phrase.removeprefix("in ").replace("a couple", "couple")
+    number = re.search(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b", counted)
     if unit is None or number is None or re.match(rf"(?:in )?{_VAGUE} ", phrase):
         return None
     word = number[0]

@@ -32,6 +32,11 @@ WINDOW = 4
 """How many turns before one may lend it a topic."""
 
 MOST_PER_TURN = 6
+SHORTEST_STATEMENT = 4
+"""In words; a shorter one must set a value."""
+
+LONGEST_STATEMENT = 400
+"""In characters; what is longer was not said but pasted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,10 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     if procedure:
         found.append((procedure.start, _procedural(procedure, turn)))
     loose = [sentence for sentence in own if not procedure or not procedure.start <= sentence.start < procedure.end]
-    candidates = sorted(_candidates(loose, turn, before), key=lambda candidate: -candidate.score)
+    judged = {candidate.content.lower(): candidate for candidate in _candidates(loose, turn, before)}
+    candidates = sorted(judged.values(), key=lambda candidate: -candidate.score)
     found += [(chosen.sentence.start, _memory(chosen, turn)) for chosen in candidates[: MOST_PER_TURN - len(found)]]
-    unique = {memory.content.lower(): memory for _, memory in sorted(found, key=lambda pair: pair[0])}
-    return list(unique.values())
+    return [memory for _, memory in sorted(found, key=lambda pair: pair[0])]
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
@@ -104,16 +109,16 @@ def _judged(sentence: Sentence, said_at: datetime, previous: str, nearest_first:
     """Makes a statement stand alone and weighs it; None if it is not worth keeping."""
     text = context.with_person(sentence.text, previous)
     clause = parse(text)
-    claims = reading.read(text, said_at)
-    standing = speech.is_standing_order(text)
-    strong = any(claim.relation not in {"state", "habit"} for claim in claims)
-    if len(text.split()) < 4 and not strong and not standing:
-        return None
     moments = context.moments(text, said_at, nearest_first)
-    kind = kinds.kind_of(text, clause, claims)
     dated = context.with_dates(text, moments, said_at)
     content = context.with_topic(dated, clause, nearest_first)
     placed = content != dated
+    claims = reading.read(content if placed else text, said_at)
+    kind = kinds.kind_of(text, clause, claims)
+    standing = speech.is_standing_order(text)
+    telling = standing or placed or any(claim.relation not in {"state", "habit"} for claim in claims)
+    if len(text) > LONGEST_STATEMENT or (len(text.split()) < SHORTEST_STATEMENT and not telling):
+        return None
     points = worth.score(worth.Evidence(text, clause, claims, moments, kind, standing, placed))
     return Candidate(sentence, content, claims, moments, kind, points) if points >= worth.THRESHOLD else None
 

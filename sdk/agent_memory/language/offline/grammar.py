@@ -90,7 +90,8 @@ def parse(sentence: str) -> Clause | None:
     words = _without_tail(_WORD.findall(text), marks)
     if not words:
         return None
-    marks.change |= "now" in {word.lower() for word in words}
+    lower = [word.lower() for word in words]
+    marks.change |= "now" in lower or lower[1:2] == ["new"]
     subject = find_subject(words)
     owner = subject.owner
     if speaker and owner.split(".")[0] == "self":

@@ -13,9 +13,8 @@ from agent_memory.language.offline.text import canon, either, expand
 from agent_memory.models import FactKind
 
 _WE = r"(?:i|we)"
-_GUESSED = (
-    rf"(?: (?:be|have)(?: been)? {either('so such really very a great nice hard tough amazing awesome fun the')})"
-)
+_HOW_IT_WAS = either("great nice hard tough amazing awesome fun good wonderful exciting fantastic lovely")
+_GUESSED = rf"(?: (?:be|have been) (?:so|such|really|very|(?:a |the )?{_HOW_IT_WAS}))"
 _HAS_TO = either("be have include support work fit stay run handle finish cover")
 _LIMIT = either(r"""
     no_more_than no_less_than not_more_than at_most at_least within_(?:budget|\d|one|two|three)
@@ -23,7 +22,8 @@ _LIMIT = either(r"""
 """)
 _REQUIREMENT_WORDS = either(r"""
     (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements? requires? as_long_as_it
-    can_not_(?:be|exceed|go_over|have) should_(?:always|never|not_exceed|be_under|be_no) i_need_(?:it|them|this)_to
+    can_not_(?:be|exceed|go_over|have) should_(?:always|never|not_exceed)
+    should_(?:not_)?be_(?:under|no|more|over|above|less|later|at_most|at_least) i_need_(?:it|them|this)_to
     we_need_(?:it|them|this)_to only_(?:works?|accept|allowed) deal-?breaker constraint
 """)
 _REQUIREMENT = re.compile(
@@ -102,10 +102,10 @@ def kind_of(text: str, clause: Clause | None, claims: tuple[Claim, ...]) -> Fact
         return "requirement"
     if "allergy" in relations or "diet" in relations:
         return "fact"
-    if (_DECISION.search(plain) or _MOVED.search(plain)) and not _UNDECIDED.search(plain):
-        return "decision"
     if _NEEDS_THING.search(plain) or _OBLIGED.search(plain) or _is_required(plain, clause):
         return "requirement"
+    if (_DECISION.search(plain) or _MOVED.search(plain)) and not _UNDECIDED.search(plain):
+        return "decision"
     if relations & {"affinity", "preference"} or (_PREFERENCE.search(plain) and not _NOT_LIKING.search(plain)):
         return "preference"
     if clause is not None and clause.time == "past":

@@ -148,7 +148,7 @@ INTENDING = words("plan hope aim try want wish need intend expect think consider
 
 CHANGING = words("""
     change move switch shift push postpone reschedule delay bump raise increase lower reduce cut drop update extend
-    shorten bring set adjust rise grow slip go jump fall revise up double migrate upgrade downgrade convert replace
+    shorten bring set adjust rise grow slip go jump fall revise double migrate upgrade downgrade convert replace
     transfer swap relocate rename bring_forward
 """)
 """Verbs that give a thing another value."""

@@ -165,3 +165,14 @@ def evaluative(value: Value) -> bool:
 @cache
 def _judgements() -> frozenset[str]:
     return frozenset(stem(word) for word in lexicon.EMOTIONS | lexicon.GENERIC_NOUNS)
+
+
+def kind_mark(tool: Value) -> frozenset[str]:
+    """What a known tool is for, marked so that no word of a sentence can be taken for it."""
+    kind = _tool_kinds().get(tool.said.lower().removeprefix("the "))
+    return frozenset({f"#{kind}"}) if kind else frozenset()
+
+
+@cache
+def _tool_kinds() -> dict[str, str]:
+    return {tool: kind for kind, tools in vocabulary.TOOLS.items() for tool in tools}

@@ -79,7 +79,7 @@ def _of_clause(clause: Clause, said_at: datetime) -> Iterator[Claim]:
                 change=clause.change or claim.change,
                 hedged=clause.hedged,
                 additive=clause.additive,
-                rest=everything - covered - {clause.verb},
+                rest=everything - covered - {clause.verb, *claim.owner.split(".")},
             )
         if claims:
             return

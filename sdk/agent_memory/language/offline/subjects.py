@@ -21,6 +21,13 @@ _KIN_ADJECTIVES = frozenset(
     oldest close good high-school childhood dear direct
 """.split()
 )
+_WHICH = {
+    "older": "older-", "elder": "older-", "big": "older-", "eldest": "older-", "oldest": "older-", "younger": "younger-",
+    "little": "younger-", "youngest": "younger-", "twin": "twin-", "ex": "ex-", "late": "late-", "step": "step-",
+    "best": "best-",
+}  # fmt: skip
+"""Adjectives that tell one of several such people from another."""
+
 _STATES = frozenset(
     """
     allergic vegetarian vegan pescatarian based single married divorced retired born intolerant lactose diabetic celiac
@@ -29,7 +36,7 @@ _STATES = frozenset(
 )
 _NOUNS_TOO = frozenset(
     """
-    move end start run use work cost visit study play drive drinks lives changes moves
+    move end start run use work cost visit study play drive drinks lives changes moves deploy deploys releases
 """.split()
 )
 
@@ -39,7 +46,7 @@ class Subject:
     """A subject, and the words of the clause after it.
 
     Attributes:
-        owner: "self", "self.sister", a lower-case name, or "it" for a pronoun.
+        owner: "self", "self.sister", "self.sister.anna", a lower-case name, or "it" for a pronoun.
         thing: Its own words if it is no person.
         definite: Whether it is a particular one (my, our, the), not any (a, some).
     """
@@ -57,6 +64,9 @@ def find_subject(words: list[str]) -> Subject:
         return Subject("self", words[1:])
     if (first, second) in {("the", "user"), ("let", "us")}:
         return Subject("self", words[2:])
+    together = next((at for at in range(1, min(4, len(words) - 1)) if _is_and_i(words[at : at + 2])), 0)
+    if together:
+        return Subject("self", words[together + 2 :])
     if first in {"my", "our", "mine", "user's"}:
         return _possessed("self", words[1:])
     if (first, second) == ("the", "user's"):
@@ -69,6 +79,11 @@ def find_subject(words: list[str]) -> Subject:
     if first in _DETERMINERS:
         return _noun_phrase(words[1:], definite=first == "the")
     return _bare_subject(words)
+
+
+def _is_and_i(words: list[str]) -> bool:
+    """Whether the speaker joins another in the subject ("my wife and I …")."""
+    return [word.lower() for word in words] == ["and", "i"]
 
 
 def _bare_subject(words: list[str]) -> Subject:
@@ -106,22 +121,21 @@ def _possessed(owner: str, words: list[str]) -> Subject:
     rest = words[at + 1 :]
     if bare not in vocabulary.KIN or (head == bare and rest and _continues_noun(rest[0].lower())):
         return _noun_phrase(words, definite=True, owner=owner)
-    person = f"{owner}.{canon(bare)}"
+    which = next((_WHICH[word.lower()] for word in words[:at] if word.lower() in _WHICH), "")
+    person = f"{owner}.{which}{canon(bare)}"
     if head != bare:
         return _noun_phrase(rest, definite=True, owner=person)
-    rest = _after_apposition(rest)
+    name = rest[0] if rest and rest[0][0].isupper() and rest[0].lower() not in lexicon.FINITE else ""
+    if name:
+        person = f"{person}.{name.lower()}".removesuffix("'s")
+        rest = rest[1:]
+    if name.endswith("'s"):
+        return _noun_phrase(rest, definite=True, owner=person)
+    if rest and rest[0] == ",":
+        rest = rest[rest.index(",", 1) + 1 :] if "," in rest[1:] else rest[1:]
     # "My manager is Tom" gives an attribute its value; "my manager lives in Oslo" tells of a person.
     thing = (words[at],) if rest and rest[0].lower() in BE and bare in all_attributes() else ()
     return Subject(person, rest, thing)
-
-
-def _after_apposition(rest: list[str]) -> list[str]:
-    """What follows a name set beside a person: "(my sister) Anna, a nurse, lives …"."""
-    if rest and rest[0][0].isupper() and rest[0].lower() not in lexicon.FINITE:
-        rest = rest[1:]
-    if rest and rest[0] == ",":
-        rest = rest[rest.index(",", 1) + 1 :] if "," in rest[1:] else rest[1:]
-    return rest
 
 
 def _continues_noun(word: str) -> bool:
@@ -148,8 +162,7 @@ def _noun_phrase(words: list[str], *, definite: bool, owner: str = "self") -> Su
 
 def _is_noun_here(word: str, following: str) -> bool:
     """Whether a word that may be a verb is a noun here ("the move is", "the work budget was")."""
-    heads = lexicon.AUXILIARIES | all_attributes() | vocabulary.TOPIC_HEADS
-    return word in _NOUNS_TOO and following in heads
+    return word in _NOUNS_TOO and (following in lexicon.FINITE or _continues_noun(following))
 
 
 def is_thing(word: str) -> bool:

@@ -24,7 +24,11 @@ _MONEY_OR_NUMBER = re.compile(
 )
 _CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?", re.I)
 _NOON = re.compile(r"\b(noon|midday|midnight)\b", re.I)
-_WEEKDAYS = re.compile(r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)(s)?\b", re.I)
+_WEEKDAYS = re.compile(
+    r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+    r"(s| mornings| afternoons| evenings| nights)?\b",
+    re.I,
+)
 _VERSION = re.compile(r"\bv?\d+(?:\.\d+)+\b")
 _PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
 _NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}

@@ -159,6 +159,8 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: Marks, *, perso
     if auxiliary in {"be", "was"}:
         passive = not person and (is_past(word) or word in lexicon.BASE_OR_PAST)
         progressive = is_gerund(word) and word not in _ADJECTIVES
+        if passive and word in {"called", "named"}:
+            return "be", words[at + 1 :]
         if auxiliary == "was" and marks.time == "now" and not passive:
             marks.time = "past"
         if not (progressive or (passive and word not in vocabulary.RELATIONSHIPS)):

@@ -16,6 +16,12 @@ KIN = words("""
 """)
 """Those in one's life who may be the subject of a fact."""
 
+MANY_KIN = words("""
+    friend friends cousin cousins colleague colleagues coworker coworkers client clients neighbor neighbors neighbour
+    neighbours uncle aunt buddy niece nephew in-laws housemate
+""")
+"""Those of whom one usually has several, so that two statements need not be about the same."""
+
 JOBS = words("""
     engineer developer programmer designer teacher professor lecturer nurse doctor surgeon dentist vet veterinarian
     pharmacist paramedic physiotherapist therapist psychologist counselor counsellor lawyer attorney paralegal
@@ -94,6 +100,16 @@ FOODS = {
 """Foods by group; a food may lie in several."""
 
 
+TRAITS = words("""
+    left-handed right-handed ambidextrous colour-blind colorblind color-blind deaf blind dyslexic bilingual
+    introvert introverted extrovert extroverted religious atheist pregnant diabetic asthmatic epileptic autistic
+    retired unemployed shy tall widowed nearsighted
+""")
+"""What people say that they are, in a word."""
+
+JOB_ENDINGS = ("ologist", "ician", "grapher", "smith", "keeper", "monger")
+"""How many names of trades end that are too many to list."""
+
 NOT_FIRST_NAMES = words("""
     american argentinian australian austrian belgian brazilian british bulgarian canadian catholic chilean chinese
     christian colombian croatian cuban czech danish dutch egyptian english estonian finnish french german ghanaian
@@ -141,8 +157,7 @@ ATTRIBUTES = {
         nickname surname name email zip postcode currency orchestrator queue host stack theme roommate
     """),
     "text": words("""
-        role job title position seat colour color status plan shift schedule diet version size tier destination
-        theme goal approach focus format policy strategy blood_type method mode format package
+        role job title position seat colour color shift diet version size tier destination blood_type
     """),
 }
 

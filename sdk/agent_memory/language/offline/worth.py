@@ -16,7 +16,7 @@ from agent_memory.language.offline.topics import proper_nouns
 
 THRESHOLD = 3.0
 
-_STRONG = frozenset("attribute diet allergy tool preference plan journey routine kin".split())
+_STRONG = frozenset("attribute diet allergy tool preference plan journey routine kin trait".split())
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _COMMON = frozenset({"moved", "house", "job"})
 _VITAL = re.compile(
@@ -132,6 +132,7 @@ def _substance(evidence: Evidence, plain: str, concrete: list[str], strong: bool
         + 2 * strong
         + 1.5 * liked
         + 1 * personal
+        + 1 * evidence.placed
         + 1.5 * acting
         + min(1.5, 0.5 * len(concrete))
         + 1 * bool(evidence.moments)
@@ -153,7 +154,7 @@ def _emptiness(evidence: Evidence, plain: str, concrete: list[str], strong: bool
         2 * is_addressed(evidence.text)
         + 1.5 * bool(_EMOTIVE.match(plain))
         + 1 * (_is_verdict(plain, clause) and not strong)
-        + 1.5 * (clause is not None and clause.verb in _weak())
+        + 1.5 * (clause is not None and clause.verb in _weak() and len(concrete) < 2)
         + 1.5 * (_dangles(plain) and not evidence.placed)
         + 1.5 * (bool(_SOME_ONE.search(plain)) and not evidence.placed)
         + 1 * bool(_POINTING.search(plain))
@@ -167,7 +168,7 @@ def _emptiness(evidence: Evidence, plain: str, concrete: list[str], strong: bool
         + 1.5 * (indefinite and evidence.kind != "requirement")
         + 2 * loose
         + 1 * (not concrete and not strong)
-        + 0.5 * hoping
+        + 0.5 * (hoping and evidence.kind != "requirement")
     )
 
 

@@ -1,0 +1,227 @@
+"""Which facts the offline rules call the same, which exclude each other, and which they leave alone."""
+
+from datetime import UTC, datetime, timedelta
+from time import perf_counter
+
+import pytest
+
+from agent_memory.language.grounding import ground
+from agent_memory.language.offline.reconcile import reconcile
+from agent_memory.language.tasks import FactView, ReconcileInput, ReconcileOutput
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def facts(*contents: str) -> ReconcileInput:
+    """Facts said a month apart, given oldest first; f1 is the newest, as the store hands them over."""
+    views = [
+        FactView(ref=f"f{len(contents) - at}", kind="fact", content=text, said_at=START + timedelta(days=30 * at))
+        for at, text in enumerate(contents)
+    ]
+    return ReconcileInput(facts=views[::-1])
+
+
+def verdict(older: str, newer: str) -> str:
+    output = reconcile(facts(older, newer))
+    assert not (output.duplicates and output.contradictions)
+    if output.duplicates:
+        return "duplicate"
+    return output.contradictions[0].reason if output.contradictions else "neither"
+
+
+UPDATES = [
+    # amounts
+    ("My budget for the Hawaii trip is $10,000.", "My budget for the Hawaii trip is now $15,000."),
+    ("The Hawaii budget is $10k", "Our budget for Hawaii went up to $15,000"),
+    ("User's budget for Hawaii is $10,000", "My budget for Hawaii is now $15,000 (Hawaii trip)"),
+    ("Our budget for the Hawaii trip is $10,000.", "We raised the budget from $10,000 to $15,000."),
+    ("I pay $1,200 in rent", "My rent is now 1300 dollars"),
+    ("I weigh 90 kilos", "I weigh 84 kilos now"),
+    ("I take 20 mg of lisinopril", "I take 40 mg of lisinopril now"),
+    ("I work 5 days a week", "I work four days a week now"),
+    ("I go to the gym twice a week", "I go to the gym four times a week now"),
+    ("Our API listens on port 3000", "Our API listens on port 4000"),
+    ("I'm 29 years old", "I'm 30 years old"),
+    ("I have two kids", "We have three kids now"),
+    # times
+    ("The launch is in April", "We moved the launch to May"),
+    ("The thesis is due on 1 September", "The thesis deadline is 15 September now"),
+    ("My flight leaves on 12 June", "My flight now leaves on June 14"),
+    ("standup is at 9:30", "Our standup is now at 10"),
+    ("Yoga class is every Thursday", "Yoga class moved to Tuesdays"),
+    ("We want to fly out on March 12, 2027", "We now fly out on March 19, 2027"),
+    ("I work from home on Tuesdays", "I work from home on Mondays and Fridays now"),
+    # places, work, people
+    ("I live in Lisbon.", "I now live in Porto."),
+    ("I live in Ghent with my girlfriend", "We've relocated to Antwerp"),
+    ("My brother lives in Toronto", "My brother moved to Calgary"),
+    ("I work at Nuvela as a data engineer", "I left Nuvela"),
+    ("I work at Siemens", "I started working at Bosch"),
+    ("Sarah works in Marketing", "Sarah moved to Sales"),
+    ("My boss is called Henrik", "My new boss is Sofia"),
+    ("I'm engaged", "We got married on Saturday"),
+    ("I drive a Toyota", "I drive a Tesla now"),
+    # habits and diets
+    ("I love a good steak for dinner", "I'm vegetarian now"),
+    ("I love coffee", "I don't drink coffee any more"),
+    ("I drink coffee every morning", "I gave up coffee"),
+    ("I'm a vegetarian", "I'm vegan now"),
+    ("I'm vegan", "I eat cheese again"),
+    ("I smoke", "I quit smoking"),
+    ("I play the guitar", "I don't play the guitar any more"),
+    ("I'm allergic to peanuts", "I'm no longer allergic to peanuts"),
+    ("I have a car", "I don't have a car any more"),
+    ("I prefer window seats", "I prefer aisle seats now"),
+    # tools and plans
+    ("We deploy with Helm", "We switched to Kustomize"),
+    ("Our registry is Harbor, at harbor.example", "We've switched from Harbor to GitHub Container Registry"),
+    ("We use Jenkins for CI", "We replaced Jenkins with GitHub Actions"),
+    ("We use Jira for tracking issues", "We moved from Jira to Linear"),
+    ("I'm planning a trip to Hawaii", "The Hawaii trip is cancelled"),
+]
+
+CONTRADICTIONS = [
+    ("I love steak", "I'm vegetarian"),
+    ("I eat bacon", "I don't eat meat"),
+    ("I love hiking", "I hate hiking"),
+    ("I can't drive", "I can drive"),
+    ("I prefer tea to coffee", "I prefer coffee to tea"),
+    ("I prefer working in the morning", "I prefer working at night"),
+    ("My favourite colour is green", "My favorite color is blue"),
+    ("I'm in a relationship", "I'm single"),
+]
+
+DUPLICATES = [
+    ("I am allergic to nuts.", "I'm allergic to nuts"),
+    ("I live in Lisbon", "I'm based in Lisbon"),
+    ("My manager is Ana", "I report to Ana"),
+    ("I enjoy hiking", "I really love hiking"),
+    ("We raised the kitchen budget to $14k", "The budget for the kitchen remodel is $14,000"),
+    ("My dog's name is Bruno", "I have a dog named Bruno"),
+    ("Maria is still volunteering at the homeless shelter.", "Maria has been volunteering at a homeless shelter"),
+]
+
+NEITHER = [
+    # other topics, or a topic on one side only
+    ("My budget for Hawaii is $10,000", "My budget for the kitchen is $12,000"),
+    ("My budget is $10,000", "My budget for the kitchen renovation is $12,000"),
+    ("The course starts in May", "The course ends in June"),
+    ("My dentist appointment is on Tuesday", "My therapist appointment is on Friday"),
+    ("Our flight to Rome is on May 4", "Our flight to Athens is on June 9"),
+    ("The staging cluster runs Kubernetes 1.28", "The production cluster runs Kubernetes 1.30"),
+    ("I take 10 mg of cetirizine", "I take 10 mg of loratadine"),
+    ("The meeting takes place in room 4", "The meeting takes place on Monday"),
+    # alike on the page, two facts
+    ("Anna visits on 14 March", "Anna visits on 21 March"),
+    ("My parents are visiting in July", "My in-laws are visiting in August"),
+    # other people
+    ("My sister lives in Oslo", "I live in Lisbon"),
+    ("I hate running", "My sister loves running"),
+    ("I'm a data engineer", "My sister is a nurse"),
+    ("My older brother lives in Oslo", "My younger brother lives in Rome"),
+    ("My friend Tom lives in Porto", "My friend Ana lives in Oslo"),
+    ("A friend of mine lives in Porto", "My friend lives in Oslo"),
+    ("My sister Anna's birthday is on May 3", "My sister Noor's birthday is on June 9"),
+    # what one may have several of
+    ("I have a dog", "I have a cat"),
+    ("I like jazz", "I like rock"),
+    ("I own two bikes", "I bought a road bike"),
+    ("I speak French", "I speak Spanish"),
+    ("I'm a nurse", "I'm a mother of two"),
+    ("We use Postgres for billing", "We use MongoDB for the catalogue"),
+    ("We deploy with Helm", "We also use Terraform"),
+    ("I work at Bosch", "I also work at a bakery called Sunrise"),
+    # narrower, or not said to be so
+    ("I live in Portugal", "I live in Porto"),
+    ("I love coffee", "I don't drink coffee after noon"),
+    ("I love dogs", "I don't like big dogs"),
+    ("I'm vegetarian", "I love vegan burgers"),
+    ("I'm vegetarian", "I love pasta"),
+    ("I live in Lisbon", "I'm thinking of moving to Berlin"),
+    ("I live in Lisbon", "I'd love to live in Tokyo"),
+    ("I used to live in Berlin", "I live in Porto"),
+    ("The budget is $10k", "I think the budget may be $12k"),
+    ("I went to Rome", "I'm going to Rome"),
+    # liking a food never takes an allergy back
+    ("I'm allergic to shellfish", "I love shrimp"),
+    ("I'm allergic to cats", "I love cats"),
+]
+
+
+@pytest.mark.req("S1-32", "S0-103")
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        *((older, newer, "update") for older, newer in UPDATES),
+        *((older, newer, "contradict") for older, newer in CONTRADICTIONS),
+        *((older, newer, "duplicate") for older, newer in DUPLICATES),
+        *((older, newer, "neither") for older, newer in NEITHER),
+    ],
+)
+def test_pairs(older: str, newer: str, expected: str) -> None:
+    assert verdict(older, newer) == expected
+
+
+@pytest.mark.parametrize(("older", "newer"), NEITHER + DUPLICATES)
+def test_what_agrees_agrees_both_ways(older: str, newer: str) -> None:
+    # A wish or a past state does not clash with the present one, whichever was said last.
+    assert verdict(newer, older) == verdict(older, newer) or "budget" in older
+
+
+def test_one_pass_finds_both_kinds_and_passes_the_grounding_of_any_model() -> None:
+    data = facts(
+        "My budget for Hawaii is $10,000",
+        "I'm allergic to nuts",
+        "I love steak",
+        "I have a dog",
+        "I am allergic to nuts.",
+        "My budget for Hawaii is now $15,000",
+        "I'm vegetarian now",
+    )
+    output, rejected = ground(reconcile(data), data)
+    assert rejected == []
+    assert {tuple(pair.refs) for pair in output.contradictions} == {("f2", "f7"), ("f1", "f5")}
+    assert [set(group.refs) for group in output.duplicates] == [{"f3", "f6"}]
+
+
+def test_each_loser_is_named_once_with_the_next_that_replaced_it() -> None:
+    output = reconcile(facts("My rent is $1,000", "My rent is now $1,100", "My rent is now $1,200"))
+    assert {tuple(pair.refs) for pair in output.contradictions} == {("f1", "f2"), ("f2", "f3")}
+
+
+def test_a_value_that_came_back_is_no_duplicate_of_the_one_that_was_replaced() -> None:
+    output = reconcile(facts("I live in Lisbon", "I moved to Porto", "I live in Lisbon now"))
+    assert output.duplicates == []
+    assert {tuple(pair.refs) for pair in output.contradictions} == {("f1", "f2"), ("f2", "f3")}
+
+
+def test_three_facts_that_say_the_same_are_one_group_with_the_fullest_words() -> None:
+    output = reconcile(facts("I live in Lisbon", "I'm living in Lisbon", "Actually, I live in Lisbon."))
+    assert [sorted(group.refs) for group in output.duplicates] == [["f1", "f2", "f3"]]
+    assert output.duplicates[0].content == "Actually, I live in Lisbon."
+
+
+def test_a_change_of_a_bare_attribute_is_about_the_only_one_known() -> None:
+    one_known = reconcile(facts("My budget for the Hawaii trip is $10,000", "My budget is now $15,000"))
+    assert [pair.refs for pair in one_known.contradictions] == [["f1", "f2"]]
+    two_known = reconcile(
+        facts("My budget for the Hawaii trip is $10,000", "The wedding budget is $9,000", "My budget is now $15,000")
+    )
+    assert two_known == ReconcileOutput()
+
+
+def test_facts_said_at_once_are_ordered_as_given() -> None:
+    views = [
+        FactView(ref=ref, kind="fact", content=content, said_at=START)
+        for ref, content in (("f1", "I live in Porto now"), ("f2", "I live in Lisbon"))
+    ]
+    (pair,) = reconcile(ReconcileInput(facts=views)).contradictions
+    assert pair.refs == ["f1", "f2"]
+
+
+def test_five_hundred_facts_take_a_moment() -> None:
+    cities = ["Porto", "Lisbon", "Oslo", "Turin", "Ghent"]
+    contents = [f"My friend Ana{n} lives in {cities[n % 5]} and works at Shop{n}." for n in range(500)]
+    started = perf_counter()
+    assert reconcile(facts(*contents)) == ReconcileOutput()
+    assert perf_counter() - started < 10

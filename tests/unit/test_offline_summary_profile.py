@@ -1,0 +1,178 @@
+"""Summaries and profiles made by rules: merged, bounded, and without what no longer holds."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory.language.offline.profile import MOST, profile
+from agent_memory.language.offline.summarize import MOST_POINTS, summarize
+from agent_memory.language.tasks import (
+    FactView,
+    ProfileInput,
+    ProfileView,
+    SummarizeInput,
+    SummarizeOutput,
+    SummaryView,
+    TurnView,
+)
+
+WHEN = datetime(2026, 5, 8, 10, tzinfo=UTC)
+
+TALK = [
+    ("user", "Hi! I'm planning a trip to Hawaii with my wife next March."),
+    ("agent", "Lovely! What can you spend?"),
+    ("user", "My budget for the Hawaii trip is $10,000. I'm allergic to peanuts."),
+    ("agent", "Flights from Denver start at $890 per person in March."),
+    ("user", "Do we need a visa for the islands?"),
+    ("agent", "No, Hawaii is part of the United States."),
+    ("user", "I still need to ask my boss about the dates."),
+    ("user", "We decided to stay on Kauai."),
+    ("agent", "Good choice."),
+    ("user", "The budget for the Hawaii trip is now $15,000."),
+    ("user", "I'll book the flights next week."),
+    ("user", "Which hotel near Poipu has a pool?"),
+]
+
+
+def turns(rows: list[tuple[str, str]] = TALK, start: int = 0) -> list[TurnView]:
+    return [
+        TurnView(ref=f"t{at}", role=role, content=content, created_at=WHEN + timedelta(minutes=start + at))
+        for at, (role, content) in enumerate(rows)
+    ]
+
+
+def earlier(output: SummarizeOutput) -> SummaryView:
+    return SummaryView(**output.model_dump(exclude={"state"}))
+
+
+@pytest.mark.req("S1-09")
+def test_a_summary_has_topic_points_decisions_open_issues_and_next_steps() -> None:
+    summary = summarize(SummarizeInput(turns=turns()))
+    assert "Hawaii" in summary.topic
+    assert "I'm allergic to peanuts." in summary.key_points
+    assert summary.decisions == ["We decided to stay on Kauai."]
+    assert summary.open_issues == [
+        "I still need to ask my boss about the dates.",
+        "Which hotel near Poipu has a pool?",
+    ]
+    assert summary.next_steps == ["I'll book the flights next week (week of 11 May 2026)."]
+
+
+@pytest.mark.req("S0-096")
+def test_state_is_data_with_the_latest_values() -> None:
+    state = summarize(SummarizeInput(turns=turns())).state
+    assert json.loads(json.dumps(state)) == state
+    assert set(state) == {"topic", "values", "decisions", "open"}
+    assert "$15,000" in state["values"].values()
+    assert "$10,000" not in state["values"].values()
+
+
+def test_what_was_replaced_leaves_the_points() -> None:
+    points = summarize(SummarizeInput(turns=turns())).key_points
+    assert any("$15,000" in point for point in points)
+    assert not any("$10,000" in point for point in points)
+
+
+def test_what_an_agent_said_is_marked_as_its() -> None:
+    points = summarize(SummarizeInput(turns=turns())).key_points
+    assert "Assistant: Flights from Denver start at $890 per person in March." in points
+
+
+@pytest.mark.req("S1-11")
+@pytest.mark.parametrize("cut", range(1, len(TALK)))
+def test_merging_in_two_steps_gives_what_one_step_gives(cut: int) -> None:
+    at_once = summarize(SummarizeInput(turns=turns()))
+    first = summarize(SummarizeInput(turns=turns()[:cut]))
+    merged = summarize(SummarizeInput(earlier=earlier(first), turns=turns()[cut:]))
+    assert merged.decisions == at_once.decisions
+    assert merged.next_steps == at_once.next_steps
+    assert merged.open_issues == at_once.open_issues
+    assert set(merged.key_points) == set(at_once.key_points)
+    assert merged.state["values"] == at_once.state["values"]
+
+
+def test_an_answer_that_comes_with_the_next_turns_closes_the_question() -> None:
+    first = summarize(SummarizeInput(turns=turns([("user", "Which form do I need for remote work?")])))
+    assert len(first.open_issues) == 1
+    reply = turns([("agent", "You need form HR-101.")], start=10)
+    assert summarize(SummarizeInput(earlier=earlier(first), turns=reply)).open_issues == []
+
+
+def test_what_was_to_be_done_leaves_when_it_is_done() -> None:
+    first = summarize(SummarizeInput(turns=turns([("user", "I still need to submit the travel form.")])))
+    done = turns([("user", "I submitted the travel form this morning.")], start=10)
+    assert first.open_issues == ["I still need to submit the travel form."]
+    assert summarize(SummarizeInput(earlier=earlier(first), turns=done)).open_issues == []
+
+
+def test_points_are_bounded_and_nothing_is_said_twice() -> None:
+    rows = [("user", f"My cousin Ana{n} works at Company{n}.") for n in range(20)] * 2
+    points = summarize(SummarizeInput(turns=turns(rows))).key_points
+    assert len(points) == len(set(points)) == MOST_POINTS
+    assert points[-1] == "My cousin Ana19 works at Company19."
+
+
+def test_a_merge_of_nothing_changes_nothing() -> None:
+    first = summarize(SummarizeInput(turns=turns()))
+    assert earlier(summarize(SummarizeInput(earlier=earlier(first), turns=[]))) == earlier(first)
+
+
+# ---------------------------------------------------------------------------------------------------- profile
+
+
+def fact(content: str, day: int = 1, kind: str = "fact") -> FactView:
+    return FactView(ref=f"f{day}", kind=kind, content=content, said_at=WHEN + timedelta(days=day))
+
+
+@pytest.mark.req("S1-14")
+@pytest.mark.parametrize(
+    ("content", "kind", "section"),
+    [
+        ("I prefer aisle seats.", "preference", "preferences"),
+        ("I love jazz.", "preference", "preferences"),
+        ("I work at Nuvela as a data engineer.", "fact", "current_work"),
+        ("I'm preparing a conference talk.", "context", "current_work"),
+        ("We deploy payment-service with Helm.", "fact", "environment"),
+        ("My laptop is an old ThinkPad.", "fact", "environment"),
+        ("I'm allergic to peanuts.", "fact", "constraints"),
+        ("The hotel must have a ramp.", "requirement", "constraints"),
+        ("My budget for Hawaii is $15,000.", "fact", "constraints"),
+        ("My sister lives in Oslo.", "fact", "personal"),
+        ("I grew up in Phoenix.", "fact", "personal"),
+    ],
+)
+def test_facts_are_sorted_by_what_they_are_about(content: str, kind: str, section: str) -> None:
+    output = profile(ProfileInput(facts=[fact(content, kind=kind)]))
+    assert {name: lines for name, lines in output.model_dump().items() if lines} == {section: [content]}
+
+
+@pytest.mark.req("S1-16")
+def test_new_facts_are_merged_before_what_was_there() -> None:
+    before = ProfileView(personal=["I grew up in Phoenix."], preferences=["I love jazz."])
+    output = profile(ProfileInput(earlier=before, facts=[fact("My sister lives in Oslo.")]))
+    assert output.personal == ["My sister lives in Oslo.", "I grew up in Phoenix."]
+    assert output.preferences == ["I love jazz."]
+
+
+def test_what_is_gone_leaves_in_whatever_words_it_was_written() -> None:
+    before = ProfileView(
+        constraints=["The Hawaii budget is $10k", "I'm allergic to nuts."], personal=["I live in Lisbon."]
+    )
+    gone = [fact("My budget for Hawaii is $10,000."), fact("I'm living in Lisbon", 2)]
+    output = profile(ProfileInput(earlier=before, facts=[fact("I live in Porto.", 3)], gone=gone))
+    assert output.constraints == ["I'm allergic to nuts."]
+    assert output.personal == ["I live in Porto."]
+
+
+def test_a_newer_fact_pushes_out_the_line_that_it_replaces() -> None:
+    before = ProfileView(personal=["I live in Lisbon."])
+    assert profile(ProfileInput(earlier=before, facts=[fact("I moved to Porto.")])).personal == ["I moved to Porto."]
+
+
+def test_sections_are_newest_first_bounded_and_without_repeats() -> None:
+    facts = [fact(f"My cousin Ana{n} lives in Town{n}.", n) for n in range(20)]
+    lines = profile(ProfileInput(facts=[*facts, fact("My cousin Ana19 lives in Town19", 19)])).personal
+    assert len(lines) == MOST
+    assert lines[0].startswith("My cousin Ana19")
+    assert lines[1].startswith("My cousin Ana18")
