@@ -45,12 +45,14 @@ class RecallSettings:
 
     `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
-    (row S0-037). Each arm of the search fetches `candidates`. `chunk_weight` puts raw talk a little behind what was
-    derived from it.
+    (row S0-037). Each arm of the search fetches `candidates`. A score is `text_weight` of the text match
+    and the rest of the cosine, plus `neighbour_lift` of the better neighbour in the talk. `chunk_weight` puts raw talk
+    a little behind what was derived from it.
     """
 
     candidates: int = 50
-    rrf_k: int = 10
+    text_weight: float = 0.5
+    neighbour_lift: float = 0.5
     chunk_weight: float = 0.9
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
@@ -65,7 +67,7 @@ class RecallSettings:
 
 
 class Environment(BaseSettings):
-    """The environment variables that `Memory.from_env` reads. Several systems' names are accepted."""
+    """The environment variables that `from_env` and the function app read. Several systems' names are accepted."""
 
     model_config = SettingsConfigDict(env_file=None, extra="ignore", populate_by_name=True)
 
@@ -104,3 +106,20 @@ class Environment(BaseSettings):
         default=1536,
         validation_alias=AliasChoices("AGENT_MEMORY_EMBEDDING_DIMENSIONS", "AI_FOUNDRY_EMBEDDING_DIMENSIONS"),
     )
+    extract_every: int = Field(default=0, ge=0, validation_alias="FACT_EXTRACTION_EVERY_N")
+    summarize_every: int = Field(default=0, ge=0, validation_alias="THREAD_SUMMARY_EVERY_N")
+    profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
+    reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
+    idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
+    allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
+
+    @property
+    def cadence(self) -> Cadence:
+        """How often the function app works: only what is set (rows S1-46 to S1-49)."""
+        return Cadence(
+            extract=self.extract_every,
+            summarize=self.summarize_every,
+            profile=self.profile_every,
+            reconcile=self.reconcile_every,
+            idle_seconds=self.idle_seconds,
+        )

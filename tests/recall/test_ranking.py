@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_memory.models import Memory
+from agent_memory.recall.bm25 import bm25
 from agent_memory.recall.fusion import Candidate, fuse
 from agent_memory.recall.render import HEADER, memory_line, profile_line, render
 from agent_memory.recall.terms import MAX_TERMS, query_terms
@@ -51,42 +52,79 @@ def test_terms_are_bounded():
     assert len(query_terms(" ".join(f"word{n}" for n in range(500)))) == MAX_TERMS
 
 
+def test_bm25_prefers_rare_words_and_short_texts():
+    texts = {
+        "rare": "the zebra is here",
+        "common": "the cat is here",
+        "long": "the zebra " + "and so on " * 30,
+        "other": "a cat and a dog",
+        "third": "no cat, no bird",
+        "none": "nothing of it",
+    }
+    scores = bm25(["zebra", "cats"], texts)
+    assert scores["rare"] > scores["long"] > 0
+    assert scores["rare"] > scores["common"] > 0  # "cats" finds "cat"
+    assert scores["none"] == 0
+    assert bm25([], texts) == dict.fromkeys(texts, 0)
+    assert bm25(["x"], {}) == {}
+
+
 @pytest.mark.req("S1-24")
-def test_what_both_arms_find_comes_first():
-    settings = RecallSettings()
-    hits = fuse(
-        {
-            "vector": [candidate("a", 0.9), candidate("b", 0.8), candidate("c", 0.7)],
-            "text": [candidate("d"), candidate("b"), candidate("e")],
-        },
-        settings,
-        threshold=0.3,
-    )
-    assert hits[0].memory.id == "b"
-    assert hits[0].why == {"vector_rank": 2, "text_rank": 2}
+def test_what_both_signals_favour_comes_first():
+    arms = {
+        "vector": [candidate("a", 0.9, content="dogs"), candidate("b", 0.8, content="a cat")],
+        "text": [candidate("c", 0.4, content="the cat"), candidate("b", 0.8, content="a cat")],
+    }
+    hits = fuse(arms, ["cat"], RecallSettings(), threshold=0.3)
+    assert [hit.memory.id for hit in hits] == ["b", "a", "c"]
     assert hits[0].similarity == 0.8
-    assert hits[0].score == pytest.approx(2 / (settings.rrf_k + 2))
+    assert hits[0].why == {"text": 1.0, "vector": pytest.approx(0.8)}
+    assert hits[0].score == pytest.approx(0.9)
 
 
 @pytest.mark.req("S0-037", "S0-109")
 def test_the_threshold_holds_for_what_only_the_vectors_found():
     arms = {
         "vector": [candidate("near", 0.61), candidate("edge", 0.6), candidate("both", 0.1)],
-        "text": [candidate("both")],
+        "text": [candidate("both", 0.1)],
     }
-    assert [hit.memory.id for hit in fuse(arms, RecallSettings(), threshold=0.6)] == ["both", "near"]
+    assert [hit.memory.id for hit in fuse(arms, ["both"], RecallSettings(), threshold=0.6)] == ["both", "near"]
+
+
+def test_without_vectors_words_rank_alone():
+    arms = {"text": [candidate("x", content="a cat"), candidate("y", content="a dog that saw a cat")]}
+    assert [hit.memory.id for hit in fuse(arms, ["cat"], RecallSettings(), threshold=0.3)] == ["x", "y"]
+
+
+def chunk(memory_id: str, similarity: float, position: int, **changes: object) -> Candidate:
+    fields = {"type": "episodic", "kind": "chunk", "metadata": {"position": position}, "source_turn_ids": [memory_id]}
+    return candidate(memory_id, similarity, **(fields | changes))
+
+
+def test_a_hit_lifts_its_neighbours_in_the_same_thread():
+    arms = {
+        "vector": [
+            chunk("found", 0.9, 4),
+            chunk("beside", 0.4, 5),
+            chunk("elsewhere", 0.41, 5, thread_id="other"),
+            chunk("far", 0.35, 9),
+        ]
+    }
+    hits = fuse(arms, [], RecallSettings(), threshold=0.3)
+    assert [hit.memory.id for hit in hits] == ["found", "beside", "elsewhere", "far"]
+    assert hits[1].why["neighbour"] > 0
+    assert hits[2].why["neighbour"] == 0
 
 
 def test_a_chunk_yields_to_what_was_derived_from_it():
-    chunk = {"type": "episodic", "kind": "chunk"}
     arms = {
         "vector": [
-            candidate("chunk-1", 0.9, source_turn_ids=["t1"], **chunk),
+            chunk("t1", 0.9, 0),
             candidate("fact-1", 0.8, source_turn_ids=["t1"]),
-            candidate("chunk-2", 0.7, source_turn_ids=["t2"], **chunk),
+            chunk("t2", 0.7, 7),
         ]
     }
-    assert [hit.memory.id for hit in fuse(arms, RecallSettings(), threshold=0.3)] == ["fact-1", "chunk-2"]
+    assert [hit.memory.id for hit in fuse(arms, [], RecallSettings(), threshold=0.3)] == ["fact-1", "t2"]
 
 
 @pytest.mark.req("S3-33")

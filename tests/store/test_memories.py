@@ -57,7 +57,7 @@ async def test_search_ranks_by_words_and_vectors_and_says_why(memory: AsyncMemor
         await alice.remember(content)
     hits = await alice.search("what is my cat called?", limit=2)
     assert hits[0].memory.content == "The cat is called Tom"
-    assert set(hits[0].why) >= {"text_rank", "vector_rank"}
+    assert set(hits[0].why) >= {"text", "vector"}
     assert hits[0].similarity is not None
     assert 0 < hits[0].similarity <= 1
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from agent_memory.errors import ConfigurationError
-from agent_memory.language import defaults, hashing
+from agent_memory.language import defaults
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.language.hashing import HashingEmbeddings, embed_text
 from agent_memory.language.minilm import MiniLMEmbeddings
@@ -63,9 +62,3 @@ def test_the_default_is_hashing_with_one_warning_elsewhere(monkeypatch, caplog):
     assert isinstance(default_embeddings(), HashingEmbeddings)
     [warning] = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert "Packages are missing (onnxruntime)" in warning.getMessage()
-
-
-def test_a_missing_stemmer_is_named(monkeypatch):
-    monkeypatch.setattr(hashing, "find_spec", lambda name: None)
-    with pytest.raises(ConfigurationError, match="snowballstemmer"):
-        HashingEmbeddings()

@@ -7,22 +7,16 @@ import hashlib
 import logging
 import math
 import re
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
-from importlib.util import find_spec
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from agent_memory.errors import ConfigurationError
+from agent_memory.language.stems import stem
 from agent_memory.language.tasks import Embedded, Vector
 from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.language.vectors import unit
 from agent_memory.models import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _log = logging.getLogger(__name__)
 
@@ -43,15 +37,7 @@ class HashingEmbeddings:
     """
 
     def __init__(self) -> None:
-        """Says in the log what it is.
-
-        Raises:
-            ConfigurationError: the stemmer is not installed.
-        """
-        if find_spec("snowballstemmer") is None:
-            raise ConfigurationError(
-                "The package snowballstemmer is missing: pip install 'agent-memory-toolkit[local]'."
-            )
+        """Says in the log what it is."""
         _log.info("Embeddings are made by feature hashing: search by vector finds shared words, not shared meaning.")
 
     @property
@@ -88,9 +74,9 @@ def embed_text(text: str) -> Vector:
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
     words = re.findall(r"\w+", text.casefold())
-    stems = [_stem(word) for word in words]
-    for word, stem in zip(words, stems, strict=True):
-        yield f"word {stem}", _COMMON_WORD_WEIGHT if word in _COMMON_WORDS else _WORD_WEIGHT
+    stems = [stem(word) for word in words]
+    for word, root in zip(words, stems, strict=True):
+        yield f"word {root}", _COMMON_WORD_WEIGHT if word in _COMMON_WORDS else _WORD_WEIGHT
     for first, second in pairwise(stems):
         yield f"pair {first} {second}", _PAIR_WEIGHT
     for word in words:
@@ -106,20 +92,3 @@ def _place(feature: str) -> tuple[int, float]:
     digest = hashlib.blake2b(feature.encode(errors="surrogatepass"), digest_size=8).digest()
     number = int.from_bytes(digest)
     return number // 2 % _DIMENSIONS, 1.0 if number % 2 else -1.0
-
-
-_stemming = threading.Lock()
-
-
-@lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    with _stemming:  # a stemmer keeps the word that it works on
-        return _stemmer()(word)
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    import snowballstemmer
-
-    stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
-    return stem

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_memory.errors import Conflict, NotFound
-from agent_memory.models import Model, ProcessResult, SupersedeReason, UtcTime
+from agent_memory.models import Memory, Model, ProcessResult, SupersedeReason, UtcTime
 from agent_memory.store import commits
 from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
@@ -85,6 +85,8 @@ async def commit(store: Store, draft: Draft) -> Committed:
             extra=draft.extra | ({"intents": intents} if intents else {}),
         )
     except Conflict:
+        # The other run may have been this one, killed before it had applied its intents.
+        await finish(store, draft.container, draft.partition, draft.step)
         return Committed(result=ProcessResult(step=draft.step), more=True, raced=True)
     superseded = await _apply(store, draft, cursor.runs)
     return Committed(result=draft.result.model_copy(update={"superseded": superseded}), more=draft.more)
@@ -113,13 +115,14 @@ async def finish(store: Store, container: str, partition: tuple[str, str], step:
 async def _apply(store: Store, draft: Draft, runs: int) -> int:
     done = 0
     for intent in draft.supersede:
-        if await _is_active(store, draft.user_id, intent.winner_id):
+        winner = await _still_active(store, draft.user_id, intent.winner_id)
+        if winner is not None:
             done += await supersede(
                 store,
                 draft.user_id,
                 intent.loser_thread_id,
                 intent.loser_id,
-                intent.winner_id,
+                winner,
                 intent.reason,
                 intent.valid_to,
             )
@@ -135,10 +138,10 @@ async def _apply(store: Store, draft: Draft, runs: int) -> int:
     return done
 
 
-async def _is_active(store: Store, user_id: str, memory_id: str) -> bool:
-    """A winner that was itself replaced or forgotten meanwhile must not take another down with it."""
+async def _still_active(store: Store, user_id: str, memory_id: str) -> Memory | None:
+    """A winner, unless it was itself replaced or forgotten meanwhile: then it must not take another down with it."""
     try:
         memory, _ = await get_memory(store, user_id, memory_id)
     except NotFound:
-        return False
-    return memory.superseded_by is None
+        return None
+    return memory if memory.superseded_by is None else None

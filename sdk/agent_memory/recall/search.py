@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, MemoryType, iso
 from agent_memory.recall.fusion import Candidate, fuse
 from agent_memory.recall.terms import query_terms
@@ -65,18 +65,19 @@ async def search(
     options = {"types": types is not None, "as_of": as_of is not None}
     degraded = []
     arms = {}
+    vector: Vector | None = None
     try:
         vector = (await searcher.embeddings.embed([query])).vectors[0]
+        parameters["vector"] = vector
         nearest = queries.nearest(**options)
-        arms["vector"] = _arm(
-            searcher, nearest, partition, parameters | {"vector": vector, "model": searcher.embeddings.model_id}
-        )
+        arms["vector"] = _arm(searcher, nearest, partition, parameters | {"model": searcher.embeddings.model_id})
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
     if terms:
         words = {f"t{number}": term for number, term in enumerate(terms)}
-        arms["text"] = _arm(searcher, queries.best_text(len(terms), **options), partition, parameters | words)
+        sql = queries.best_text(len(terms), similarity=vector is not None, **options)
+        arms["text"] = _arm(searcher, sql, partition, parameters | words)
     answers = await asyncio.gather(*arms.values(), return_exceptions=True)
     ranked: dict[str, list[Candidate]] = {}
     failure: AgentMemoryError | None = None
@@ -91,7 +92,7 @@ async def search(
     if failure is not None and not ranked:
         raise failure
     threshold = searcher.settings.threshold(searcher.embeddings.model_id)
-    return Found(fuse(ranked, searcher.settings, threshold)[:limit], degraded)
+    return Found(fuse(ranked, terms, searcher.settings, threshold)[:limit], degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:

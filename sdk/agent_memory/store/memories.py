@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,8 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 
+_FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
+"""An amount, a date or a time: what an answer most often repeats of a statement."""
 _TYPES = '"fact", "episodic", "procedural", "reflection"'
 
 
@@ -78,17 +81,17 @@ async def supersede(
     user_id: str,
     thread_id: str,
     loser_id: str,
-    winner_id: str,
+    winner: Memory,
     reason: SupersedeReason,
     valid_to: datetime | None,
 ) -> bool:
     """Marks a memory as replaced, keeping it for the record; False if it was replaced or forgotten already.
 
-    If what it said is no longer true, the raw turns that it came from are marked as out of date too, so that they do
-    not tell the old value again beside the new one.
+    If what it said is no longer true, the raw talk that says so too is marked as out of date, so that it does not tell
+    the old value again beside the new one.
     """
     changes: dict[str, Any] = {
-        "superseded_by": winner_id,
+        "superseded_by": winner.id,
         "superseded_at": iso(now()),
         "supersede_reason": reason,
         "updated_at": iso(now()),
@@ -100,17 +103,27 @@ async def supersede(
     except (Conflict, NotFound):
         return False
     if valid_to is not None:
-        await _outdate_chunks(store, user_id, loser["source_turn_ids"], valid_to)
+        await _outdate_chunks(store, from_document(Memory, loser), winner, valid_to)
     return True
 
 
-async def _outdate_chunks(store: Store, user_id: str, turn_ids: list[str], valid_to: datetime) -> None:
-    for chunk in await store.query(MEMORIES, queries.CHUNKS_OF_TURNS, (user_id,), turns=turn_ids):
+async def _outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
+    figures = sorted(set(_FIGURE.findall(loser.content)) - set(_FIGURE.findall(winner.content)))[:5]
+    rows = await store.query(
+        MEMORIES,
+        queries.chunks_that_tell(len(figures)),
+        (loser.user_id,),
+        turns=loser.source_turn_ids,
+        thread=loser.thread_id,
+        end=iso(valid_to),
+        **{f"f{number}": figure for number, figure in enumerate(figures)},
+    )
+    for row in rows:
         with contextlib.suppress(Conflict, NotFound):
             await store.patch(
                 MEMORIES,
-                chunk["id"],
-                (user_id, chunk["thread_id"]),
+                row["id"],
+                (loser.user_id, row["thread_id"]),
                 {"valid_to": iso(valid_to)},
                 "FROM c WHERE NOT IS_DEFINED(c.valid_to)",
             )

@@ -46,7 +46,6 @@ HASHES = f"SELECT VALUE c.content_hash FROM c WHERE ARRAY_CONTAINS(@hashes, c.co
 MEMORY_BY_HASH = f"SELECT TOP 1 {MEMORY_FIELDS} FROM c WHERE c.content_hash = @hash AND {ACTIVE}"
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
-CHUNKS_OF_TURNS = f"SELECT c.id, c.thread_id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'
@@ -73,6 +72,15 @@ MEMORY_OVERVIEW = (
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
+RECENT_TURNS = 'SELECT c.id, c.type, c.user_id, c.thread_id, c._ts FROM c WHERE c.type = "turn" AND c._ts >= @since'
+UNFINISHED_CURSORS = (
+    "SELECT c.user_id, c.thread_id, c.step FROM c"
+    ' WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
+)
+RECENTLY_EXTRACTED = (
+    "SELECT DISTINCT VALUE c.user_id FROM c"
+    ' WHERE c.type = "cursor" AND c.step = "extract" AND c._ts >= @since'
+)
 
 
 def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:
@@ -90,16 +98,26 @@ def nearest(*, types: bool, as_of: bool, chunks: bool = True) -> str:
     )
 
 
-def best_text(terms: int, *, types: bool, as_of: bool, chunks: bool = True) -> str:
-    """The memories whose text matches best, by BM25.
+def best_text(terms: int, *, similarity: bool, types: bool, as_of: bool, chunks: bool = True) -> str:
+    """The memories whose text matches best, by BM25; with `similarity`, also their cosine to `@vector`.
 
     Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array.
     """
     names = ", ".join(f"@t{i}" for i in range(terms))
+    cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
     return (
-        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
+        f"SELECT TOP @limit {MEMORY_FIELDS}{cosine} FROM c"
         f" WHERE {_where(types, False, False, as_of, chunks)} AND FullTextContainsAny(c.content, {names})"
         f" ORDER BY RANK FullTextScore(c.content, {names})"
+    )
+
+
+def chunks_that_tell(figures: int) -> str:
+    """The raw talk that a memory came from (`@turns`), and what else its thread says of its figures (`@f0`, …)."""
+    said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"
+    return (
+        f"SELECT c.id, c.thread_id FROM c WHERE {CHUNK} AND c.created_at < @end"
+        f" AND (ARRAY_CONTAINS(@turns, c.source_turn_ids[0]) OR (c.thread_id = @thread AND ({said})))"
     )
 
 

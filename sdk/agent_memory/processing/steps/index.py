@@ -30,9 +30,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """
 
     async def derive(found: TurnRange) -> Derived:
-        turns = [turn for turn in found.turns if _is_worth_finding(turn)]
-        embedded = await tools.embeddings.embed([chunk_text(turn) for turn in turns])
-        chunks = [_chunk(turn, tools.embeddings.model_id) for turn in turns]
+        placed = list(enumerate(found.turns, found.before.cursor.count))
+        chunks = [
+            _chunk(turn, position, tools.embeddings.model_id) for position, turn in placed if _is_worth_finding(turn)
+        ]
+        embedded = await tools.embeddings.embed([chunk.content for chunk in chunks])
         return Derived(
             ProcessResult(step=NAME, created=len(chunks), usage=embedded.usage),
             create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
@@ -51,7 +53,7 @@ def chunk_text(turn: Turn) -> str:
     return f"[{day(turn.created_at)}] {speaker}: {turn.content.strip()[:LONGEST]}"
 
 
-def _chunk(turn: Turn, embedding_model: str) -> Memory:
+def _chunk(turn: Turn, position: int, embedding_model: str) -> Memory:
     text = chunk_text(turn)
     return Memory(
         id=derived_id("chunk", turn.user_id, turn.thread_id, turn.id),
@@ -64,6 +66,7 @@ def _chunk(turn: Turn, embedding_model: str) -> Memory:
         importance=0.3,
         source="agent" if turn.role == "agent" else "user",
         source_turn_ids=[turn.id],
+        metadata={"position": position},
         agent_id=turn.agent_id,
         project_id=turn.project_id,
         run_id=turn.run_id,

@@ -76,12 +76,16 @@ async def count_extractions(tools: Tools, user_id: str) -> int:
     return int(sum(await tools.store.query(MEMORIES, queries.EXTRACTIONS, (user_id,))))
 
 
-async def is_due(tools: Tools, user_id: str, every: int) -> bool:
-    """Whether this many extractions were committed since the last reconciliation (row S1-38). 0: never."""
+async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
+    """The number of the reconciliation that is due: when so many extractions were committed since the last (row S1-38).
+
+    None if none is; 0 for `every` is never.
+    """
     if every <= 0:
-        return False
+        return None
     stored = await read_cursor(tools.store, MEMORIES, (user_id, USER_THREAD), NAME)
-    return await count_extractions(tools, user_id) - int(stored.extra.get("extractions", 0)) >= every
+    extractions = await count_extractions(tools, user_id) - int(stored.extra.get("extractions", 0))
+    return stored.cursor.runs if extractions >= every else None
 
 
 def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model: str) -> Plan:
