@@ -104,7 +104,7 @@ def _class(node: ast.ClassDef, names: set[str]) -> str:
     public = [method for method in methods if not method.name.startswith("_")]
     lines = [f"class {name}:", _docstring(node)]
     lines.append(_looped_constructor(node.name) if node.name == LOOPED else _scope_constructor(node, methods))
-    lines += [_method(method, node.name, names) for method in public if method.name not in ("open",)]
+    lines += [_method(method, node.name, names) for method in public if method.name not in ("open", "runtime")]
     return "\n\n".join(lines)
 
 

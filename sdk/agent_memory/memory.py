@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from azure.cosmos.aio import CosmosClient
 
-from agent_memory.errors import ConfigurationError, NotFound, StoreUnavailable
+from agent_memory.errors import ConfigurationError, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, ProcessResult
 from agent_memory.processing.activities import activities
-from agent_memory.processing.dead_letters import list_dead_letters
+from agent_memory.processing.dead_letters import INTAKE, list_dead_letters
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
@@ -198,6 +198,7 @@ class AsyncMemory:
             env.cosmos_database,
             chat_model=chat or _offline_chat(),
             embedding_model=embeddings or _local_embeddings(),
+            cadence=env.cadence,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
         )
 
@@ -251,6 +252,11 @@ class AsyncMemory:
     ) -> None:
         """Closes it."""
         await self.close()
+
+    @property
+    def runtime(self) -> Runtime:
+        """Its parts, for the edges that drive them: the function app and the HTTP API."""
+        return self._runtime
 
     @property
     def enabled(self) -> bool:
@@ -336,10 +342,15 @@ class AsyncMemory:
 
         Raises:
             NotFound: if there is no such dead letter.
+            InvalidInput: if it is of a turn that could not be counted; nobody but its writer can mend that.
             ModelError: if the model still gives nothing usable; the dead letter stays.
         """
         for letter in await list_dead_letters(self._runtime.store):
             if letter.id == dead_letter_id:
+                if letter.step == INTAKE:
+                    raise InvalidInput(
+                        "write the turn again as it should be, and it is counted; then delete the letter"
+                    )
                 return await self._runtime.run(
                     "replay",
                     step=letter.step,

@@ -460,6 +460,7 @@ class Memory:
 
         Raises:
             NotFound: if there is no such dead letter.
+            InvalidInput: if it is of a turn that could not be counted; nobody but its writer can mend that.
             ModelError: if the model still gives nothing usable; the dead letter stays.
         """
         return self._portal.run(self._inner.replay(dead_letter_id))

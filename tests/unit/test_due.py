@@ -1,8 +1,10 @@
 """Which work the counters call for."""
 
+import re
+
 import pytest
 
-from agent_memory.processing.due import Work, crossed, due_work, enabled_steps
+from agent_memory.processing.due import Work, crossed, due_work, enabled_steps, idle, instance_id
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
@@ -50,6 +52,29 @@ def test_an_instance_id_is_the_same_for_the_same_crossing_and_always_legal():
     long = [Work("extract", "u" * 255, "t" * 254 + end, 30, 10).instance_id for end in "12"]
     assert len(set(long)) == 2
     assert all(len(one) <= 100 for one in long)
+
+
+def test_an_instance_id_can_stand_in_a_url_and_names_one_thread_only():
+    plain = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+    awkward = [
+        ("a:b", "c"),
+        ("a", "b:c"),
+        ("é", "t"),
+        ("a%2Fb", "t"),
+        ("a b", "t"),
+        ("@a", "t"),
+        ("a&b=c", ""),
+        ("", ""),
+    ]
+    ids = [instance_id("extract", user, thread, 7) for user, thread in awkward]
+    assert len(set(ids)) == len(awkward)
+    assert all(plain.fullmatch(one) for one in ids)
+
+
+def test_a_thread_is_idle_when_its_last_turn_is_old_enough():
+    old, new = (counter(0).counted([("a", ts)]) for ts in (100, 140))
+    assert idle([old, new], Cadence(idle_seconds=60), 170.0) == [old]
+    assert idle([old, new], Cadence(idle_seconds=0), 170.0) == []
 
 
 def test_pending_is_what_the_last_step_has_not_covered():

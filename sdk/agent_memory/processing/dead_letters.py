@@ -10,9 +10,12 @@ from agent_memory.processing.gather import StepRequest
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.documents import from_document
-from agent_memory.store.ids import derived_id
+from agent_memory.store.documents import Document, from_document
+from agent_memory.store.ids import FEED_THREAD, STORE_USER, derived_id
 from agent_memory.telemetry import dead_letters
+
+INTAKE = "intake"
+"""Stands for the step in the dead letter of a turn that could not be counted."""
 
 
 def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
@@ -25,6 +28,22 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
         step=step,
         turn_ids=[turn.id for turn in turns],
         error=str(error),
+        created_at=now(),
+    )
+
+
+def make_unreadable(document: Document, problem: str) -> DeadLetter:
+    """The record of a turn in the change feed that cannot be counted. It stays with its user, if it names one."""
+    dead_letters.add(1, {"step": INTAKE})
+    user_id, item_id = document.get("user_id"), document.get("id")
+    owner = user_id if isinstance(user_id, str) and user_id else STORE_USER
+    return DeadLetter(
+        id=derived_id("dead", INTAKE, owner, str(document.get("_rid")), str(item_id)),
+        user_id=owner,
+        thread_id=FEED_THREAD,
+        step=INTAKE,
+        turn_ids=[str(item_id)],
+        error=f"a turn that cannot be counted: {problem}",
         created_at=now(),
     )
 

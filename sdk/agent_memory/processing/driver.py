@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.processing.activities import Activity
-from agent_memory.processing.workflows import WORKFLOWS, Call, Json
+from agent_memory.processing.workflows import WORKFLOWS, Call, Json, Sub
 
 ATTEMPTS = 4
 """Tries of one activity before its workflow fails; the turns stay pending and are tried again later."""
@@ -25,9 +25,10 @@ async def run_workflow(name: str, payload: Json, activities: Mapping[str, Activi
     effect = next(workflow)
     while True:
         try:
+            outcome: Any = None
             if isinstance(effect, Call):
-                outcome: Any = await _attempt(activities[effect.activity], effect.payload)
-            else:
+                outcome = await _attempt(activities[effect.activity], effect.payload)
+            elif isinstance(effect, Sub):
                 outcome = await run_workflow(effect.workflow, effect.payload, activities)
             effect = workflow.send(outcome)
         except StopIteration as stop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from agent_memory.store.counters import ThreadCounter
 THREAD_STEPS = ("extract", "summarize")
 USER = "user"
 """Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,19 @@ class Work:
     @property
     def instance_id(self) -> str:
         """The id of this run: the same for the same crossing, so that starting it twice is starting it once."""
-        bucket = self.count // self.every
-        plain = f"{self.workflow}:{self.user_id}:{self.thread_id}:{bucket}"
-        if len(plain) <= 100:
-            return plain
-        return f"{self.workflow}:{hashlib.sha256(plain.encode()).hexdigest()[:40]}:{bucket}"
+        return instance_id(self.workflow, self.user_id, self.thread_id, self.count // self.every)
+
+
+def instance_id(workflow: str, user_id: str, thread_id: str, mark: str | int) -> str:
+    """The id of one run of a workflow: readable if the ids allow it, else by their hash.
+
+    Durable Functions allows 100 characters, not all of them, and puts an id into URLs as it is.
+    """
+    plain = f"{workflow}:{user_id}:{thread_id}:{mark}"
+    if len(plain) <= 100 and _PLAIN.fullmatch(user_id) and _PLAIN.fullmatch(thread_id or "-"):
+        return plain
+    digest = hashlib.sha256(f"{user_id}\0{thread_id}".encode()).hexdigest()
+    return f"{workflow}:{digest[:40]}:{mark}"
 
 
 def every(cadence: Cadence, step: str) -> int:
@@ -68,3 +78,10 @@ def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
         for step in THREAD_STEPS
         if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))
     ]
+
+
+def idle(counters: Iterable[ThreadCounter], cadence: Cadence, timestamp: float) -> list[ThreadCounter]:
+    """Those of these threads that have been quiet for long enough to be processed whatever their counts."""
+    if cadence.idle_seconds <= 0:
+        return []
+    return [counter for counter in counters if timestamp - counter.cursor.ts >= cadence.idle_seconds]

@@ -5,25 +5,47 @@ The worker in this process and the triggers in the cloud both go through it.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from agent_memory.processing.due import Work, crossed
+from agent_memory.processing.dead_letters import make_unreadable
+from agent_memory.processing.due import Work, crossed, enabled_steps
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.steps.reconcile import is_due as reconcile_is_due
+from agent_memory.processing.steps.reconcile import next_run
 from agent_memory.settings import Cadence
+from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import Counters, ThreadCounter
-from agent_memory.store.documents import Document
+from agent_memory.store.documents import Document, to_document
+
+logger = logging.getLogger("agent_memory")
 
 
-async def count_turns(counters: Counters, documents: Iterable[Document]) -> list[ThreadCounter]:
-    """Advances the counters by a batch of the change feed; what is no turn is passed over (row S1-42)."""
+async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Document]) -> list[ThreadCounter]:
+    """Advances the counters by a batch of the change feed; what is no turn is passed over (row S1-42).
+
+    A turn that cannot be counted, because another program wrote it without a thread say, becomes a dead letter, so
+    that it does not stand in the way of the others.
+    """
     by_thread: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
     for document in documents:
-        if document.get("type") == "turn":
+        if document.get("type") != "turn":
+            continue
+        problem = _problem(document)
+        if problem is None:
             key = (document["user_id"], document["thread_id"])
             by_thread[key].append((document["id"], document["_ts"]))
+        else:
+            logger.warning("a turn in the change feed cannot be counted: %s", problem)
+            await tools.store.upsert(MEMORIES, to_document(make_unreadable(document, problem)))
     return [await counters.count(user_id, thread_id, turns) for (user_id, thread_id), turns in by_thread.items()]
+
+
+def _problem(document: Document) -> str | None:
+    for name in ("id", "user_id", "thread_id"):
+        if not isinstance(document.get(name), str) or not document[name]:
+            return f"{name} is missing or no text"
+    return None if isinstance(document.get("_ts"), int) else "_ts is missing"
 
 
 async def user_total(counters: Counters, user_id: str) -> int:
@@ -35,8 +57,9 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     """The per-user workflows that are due: reconciliation by extractions, the profile by turns."""
     total = await user_total(counters, user_id)
     work = []
-    if await reconcile_is_due(tools, user_id, cadence.reconcile):
-        work.append(Work("reconcile", user_id, "", total, 1))
+    run = await next_run(tools, user_id, cadence.reconcile)
+    if run is not None:
+        work.append(Work("reconcile", user_id, "", run, 1))
     done = await counters.user_done(user_id)
     if crossed(total, done.get("profile", 0), cadence.profile):
         work.append(Work("profile", user_id, "", total, cadence.profile))
@@ -49,3 +72,13 @@ async def mark(counters: Counters, work: Work) -> None:
         await counters.ran(work.user_id, work.thread_id, work.workflow, work.count)
     elif work.workflow == "profile":  # when a reconciliation is due is read off its own cursor
         await counters.user_ran(work.user_id, work.workflow, work.count)
+
+
+async def mark_settled(
+    counters: Counters, cadence: Cadence, user_id: str, counts: Mapping[str, int], total: int
+) -> None:
+    """Notes that everything was run for these threads (by their counts) of a user with so many turns."""
+    for thread_id, count in counts.items():
+        for step in enabled_steps(cadence):
+            await counters.ran(user_id, thread_id, step, count)
+    await counters.user_ran(user_id, "profile", total)

@@ -18,7 +18,7 @@ from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import THREAD_STEPS, USER, Work, due_work, enabled_steps, every, user_steps
+from agent_memory.processing.due import THREAD_STEPS, USER, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, mark, user_total
 from agent_memory.settings import Cadence
@@ -124,13 +124,13 @@ class Worker:
             try:
                 async with self._cycle:
                     touched = await self._count_new_turns()
-                    idle = self._cadence.idle_seconds
-                    sweep = failed or (idle > 0 and loop.time() - last_sweep >= min(idle, 30.0))
+                    quiet = self._cadence.idle_seconds
+                    sweep = failed or (quiet > 0 and loop.time() - last_sweep >= min(quiet, 30.0))
                     pending = await self.counters.pending() if sweep else touched
                     last_sweep = loop.time() if sweep else last_sweep
                     failed = not await self._run_due(pending)
                     if sweep:
-                        failed |= not await self._settle([c for c in pending if self._is_idle(c)])
+                        failed |= not await self._settle(idle(pending, self._cadence, now().timestamp()))
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
@@ -148,13 +148,10 @@ class Worker:
         lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
         touched: dict[tuple[str, str], ThreadCounter] = {}
         async for page, continuation in store.changes(lease["continuation"] if lease else None, PAGE):
-            counters = await count_turns(self.counters, page)
+            counters = await count_turns(self._tools, self.counters, page)
             touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
             await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
         return list(touched.values())
-
-    def _is_idle(self, counter: ThreadCounter) -> bool:
-        return self._cadence.idle_seconds > 0 and now().timestamp() - counter.cursor.ts >= self._cadence.idle_seconds
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
         """Runs what thresholds call for, threads first; whether all went well."""

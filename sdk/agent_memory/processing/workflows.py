@@ -30,21 +30,32 @@ class Sub:
     payload: Json = field(default_factory=dict)
 
 
-Effect = Call | Sub
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Says that all so far is in the store, with the results of it; sends nothing.
+
+    A driver that keeps a history may start the workflow anew here: what is done will not be done again.
+    """
+
+    results: list[Json]
+
+
+Effect = Call | Sub | Checkpoint
 Workflow = Generator[Effect, Any, list[Json]]
+Step = Generator[Effect, Any, None]
+"""Part of a workflow; adds what it did to a list that it is given."""
 
 MAX_RACES = 20
 """Commits lost in a row to other runs of the same step before one gives way; the others have done the work."""
 
 
-def _until_done(step: str, request: Json) -> Workflow:
+def _until_done(step: str, request: Json, results: list[Json]) -> Step:
     """Thinks and commits, range after range, until the step has covered everything there was."""
-    results: list[Json] = []
     races = 0
     while races < MAX_RACES:
         draft = yield Call(f"{step}.think", request)
         if draft is None:
-            break
+            return
         committed = yield Call("commit", draft)
         if committed["raced"]:
             races += 1
@@ -52,34 +63,63 @@ def _until_done(step: str, request: Json) -> Workflow:
         races = 0
         results.append(committed["result"])
         if not committed["more"]:
-            break
+            return
+        yield Checkpoint(list(results))
+
+
+def _once(step: str, request: Json, results: list[Json]) -> Step:
+    """Thinks and commits one time."""
+    draft = yield Call(f"{step}.think", request)
+    if draft is not None:
+        committed = yield Call("commit", draft)
+        if not committed["raced"]:
+            results.append(committed["result"])
+
+
+def _extract(request: Json, results: list[Json]) -> Step:
+    yield from _until_done("index", request, results)
+    yield from _until_done("extract", request, results)
+
+
+def _summarize(request: Json, results: list[Json]) -> Step:
+    yield from _until_done("summarize", request, results)
+
+
+def _profile(request: Json, results: list[Json]) -> Step:
+    yield from _until_done("profile", request, results)
+
+
+def _reconcile(request: Json, results: list[Json]) -> Step:
+    yield from _once("reconcile", request, results)
+
+
+_PARTS = {"extract": _extract, "summarize": _summarize, "profile": _profile, "reconcile": _reconcile}
+
+
+def _alone(name: str, request: Json) -> Workflow:
+    results: list[Json] = []
+    yield from _PARTS[name](request, results)
     return results
 
 
 def extract(request: Json) -> Workflow:
     """Indexes the raw turns of a thread, then extracts memories from them."""
-    indexed = yield from _until_done("index", request)
-    extracted = yield from _until_done("extract", request)
-    return indexed + extracted
+    return (yield from _alone("extract", request))
 
 
 def summarize(request: Json) -> Workflow:
     """Brings a thread's summary and state up to date."""
-    return (yield from _until_done("summarize", request))
+    return (yield from _alone("summarize", request))
 
 
 def profile(request: Json) -> Workflow:
     """Brings a user's profile up to date."""
-    return (yield from _until_done("profile", request))
+    return (yield from _alone("profile", request))
 
 
 def reconcile(request: Json) -> Workflow:
     """Merges duplicates and settles contradictions among a user's newest facts, in one pass."""
-    draft = yield Call("reconcile.think", request)
-    if draft is None:
-        return []
-    committed = yield Call("commit", draft)
-    return [] if committed["raced"] else [committed["result"]]
+    return (yield from _alone("reconcile", request))
 
 
 def settle(request: Json) -> Workflow:
@@ -87,6 +127,21 @@ def settle(request: Json) -> Workflow:
     results: list[Json] = []
     for name in ("extract", "summarize", "reconcile", "profile"):
         results += yield Sub(name, request)
+    return results
+
+
+def settle_user(request: Json) -> Workflow:
+    """Does everything for threads of a user that went quiet, and then for the user, once.
+
+    `threads` are their ids, `thread_steps` and `user_steps` what is to be done.
+    """
+    results: list[Json] = []
+    user = {"user_id": request["user_id"]}
+    for thread_id in request["threads"]:
+        for name in request["thread_steps"]:
+            yield from _PARTS[name](user | {"thread_id": thread_id}, results)
+    for name in request["user_steps"]:
+        yield from _PARTS[name](user, results)
     return results
 
 
@@ -104,5 +159,6 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "profile": profile,
     "reconcile": reconcile,
     "settle": settle,
+    "settle_user": settle_user,
     "replay": replay,
 }

@@ -74,12 +74,10 @@ PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 RECENT_TURNS = 'SELECT c.id, c.type, c.user_id, c.thread_id, c._ts FROM c WHERE c.type = "turn" AND c._ts >= @since'
 UNFINISHED_CURSORS = (
-    "SELECT c.user_id, c.thread_id, c.step FROM c"
-    ' WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
+    'SELECT c.user_id, c.thread_id, c.step FROM c WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
 )
 RECENTLY_EXTRACTED = (
-    "SELECT DISTINCT VALUE c.user_id FROM c"
-    ' WHERE c.type = "cursor" AND c.step = "extract" AND c._ts >= @since'
+    'SELECT DISTINCT VALUE c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND c._ts >= @since'
 )
 
 
