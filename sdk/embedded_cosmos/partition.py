@@ -97,22 +97,18 @@ def make_key(values: Sequence[Any], levels: int, version: int = 2) -> PartitionK
     for value in values:
         if isinstance(value, dict | list):
             raise bad_request("A partition key value must be a string, a number, a boolean or null.")
-        if not is_key_value(value, version):
-            raise bad_request(f"A partition key value of version {version} has at most {_longest(version)} bytes.")
+        if not is_key_value(value):
+            raise bad_request(f"A partition key value has at most {MAX_KEY_BYTES} bytes.")
     encoded = [_encoded(value) for value in values]
     epk = "".join([_hashed(each) for each in encoded]) if version == 2 else partition_v1.effective_key(encoded[0])
     return PartitionKey(cast(tuple[Component, ...], tuple(values)), epk, len(values) == levels)
 
 
-def is_key_value(value: Any, version: int) -> bool:
+def is_key_value(value: Any) -> bool:
     """Whether a value can be a component of a key."""
     if isinstance(value, str):
-        return len(value.encode()) <= _longest(version)
+        return len(value.encode()) <= MAX_KEY_BYTES
     return not isinstance(value, dict | list)
-
-
-def _longest(version: int) -> int:
-    return MAX_KEY_BYTES if version == 2 else partition_v1.MAX_KEY_BYTES
 
 
 def _value_at(document: JsonObject, segments: tuple[str, ...]) -> Any:

@@ -1,7 +1,7 @@
 """Effective partition keys of version 1, which containers have whose creators did not ask for long keys.
 
 The key is its MurmurHash3-32, as a number, followed by the key itself, both in an encoding whose bytes sort like the
-values. Keys of version 1 end at 100 bytes, so the encoding holds the whole of them.
+values. Only the first hundred characters count: keys that begin with the same hundred are one key, as in Azure.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 
-MAX_KEY_BYTES = 100
+SIGNIFICANT_CHARACTERS = 100
+_MAX_ENCODED_BYTES = 100
 
 _NUMBER = 0x05
 _STRING = 0x08
@@ -23,7 +24,7 @@ def effective_key(hashed_form: bytes) -> str:
     """The upper-case hex for a key as version 2 hashes it: a byte for its type, and its value."""
     kind, value = hashed_form[0], hashed_form[1:]
     if kind == _STRING:
-        value = value.removesuffix(b"\xff")
+        value = value.removesuffix(b"\xff").decode()[:SIGNIFICANT_CHARACTERS].encode()
         hashed_form = b"%c%b\x00" % (kind, value)
     hashed = _encoded_hash(_murmur3_32(hashed_form))
     return (hashed + _encoded(kind, value)).hex().upper()
@@ -40,8 +41,9 @@ def _encoded_hash(value: int) -> bytes:
 
 def _encoded(kind: int, value: bytes) -> bytes:
     if kind == _STRING:
-        # One more than each byte, so that the closing zero sorts before all of them.
-        return bytes([kind, *(byte + 1 for byte in value), 0])
+        # One more than each byte, so that the closing zero sorts before all of them; what is too long has no end.
+        end = [0] if len(value) <= _MAX_ENCODED_BYTES else []
+        return bytes([kind, *(byte + 1 for byte in value[: _MAX_ENCODED_BYTES + 1]), *end])
     return _encoded_number(value) if kind == _NUMBER else bytes([kind])
 
 

@@ -31,7 +31,7 @@ def keys_in_filter(query: ast.Query, properties: ContainerProperties) -> tuple[P
     for segments in properties.key_segments:
         values = _admitted(query.where, (container.alias, segments))
         # What cannot be a key belongs to items without one.
-        if values is None or not all(is_key_value(value, version) for value in values.values()):
+        if values is None or not all(is_key_value(value) for value in values.values()):
             break
         levels.append(list(values.values()))
     count = reduce(lambda total, values: total * len(values), levels, 1)
