@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -14,16 +14,14 @@ import orjson
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
-from embedded_cosmos.partition import MAX_EPK, MIN_EPK, UNDEFINED, EpkRange, PartitionKey, make_key
+from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange, PartitionKey
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query.binding import bind
 from embedded_cosmos.query.execute import Scope, execute
-from embedded_cosmos.query.filters import conjuncts
 from embedded_cosmos.query.index import Shard
+from embedded_cosmos.query.keys import keys_in_filter
 from embedded_cosmos.shards import ShardCache
-from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
-from embedded_cosmos.sql.evaluate import path_of
 from embedded_cosmos.sql.parser import parse
 
 MAX_KEPT_ROWS = 200_000
@@ -53,14 +51,8 @@ class Query:
 
     def key_in_filter(self, properties: ContainerProperties) -> PartitionKey | None:
         """The key that the WHERE clause fixes by equality on every level, if it does; raises 400."""
-        statement = bind(parse(self.text), self.parameters)
-        if not statement.sources:
-            return None
-        container, fixed = statement.sources[0], dict(_equalities(statement.where))
-        keys = [fixed.get((container.alias, segments), UNDEFINED) for segments in properties.key_segments]
-        if container.iterate or not isinstance(container.origin, ast.Identifier) or UNDEFINED in keys:
-            return None
-        return make_key(keys, len(keys), properties.partition_key_version)
+        keys = keys_in_filter(bind(parse(self.text), self.parameters), properties)
+        return keys[0] if keys is not None and len(keys) == 1 and keys[0].is_full else None
 
 
 class Queries:
@@ -100,15 +92,6 @@ def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
         shard.put(number, resource, MIN_EPK)
     scope = Scope(MIN_EPK, MAX_EPK, None, is_cross_partition=False)
     return execute(query.text, query.parameters, [shard], scope, _RESOURCES)
-
-
-def _equalities(where: ast.Expression | None) -> Iterator[tuple[object, Any]]:
-    """The paths that must equal a constant, and the constants."""
-    for condition in conjuncts(where):
-        match condition:
-            case ast.Binary("=", path, ast.Literal(value)) | ast.Binary("=", ast.Literal(value), path):
-                if value is None or isinstance(value, str | int | float):
-                    yield path_of(path), value
 
 
 _RESOURCES = ContainerProperties.from_json({"id": "resources", "partitionKey": {"paths": ["/id"]}})
