@@ -41,10 +41,11 @@ class Runtime:
         """
         payload = {name: value for name, value in request.items() if value is not None}
         results = [ProcessResult.model_validate(r) for r in await run_workflow(workflow, payload, self.activities)]
-        return _total(workflow, results)
+        return total(workflow, results)
 
 
-def _total(step: str, results: list[ProcessResult]) -> ProcessResult:
+def total(step: str, results: list[ProcessResult]) -> ProcessResult:
+    """What several steps did, added up."""
     counts = [result.counts for result in results if result.counts]
     return ProcessResult(
         step=step,

@@ -1,0 +1,36 @@
+"""The ASGI app."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from agent_memory.api.body_limit import BodyLimit
+from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
+from agent_memory.api.identity import Identity
+from agent_memory.api.processing import Processing
+from agent_memory.api.routes import router
+from agent_memory.memory import AsyncMemory
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+
+
+def create_app(
+    memory: AsyncMemory, processing: Processing, identity: Identity, *, max_body_bytes: int = MAX_BODY_BYTES
+) -> FastAPI:
+    """The API over a memory that the caller opens and closes.
+
+    Args:
+        memory: What it serves.
+        processing: Who runs the steps that `POST /v1/process/…` asks for.
+        identity: Who tells the user of a request.
+        max_body_bytes: The largest request that it reads.
+    """
+    app = FastAPI(title="Agent Memory", summary="A memory that outlives an agent's context window.")
+    app.state.memory = memory
+    app.state.processing = processing
+    app.state.identity = identity
+    add_error_handlers(app)
+    app.include_router(router)
+    app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
+    app.add_middleware(AnswerUnexpected)
+    return app

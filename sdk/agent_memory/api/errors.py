@@ -1,0 +1,110 @@
+"""Errors as the API answers them: `{"error": {"code", "message"}}` with the status that says whose turn it is."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agent_memory.errors import (
+    AgentMemoryError,
+    Conflict,
+    InvalidInput,
+    MemoryDisabled,
+    ModelError,
+    NotFound,
+    QuotaExceeded,
+    StaticMemoryError,
+    StoreUnavailable,
+)
+
+logger = logging.getLogger("agent_memory")
+
+RETRY_AFTER = 5.0
+"""Seconds after which a caller is told to try again, if the error does not say."""
+
+_STATUS: dict[type[AgentMemoryError], int] = {
+    InvalidInput: 400,
+    NotFound: 404,
+    Conflict: 409,
+    QuotaExceeded: 403,
+    MemoryDisabled: 403,
+    StaticMemoryError: 403,
+    StoreUnavailable: 503,
+}
+_CODES = {401: "unauthenticated", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+
+
+def error_response(
+    status: int, code: str, message: str, retry_after: float | None = None, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    """One error."""
+    wait = {"Retry-After": str(math.ceil(retry_after))} if retry_after is not None else {}
+    body = {"error": {"code": code, "message": message}}
+    return JSONResponse(body, status_code=status, headers=wait | (headers or {}))
+
+
+def status_of(error: AgentMemoryError) -> int:
+    """The HTTP status of an error of ours; what is not the caller's fault is a 500 or above."""
+    if isinstance(error, ModelError):
+        return 503 if error.retryable else 502
+    return _STATUS.get(type(error), 500)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Lets an app answer every error in one form."""
+
+    @app.exception_handler(AgentMemoryError)
+    async def ours(_: Request, error: AgentMemoryError) -> JSONResponse:
+        status = status_of(error)
+        if status >= 500:
+            logger.warning("a request failed (%s): %s", error.code, error)
+        wait = (getattr(error, "retry_after", None) or RETRY_AFTER) if error.retryable else None
+        return error_response(status, error.code, str(error), wait)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        return error_response(400, InvalidInput.code, f"{place}: {problem['msg']}")
+
+    @app.exception_handler(HTTPException)
+    async def plain(_: Request, error: HTTPException) -> JSONResponse:
+        code = _CODES.get(error.status_code, "http_error")
+        return error_response(error.status_code, code, str(error.detail), headers=dict(error.headers or {}))
+
+
+class AnswerUnexpected:
+    """Answers 500 to what nobody foresaw; the log says more.
+
+    A handler for `Exception` would answer too, but then raise all the same, which a function host answers with
+    nothing.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:
+            logger.exception("a request met an unexpected fault")
+            if started:
+                raise
+            await error_response(500, "internal", "an unexpected fault; the log says more")(scope, receive, send)

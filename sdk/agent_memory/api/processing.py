@@ -1,0 +1,92 @@
+"""Processing on demand (pull): which step a name means, and who runs it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Protocol
+
+from agent_memory.api.schemas import ProcessQuery, ProcessRun
+from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.runtime import Runtime
+from agent_memory.store.containers import TURNS
+from agent_memory.store.ids import check_id, new_turn_id
+
+STEPS = {
+    "extract": "extract",
+    "facts": "extract",
+    "summarize": "summarize",
+    "summary": "summarize",
+    "profile": "profile",
+    "user-summary": "profile",
+    "reconcile": "reconcile",
+}
+"""The names of the steps in URLs; several systems' are understood."""
+THREAD_STEPS = ("extract", "summarize")
+
+KEPT_RUNS = 1000
+
+
+class Processing(Protocol):
+    """Runs steps: durable functions, or this process."""
+
+    async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
+        """Starts a step, or says that the same is running already."""
+        ...
+
+    async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
+        """How far a run of this user is; None if they have no such run."""
+        ...
+
+
+def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str | int]:
+    """What the workflow of a step is given.
+
+    Raises:
+        InvalidInput: if the query does not go with the step.
+    """
+    request: dict[str, str | int] = {"user_id": user_id}
+    if step in THREAD_STEPS:
+        if query.thread_id is None:
+            raise InvalidInput(f"{step} needs a thread_id")
+        request["thread_id"] = check_id(query.thread_id, "thread_id")
+    elif query.thread_id is not None:
+        raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
+    if query.n is not None:
+        if step != "reconcile":
+            raise InvalidInput(f"{step} knows no n")
+        request["n"] = query.n
+    return request
+
+
+async def turns_covered(runtime: Runtime, request: dict[str, str | int]) -> int:
+    """How many turns a run of this request would find: the same for two requests with nothing between them."""
+    thread_id = request.get("thread_id")
+    partition = [str(request["user_id"])] + ([str(thread_id)] if thread_id else [])
+    return await runtime.store.count(TURNS, partition)
+
+
+class InlineProcessing:
+    """Runs steps in this process, to their end. It remembers the last thousand runs."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._runs: OrderedDict[tuple[str, str], ProcessRun] = OrderedDict()
+
+    async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
+        """Runs a step; what it did, or why it failed."""
+        request = step_request(user_id, step, query)
+        run_id = new_turn_id()
+        try:
+            result = await self._runtime.run(step, **request)
+        except AgentMemoryError as error:
+            run = ProcessRun(id=run_id, step=step, status="failed", error=str(error))
+        else:
+            run = ProcessRun(id=run_id, step=step, status="completed", result=result)
+        self._runs[user_id, run_id] = run
+        if len(self._runs) > KEPT_RUNS:
+            self._runs.popitem(last=False)
+        return run
+
+    async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
+        """What became of a run."""
+        return self._runs.get((user_id, run_id))
