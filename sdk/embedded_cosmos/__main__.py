@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from embedded_cosmos.auth import WELL_KNOWN_KEY, Authorizer
-from embedded_cosmos.engine import Engine
+from embedded_cosmos.engine import STRICT_PARTITIONS, Engine
 from embedded_cosmos.errors import EngineFileError
 from embedded_cosmos.faults import FaultPlan
 from embedded_cosmos.server import LOOPBACK, Server
@@ -38,7 +38,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         return _fail(str(error))
     try:
-        with Engine(options.path, synchronous=options.synchronous, faults=faults) as engine:
+        with Engine(
+            options.path,
+            synchronous=options.synchronous,
+            faults=faults,
+            strict=options.strict or None,
+            partitions=options.partitions,
+        ) as engine:
             asyncio.run(_serve(Server(engine, authorizer, tls), options.host, options.port))
     except (EngineFileError, OSError) as error:
         return _fail(str(error))
@@ -82,6 +88,17 @@ def _parser() -> argparse.ArgumentParser:
         "--synchronous", choices=("NORMAL", "FULL"), default="NORMAL", help="FULL: writes survive a power failure too"
     )
     parser.add_argument("--faults", type=Path, help="a JSON file that says what is to go wrong")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="simulate several physical partitions, so that clients must merge what they answer",
+    )
+    parser.add_argument(
+        "--partitions",
+        type=int,
+        default=STRICT_PARTITIONS,
+        help=f"how many, if strict (default: {STRICT_PARTITIONS})",
+    )
     parser.add_argument("--log", action="store_true", help="a line on stderr for each request")
     return parser
 

@@ -1,4 +1,4 @@
-"""Transactional batch: up to a hundred operations under one partition key, all of them or none."""
+"""Batches: up to a hundred operations, under one partition key and all or none, or each for itself (bulk)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from embedded_cosmos.catalog import Container
 from embedded_cosmos.charges import read_charge, write_charge
 from embedded_cosmos.documents import Change, Conditions, Documents, Item
 from embedded_cosmos.errors import CosmosError, bad_request, too_large
-from embedded_cosmos.partition import PartitionKey
+from embedded_cosmos.partition import PartitionKey, parse_key
+from embedded_cosmos.patch import parse_patch
 from embedded_cosmos.properties import JsonObject
 
 MAX_OPERATIONS = 100
@@ -30,17 +31,41 @@ class BatchResult:
     charge: float
 
 
-class _Failed(Exception):
-    """Operation `index` failed, so the transaction must be rolled back."""
-
-    def __init__(self, index: int, error: CosmosError) -> None:
-        super().__init__(str(error))
-        self.index = index
-        self.error = error
-
-
 def run_batch(documents: Documents, container: Container, key: PartitionKey, operations: Any, size: int) -> BatchResult:
     """Carry out the operations of a request body of `size` bytes in one transaction."""
+    checked, results = _checked(operations, size), list[JsonObject]()
+    try:
+        with documents.change(container) as change:
+            for operation in checked:
+                results.append(_run(change, key, operation))
+    except CosmosError as error:
+        index = len(results)
+        results = [_failed(error) if number == index else _not_tried() for number in range(len(checked))]
+        return BatchResult(MULTI_STATUS, orjson.dumps(results), 1.0)
+    return _result(200, results)
+
+
+def run_bulk(
+    documents: Documents, container: Container, operations: Any, size: int, stops_at_error: bool
+) -> BatchResult:
+    """Carry out operations that each say their partition key, in a transaction each."""
+    checked, results = _checked(operations, size), list[JsonObject]()
+    status = 200
+    for operation in checked:
+        if status != 200 and stops_at_error:
+            results.append(_not_tried())
+            continue
+        try:
+            key = _key(container, operation)
+            with documents.change(container) as change:
+                result = _run(change, key, operation)
+        except CosmosError as error:
+            result, status = _failed(error), MULTI_STATUS
+        results.append(result)
+    return _result(status, results)
+
+
+def _checked(operations: Any, size: int) -> list[Any]:
     if not isinstance(operations, list):
         raise bad_request("A batch request must be an array of operations.")
     if not operations:
@@ -49,25 +74,24 @@ def run_batch(documents: Documents, container: Container, key: PartitionKey, ope
         raise bad_request(f"Batch request has more operations than what is supported. The limit is {MAX_OPERATIONS}.")
     if size > MAX_BATCH_BYTES:
         raise too_large(f"The batch has {size} bytes; the limit is {MAX_BATCH_BYTES}.")
-    try:
-        with documents.change(container) as change:
-            results = [_run(change, key, index, operation) for index, operation in enumerate(operations)]
-    except _Failed as failure:
-        return _failed_result(failure, len(operations))
-    charge = sum(result["requestCharge"] for result in results)
-    return BatchResult(200, orjson.dumps(results), charge)
+    return operations
 
 
-def _run(change: Change, key: PartitionKey, index: int, operation: Any) -> JsonObject:
-    try:
-        if not isinstance(operation, dict):
-            raise bad_request("An operation of a batch must be an object.")
-        action = _ACTIONS.get(operation.get("operationType", ""))
-        if action is None:
-            raise bad_request(f"'operationType' must be one of {', '.join(_ACTIONS)}.")
-        return action(change, key, operation)
-    except CosmosError as error:
-        raise _Failed(index, error) from error
+def _key(container: Container, operation: Any) -> PartitionKey:
+    header = operation.get("partitionKey") if isinstance(operation, dict) else None
+    if not isinstance(header, str):
+        raise bad_request("An operation of a batch that is not atomic needs its 'partitionKey', as JSON in a string.")
+    properties = container.properties
+    return parse_key(header, len(properties.partition_key_paths), properties.partition_key_version)
+
+
+def _run(change: Change, key: PartitionKey, operation: Any) -> JsonObject:
+    if not isinstance(operation, dict):
+        raise bad_request("An operation of a batch must be an object.")
+    action = _ACTIONS.get(operation.get("operationType", ""))
+    if action is None:
+        raise bad_request(f"'operationType' must be one of {', '.join(_ACTIONS)}.")
+    return action(change, key, operation)
 
 
 def _create(change: Change, key: PartitionKey, operation: JsonObject) -> JsonObject:
@@ -84,12 +108,8 @@ def _replace(change: Change, key: PartitionKey, operation: JsonObject) -> JsonOb
 
 
 def _patch(change: Change, key: PartitionKey, operation: JsonObject) -> JsonObject:
-    body = operation.get("resourceBody")
-    if not isinstance(body, dict):
-        raise bad_request("A patch operation needs a 'resourceBody' object.")
-    conditions = _conditions(operation)
-    item = change.patch(key, _id(operation), body.get("operations"), body.get("condition"), conditions)
-    return _written(200, item)
+    operations, condition = parse_patch(operation.get("resourceBody"))
+    return _written(200, change.patch(key, _id(operation), operations, condition, _conditions(operation)))
 
 
 def _delete(change: Change, key: PartitionKey, operation: JsonObject) -> JsonObject:
@@ -135,10 +155,14 @@ def _id(operation: JsonObject) -> str:
     return item_id
 
 
-def _failed_result(failure: _Failed, count: int) -> BatchResult:
-    results: list[JsonObject] = [{"statusCode": FAILED_DEPENDENCY, "requestCharge": 0.0} for _ in range(count)]
-    failed = results[failure.index]
-    failed |= {"statusCode": failure.error.status, "requestCharge": 1.0, "message": failure.error.message}
-    if failure.error.substatus is not None:
-        failed["subStatusCode"] = failure.error.substatus
-    return BatchResult(MULTI_STATUS, orjson.dumps(results), 1.0)
+def _failed(error: CosmosError) -> JsonObject:
+    failed: JsonObject = {"statusCode": error.status, "requestCharge": 1.0, "message": error.message}
+    return failed if error.substatus is None else failed | {"subStatusCode": error.substatus}
+
+
+def _not_tried() -> JsonObject:
+    return {"statusCode": FAILED_DEPENDENCY, "requestCharge": 0.0}
+
+
+def _result(status: int, results: list[JsonObject]) -> BatchResult:
+    return BatchResult(status, orjson.dumps(results), sum(result["requestCharge"] for result in results))

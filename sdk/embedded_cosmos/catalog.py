@@ -12,6 +12,8 @@ import orjson
 from embedded_cosmos.errors import conflict, not_found
 from embedded_cosmos.etags import check_etag, new_etag
 from embedded_cosmos.offers import Offers
+from embedded_cosmos.partition import EpkRange
+from embedded_cosmos.partition_map import PartitionMap, partition_map
 from embedded_cosmos.policies import changed_definition, check_name, new_definition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.rids import container_rid, database_rid, last_number
@@ -66,9 +68,11 @@ class Container:
     last_item: int = 0
     next_expiry: float = float("inf")
     """No item expires before this."""
+    partition_count: int = 1
     id: str = field(init=False)
     rid: str = field(init=False)
     properties: ContainerProperties = field(init=False)
+    partitions: PartitionMap = field(init=False)
     alt_path: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +80,7 @@ class Container:
         self.rid = container_rid(self.database.number, self.number)
         self.alt_path = f"dbs/{self.database.id}/colls/{self.id}"
         self.redefine(self.definition)
+        self.partitions = partition_map(self.partition_count, self.properties.partition_key_version)
 
     def redefine(self, definition: JsonObject) -> None:
         """Take over a changed definition."""
@@ -117,10 +122,11 @@ class Usage:
 
 
 class Catalog:
-    """All databases and containers of one store, with their offers."""
+    """All databases and containers of one store, with their offers. Each container has so many partitions."""
 
-    def __init__(self, storage: Storage, offers: Offers, clock: Callable[[], float]) -> None:
+    def __init__(self, storage: Storage, offers: Offers, clock: Callable[[], float], partition_count: int) -> None:
         self._storage = storage
+        self._partition_count = partition_count
         self._offers = offers
         self._clock = clock
         self._databases = {row[1]: Database(*row) for row in storage.execute("SELECT * FROM databases")}
@@ -138,6 +144,7 @@ class Catalog:
                     items_ts,
                     last_item,
                     float("inf") if next_expiry is None else next_expiry,
+                    partition_count,
                 )
             )
 
@@ -197,7 +204,7 @@ class Catalog:
             )
             number = _row_number(cursor)
             self._storage.execute("INSERT INTO positions VALUES (?, 0, 0, 0)", (number,))
-            container = Container(number, database, definition, etag, ts)
+            container = Container(number, database, definition, etag, ts, partition_count=self._partition_count)
             self._offers.create(container.self_link, container.rid, offer, ts)
         return self._add(container)
 
@@ -226,9 +233,9 @@ class Catalog:
             self._offers.delete(container.self_link)
         del self._containers[container.database.number, container.id]
 
-    def usage(self, container: Container) -> Usage:
-        """What a container holds. Reads all of it, so only for those who ask."""
-        return Usage(*self._storage.execute(_USAGE, (container.number,)).fetchone())
+    def usage(self, container: Container, epks: EpkRange) -> Usage:
+        """What a range of a container holds. Reads all of it, so only for those who ask."""
+        return Usage(*self._storage.execute(_USAGE, (container.number, epks.min, epks.max)).fetchone())
 
     def _add(self, container: Container) -> Container:
         self._containers[container.database.number, container.id] = container
@@ -241,7 +248,7 @@ SELECT c.number, c.database, c.definition, c.etag, c.ts, p.lsn, p.ts, p.item,
 FROM containers c JOIN positions p ON p.container = c.number ORDER BY c.number
 """
 
-_USAGE = "SELECT count(*), coalesce(sum(length(body)), 0) FROM items WHERE container = ?"
+_USAGE = "SELECT count(*), coalesce(sum(length(body)), 0) FROM items WHERE container = ? AND epk >= ? AND epk < ?"
 
 # An item's own TTL counts only while the container's is set; -1 means never.
 _RESET_EXPIRY = """

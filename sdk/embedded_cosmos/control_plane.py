@@ -20,7 +20,7 @@ from embedded_cosmos.messages import (
     json_reply,
 )
 from embedded_cosmos.offers import Offers, parse_offer
-from embedded_cosmos.partition import MAX_EPK, MIN_EPK, RANGE_ID
+from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.queries import Query, query_resources
 from embedded_cosmos.shards import ShardCache
@@ -95,16 +95,20 @@ class ControlPlane:
         wants_quota, wants_statistics = request.flag(POPULATE_QUOTA), request.flag(POPULATE_STATISTICS)
         if not wants_quota and not wants_statistics:
             return _container_reply(200, container)
-        usage = self._catalog.usage(container)
+        usages = {each.id: self._catalog.usage(container, each.epks) for each in container.partitions.partitions}
         body = container.to_json()
         if wants_statistics:
-            range_usage = {"id": RANGE_ID, "sizeInKB": usage.kibibytes, "documentCount": usage.items}
-            body["statistics"] = [{**range_usage, "partitionKeys": []}]
+            body["statistics"] = [
+                {"id": range_id, "sizeInKB": usage.kibibytes, "documentCount": usage.items, "partitionKeys": []}
+                for range_id, usage in usages.items()
+            ]
         reply = json_reply(200, body)
         reply.container = container
         if wants_quota:
             reply.headers[INDEX_PROGRESS] = "100"
-            reply.headers[RESOURCE_USAGE] = f"documentsCount={usage.items};documentsSize={usage.kibibytes}"
+            items = sum(usage.items for usage in usages.values())
+            kibibytes = sum(usage.kibibytes for usage in usages.values())
+            reply.headers[RESOURCE_USAGE] = f"documentsCount={items};documentsSize={kibibytes}"
         return reply
 
     def replace_container(self, request: Request, database: str, ref: str) -> Reply:
@@ -122,25 +126,13 @@ class ControlPlane:
         return Reply(204)
 
     def list_ranges(self, request: Request, database: str, ref: str) -> Reply:
-        """The one partition key range of a container; 304 when the client has it, which is when it stops asking."""
+        """The partition key ranges of a container; 304 when the client has them, which is when it stops asking."""
         container = self._catalog.container(database, ref, OWNER_NOT_FOUND)
         etag = f'"{container.rid}"'
         if request.conditions.if_none_match == etag:
             return Reply(304, etag=etag, container=container)
-        ranges = {
-            "_rid": container.rid,
-            "id": RANGE_ID,
-            "_etag": etag,
-            "minInclusive": MIN_EPK,
-            "maxExclusive": MAX_EPK,
-            "ridPrefix": 0,
-            "_self": f"{container.self_link}pkranges/{RANGE_ID}/",
-            "throughputFraction": 1,
-            "status": "online",
-            "parents": [],
-            "_ts": container.ts,
-        }
-        reply = feed_reply(container.rid, "PartitionKeyRanges", [ranges])
+        ranges = [_partition_json(container, partition, etag) for partition in container.partitions.partitions]
+        reply = feed_reply(container.rid, "PartitionKeyRanges", ranges)
         reply.etag, reply.container = etag, container
         return reply
 
@@ -181,3 +173,19 @@ def _query(request: Request, rid: str, name: str, resources: list[JsonObject]) -
 def _container_reply(status: int, container: Container) -> Reply:
     body = orjson.dumps(container.to_json())
     return Reply(status, body, etag=container.etag, container=container)
+
+
+def _partition_json(container: Container, partition: PhysicalPartition, etag: str) -> JsonObject:
+    return {
+        "_rid": container.rid,
+        "id": partition.id,
+        "_etag": etag,
+        "minInclusive": partition.epks.min,
+        "maxExclusive": partition.epks.max,
+        "ridPrefix": int(partition.id),
+        "_self": f"{container.self_link}pkranges/{partition.id}/",
+        "throughputFraction": 1 / len(container.partitions.partitions),
+        "status": "online",
+        "parents": [],
+        "_ts": container.ts,
+    }

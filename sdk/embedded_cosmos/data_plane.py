@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import orjson
+
 from embedded_cosmos.batch import run_batch
 from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
 from embedded_cosmos.charges import query_charge, read_charge, write_charge
@@ -20,16 +22,17 @@ from embedded_cosmos.messages import (
     ITEM_COUNT,
     PARTITION_KEY_RANGE,
     POPULATE_METRICS,
-    QUERY_CROSS_PARTITION,
+    QUERY_FEATURES,
     QUERY_METRICS,
     Reply,
     Request,
     feed_body,
     feed_reply,
 )
-from embedded_cosmos.partition import UNDEFINED, PartitionKey
+from embedded_cosmos.partition import PartitionKey
+from embedded_cosmos.patch import parse_patch
 from embedded_cosmos.queries import Queries, Query
-from embedded_cosmos.query.execute import Scope
+from embedded_cosmos.reach import reach_of
 from embedded_cosmos.storage import Storage
 
 INCREMENTAL_FEED = "incremental feed"
@@ -49,9 +52,10 @@ class DataPlane:
         container = self._container(request, database, ref)
         item = self._documents.read(container, request.required_key(container), item_ref)
         charge = read_charge(len(item.body))
+        body, status = item.body, 200
         if request.conditions.if_none_match in ("*", item.etag):
-            return Reply(304, b"", charge, item.etag, container=container)
-        return Reply(200, item.body, charge, item.etag, container=container)
+            body, status = b"", 304
+        return Reply(status, body, charge, item.etag, container=container, range_id=_range_id(container, item.epk))
 
     def replace_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
         """Store a new version of an item."""
@@ -64,9 +68,10 @@ class DataPlane:
     def patch_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
         """Change parts of an item."""
         container = self._container(request, database, ref)
-        key, body = request.required_key(container), request.json_object()
+        key = request.required_key(container)
+        operations, condition = parse_patch(request.json())
         with self._documents.change(container) as change:
-            item = change.patch(key, item_ref, body.get("operations"), body.get("condition"), request.conditions)
+            item = change.patch(key, item_ref, operations, condition, request.conditions)
         return _written(200, item, request, container)
 
     def delete_item(self, request: Request, database: str, ref: str, item_ref: str) -> Reply:
@@ -75,13 +80,14 @@ class DataPlane:
         key = request.required_key(container)
         with self._documents.change(container) as change:
             item = change.delete(key, item_ref, request.conditions)
-        return Reply(204, b"", write_charge(len(item.body)), container=container)
+        charge = write_charge(len(item.body))
+        return Reply(204, b"", charge, container=container, range_id=_range_id(container, item.epk))
 
     def post_items(self, request: Request, database: str, ref: str) -> Reply:
         """Create or upsert an item, run a batch, or query: all of these are POSTs to the same path."""
         container = self._container(request, database, ref)
         if request.flag(IS_QUERY_PLAN):
-            raise bad_request("Query plans are not served: every query is answered directly.")
+            return _plan(request, container)
         if request.is_query:
             return self._query(request, container)
         key = request.required_key(container)
@@ -119,13 +125,13 @@ class DataPlane:
             raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
         with self._documents.change(container) as change:
             change.delete_all(key)
-        return Reply(200, container=container)
+        return Reply(200, container=container, range_id=_range_id(container, key.epk))
 
     def list_conflicts(self, request: Request, database: str, ref: str) -> Reply:
         """The conflicts between regions, of which there is one: so there are none."""
         container = self._container(request, database, ref)
         if request.is_query:
-            _scope(request, container, Query.from_json(request.json_object()))
+            reach_of(request, container, Query.from_json(request.json_object()))
         reply = feed_reply(container.rid, "Conflicts", [])
         reply.container = container
         return reply
@@ -146,14 +152,16 @@ class DataPlane:
         if not key.is_full:
             raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
         result = run_batch(self._documents, container, key, request.json(), len(request.body))
-        return Reply(result.status, result.body, result.charge, container=container)
+        range_id = _range_id(container, key.epk)
+        return Reply(result.status, result.body, result.charge, container=container, range_id=range_id)
 
     def _query(self, request: Request, container: Container) -> Reply:
         query = Query.from_json(request.json_object())
-        scope = _scope(request, container, query)
+        reach = reach_of(request, container, query)
         started = time.perf_counter()
         self._documents.expire(container)
-        page = self._queries.run(container, query, scope, request.max_item_count, request.headers.get(CONTINUATION))
+        limit, continuation = request.max_item_count, request.headers.get(CONTINUATION)
+        page = self._queries.run(container, query, reach.scope, reach.partitions, limit, continuation)
         reply = _page_reply(page, container)
         if request.flag(POPULATE_METRICS):
             reply.headers[QUERY_METRICS] = _metrics(page, query, 1000 * (time.perf_counter() - started))
@@ -162,10 +170,14 @@ class DataPlane:
     def _change_feed(self, request: Request, container: Container, mode: str) -> Reply:
         if mode.lower() != INCREMENTAL_FEED:
             raise bad_request(f"The change feed mode '{mode}' is not supported; only the latest version mode is.")
+        epks = request.epks(container)
+        partitions = container.partitions.overlapping(epks)
+        if len(partitions) > 1:
+            raise bad_request(f"A change feed is that of one partition key range or key: give '{PARTITION_KEY_RANGE}'.")
         changes = change_feed(
             self._storage,
             container,
-            request.epks(container),
+            epks,
             request.max_item_count,
             request.headers.get("if-none-match"),
             request.headers.get("if-modified-since"),
@@ -173,22 +185,18 @@ class DataPlane:
         body = feed_body(container.rid, "Documents", changes.rows, len(changes.rows)) if changes.rows else b""
         headers = {ITEM_COUNT: str(len(changes.rows))}
         status = 200 if changes.rows else 304
-        return Reply(status, body, query_charge(len(body)), changes.token, headers, container)
+        return Reply(status, body, query_charge(len(body)), changes.token, headers, container, partitions[0].id)
 
 
-def _scope(request: Request, container: Container, query: Query) -> Scope:
-    key, epks = request.key(container), request.epks(container)
-    is_ranged = PARTITION_KEY_RANGE in request.headers
-    if key is None and not is_ranged and not request.flag(QUERY_CROSS_PARTITION):
-        key = query.key_in_filter(container.properties)
-        if key is None:
-            raise bad_request(
-                f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
-                " or specify a partition key."
-            )
-        epks = key.range
-    values = None if key is None else tuple(value for value in key.components if value is not UNDEFINED)
-    return Scope(epks.min, epks.max, values, is_cross_partition=key is None and not is_ranged)
+def _plan(request: Request, container: Container) -> Reply:
+    features = request.headers.get(QUERY_FEATURES, "")
+    supported = frozenset(feature.strip() for feature in features.split(","))
+    query_plan = Query.from_json(request.json_object()).plan(container.properties, supported)
+    return Reply(200, orjson.dumps(query_plan), container=container)
+
+
+def _range_id(container: Container, epk: str) -> str:
+    return container.partitions.holding(epk).id
 
 
 def _metrics(page: Page, query: Query, milliseconds: float) -> str:
@@ -210,7 +218,8 @@ def _document(request: Request) -> Any:
 
 def _written(status: int, item: Item, request: Request, container: Container) -> Reply:
     body = b"" if request.headers.get("prefer") == "return=minimal" else item.body
-    return Reply(status, body, write_charge(len(item.body)), item.etag, container=container)
+    charge, range_id = write_charge(len(item.body)), _range_id(container, item.epk)
+    return Reply(status, body, charge, item.etag, container=container, range_id=range_id)
 
 
 def _page_reply(page: Page, container: Container) -> Reply:
@@ -218,4 +227,4 @@ def _page_reply(page: Page, container: Container) -> Reply:
     headers = {ITEM_COUNT: str(len(page.rows))}
     if page.continuation is not None:
         headers[CONTINUATION] = page.continuation
-    return Reply(200, body, query_charge(len(body)), headers=headers, container=container)
+    return Reply(200, body, query_charge(len(body)), headers=headers, container=container, range_id=page.range_id)

@@ -28,6 +28,8 @@ from embedded_cosmos.shards import ShardCache
 from embedded_cosmos.storage import Storage, Synchronous
 
 DEFAULT_CACHE_BYTES = 512 * 1024 * 1024
+STRICT_PARTITIONS = 3
+STRICT_VARIABLE = "EMBEDDED_COSMOS_STRICT"
 
 
 class Engine:
@@ -50,6 +52,8 @@ class Engine:
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         clock: Callable[[], float] = time.time,
         faults: FaultPlan | None = None,
+        strict: bool | None = None,
+        partitions: int = STRICT_PARTITIONS,
     ) -> None:
         """Open or create a store.
 
@@ -60,12 +64,16 @@ class Engine:
             cache_bytes: About how much memory the documents held for queries may take.
             clock: The time in seconds since 1970, for `_ts` and TTL.
             faults: What is to go wrong on purpose.
+            strict: Whether to behave as an account with several physical partitions, where clients have to ask for
+                query plans and merge results; None does what the environment variable EMBEDDED_COSMOS_STRICT says.
+            partitions: How many partitions every container has if the engine is strict; else it has one.
         """
         # Clients cache by URL for as long as the process lives, so no two engines may share one.
         self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
         self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()
         self.synchronous = synchronous
         self.faults = faults
+        self._partitions = partitions if _is_strict(strict) else 1
         self._cache_bytes = cache_bytes
         self._clock = clock
         self._lock = threading.Lock()
@@ -110,7 +118,7 @@ class Engine:
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock
         offers, shards = Offers(storage), ShardCache(storage, self._cache_bytes)
-        catalog = self._catalog = Catalog(storage, offers, clock)
+        catalog = self._catalog = Catalog(storage, offers, clock, self._partitions)
         control = ControlPlane(catalog, offers, shards, clock)
         data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
         return RestService(control, data)
@@ -144,3 +152,7 @@ class Engine:
             self._storage.abandon()
             self._rest = self._load()
             raise
+
+
+def _is_strict(strict: bool | None) -> bool:
+    return os.environ.get(STRICT_VARIABLE) == "1" if strict is None else strict

@@ -5,9 +5,17 @@ Every layer raises `CosmosError`; the REST layer turns it into a response. Nothi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+CROSS_PARTITION_NOT_SERVABLE = 1004
+
 
 class CosmosError(Exception):
     """An answer of 4xx or 5xx, as Cosmos DB would give it."""
+
+    details: Mapping[str, str] = MappingProxyType({})
+    """What the body of the answer has beside code and message."""
 
     def __init__(self, status: int, code: str, message: str, substatus: int | None = None) -> None:
         super().__init__(message)
@@ -19,6 +27,20 @@ class CosmosError(Exception):
     def __str__(self) -> str:
         substatus = "" if self.substatus is None else f"/{self.substatus}"
         return f"{self.status}{substatus} {self.code}: {self.message}"
+
+
+class PlanNeeded(CosmosError):
+    """A query spans partitions whose answers the client has to merge; what it is told is how."""
+
+    def __init__(self, plan: str) -> None:
+        super().__init__(
+            400,
+            "BadRequest",
+            "The query spans several partition key ranges, whose results have to be merged: the client must ask for"
+            " its query plan, and send what that says to each range.",
+            CROSS_PARTITION_NOT_SERVABLE,
+        )
+        self.details = {"additionalErrorInfo": plan}
 
 
 class EngineFileError(CosmosError):

@@ -20,8 +20,9 @@ from typing import Any, Literal, get_args
 import orjson
 
 from embedded_cosmos.errors import CosmosError
-from embedded_cosmos.messages import RANGE_GONE, RETRY_AFTER_MS, Request, Response
+from embedded_cosmos.messages import RETRY_AFTER_MS, Request, Response
 from embedded_cosmos.operations import ITEM_OPERATIONS, OPERATIONS, Operation
+from embedded_cosmos.partition_map import RANGE_GONE
 from embedded_cosmos.rest import error_response
 
 Fault = Literal["throttle", "gone", "retry_with", "unavailable", "delay", "drop_before", "drop_after"]

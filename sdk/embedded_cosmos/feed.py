@@ -19,10 +19,11 @@ MAX_PAGE_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows, as JSON, and where to go on, if there is more."""
+    """Some rows of one partition, as JSON, and where to go on, if there is more."""
 
     rows: list[bytes]
     continuation: str | None
+    range_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,25 @@ class Changes:
 def read_feed(
     storage: Storage, container: Container, epks: EpkRange, limit: int | None, continuation: str | None
 ) -> Page:
-    """The items of a range, in the order of their keys. The token names the last item, so writes do not disturb it."""
-    after = ("", "") if continuation is None else _parse_position(continuation)
-    cursor = storage.execute(_ITEMS, (container.number, epks.min, epks.max, *after))
+    """The items of a range, in the order of their keys. The token names the last item, so writes do not disturb it.
+
+    A page ends where its partition does.
+    """
+    after = (epks.min, "") if continuation is None else _parse_position(continuation)
+    partition = container.partitions.holding(after[0])
+    within = epks & partition.epks
+    cursor = storage.execute(_ITEMS, (container.number, within.min, within.max, *after))
     rows: list[bytes] = []
     size = 0
     for epk, item_id, body in cursor:
         if len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and size + len(body) > MAX_PAGE_BYTES):
             cursor.close()
-            return Page(rows, _format_position(*after))
+            return Page(rows, _format_position(*after), partition.id)
         rows.append(body)
         size += len(body)
         after = (epk, item_id)
-    return Page(rows, None)
+    has_next = within.max < epks.max
+    return Page(rows, _format_position(within.max, "") if has_next else None, partition.id)
 
 
 def change_feed(

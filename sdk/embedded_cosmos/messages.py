@@ -10,8 +10,9 @@ import orjson
 
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.documents import Conditions
-from embedded_cosmos.errors import bad_request, gone
-from embedded_cosmos.partition import FULL_RANGE, RANGE_ID, EpkRange, PartitionKey, parse_key
+from embedded_cosmos.errors import bad_request
+from embedded_cosmos.partition import FULL_RANGE, EpkRange, PartitionKey, parse_key
+from embedded_cosmos.partition_map import PhysicalPartition
 
 ACTIVITY_ID = "x-ms-activity-id"
 ALT_CONTENT_PATH = "x-ms-alt-content-path"
@@ -34,6 +35,7 @@ POPULATE_METRICS = "x-ms-documentdb-populatequerymetrics"
 POPULATE_QUOTA = "x-ms-documentdb-populatequotainfo"
 POPULATE_STATISTICS = "x-ms-documentdb-populatepartitionstatistics"
 QUERY_CROSS_PARTITION = "x-ms-documentdb-query-enablecrosspartition"
+QUERY_FEATURES = "x-ms-cosmos-supported-query-features"
 QUERY_METRICS = "x-ms-documentdb-query-metrics"
 REQUEST_CHARGE = "x-ms-request-charge"
 RESOURCE_USAGE = "x-ms-resource-usage"
@@ -42,7 +44,6 @@ SESSION_TOKEN = "x-ms-session-token"
 START_EPK = "x-ms-start-epk"
 SUBSTATUS = "x-ms-substatus"
 
-RANGE_GONE = 1002
 RID_MISMATCH = 1024
 
 
@@ -111,16 +112,24 @@ class Request:
             raise bad_request("PartitionKey value must be supplied for this operation.")
         return key
 
+    def partition(self, container: Container) -> PhysicalPartition | None:
+        """The physical partition in the headers; raises 410 when there is no such."""
+        header = self.headers.get(PARTITION_KEY_RANGE)
+        return None if header is None else container.partitions.named(header)
+
     def epks(self, container: Container) -> EpkRange:
-        """The items that a query or a feed is about: a key, a feed range, or all."""
-        range_id = self.headers.get(PARTITION_KEY_RANGE)
-        if range_id is not None and range_id.rpartition(",")[2] != RANGE_ID:
-            raise gone(f"The partition key range '{range_id}' does not exist.", RANGE_GONE)
-        key = self.key(container)
+        """The items that a query or a feed is about: a partition, a key or a range in it, or all."""
+        partition, key = self.partition(container), self.key(container)
+        bounds = FULL_RANGE if partition is None else partition.epks
         if key is not None:
-            return key.range
+            return key.range & bounds
         start, end = self.headers.get(START_EPK), self.headers.get(END_EPK)
-        return FULL_RANGE if start is None or end is None else EpkRange(start, end)
+        if start is None or end is None:
+            return bounds
+        epks = EpkRange(start, end)
+        if partition is not None:
+            container.partitions.check_within(partition, epks)
+        return epks
 
     def check_container(self, container: Container) -> None:
         """Raises 400/1024 when the client has an earlier container of this name in mind."""
@@ -148,6 +157,8 @@ class Reply:
     etag: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     container: Container | None = None
+    range_id: str = "0"
+    """The partition that answered."""
 
 
 def json_reply(status: int, resource: dict[str, Any], charge: float = 1.0) -> Reply:

@@ -25,8 +25,6 @@ EPK_BITS = 126
 MIN_EPK: Final = ""
 MAX_EPK: Final = "FF"
 MAX_KEY_BYTES = 2048
-RANGE_ID = "0"
-"""The id of the one physical partition that a container has."""
 
 
 class Undefined(Enum):

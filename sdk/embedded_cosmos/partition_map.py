@@ -55,11 +55,10 @@ class PartitionMap:
                 return partition
         raise _gone(f"The partition key range '{range_id}' does not exist.")
 
-    def within(self, partition: PhysicalPartition, epks: EpkRange) -> EpkRange:
-        """The keys, which must lie in the partition, as they do not when it was split; raises 410."""
+    def check_within(self, partition: PhysicalPartition, epks: EpkRange) -> None:
+        """Raise 410 when not all of the keys lie in the partition: the client must have other partitions in mind."""
         if epks.min < partition.epks.min or epks.max > partition.epks.max:
             raise _gone(f"The keys [{epks.min},{epks.max}) are not all in the partition key range '{partition.id}'.")
-        return epks
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,18 @@ MAX_OPERATIONS = 10
 _MISSING: Any = object()
 
 
+def parse_patch(body: Any) -> tuple[Any, str | None]:
+    """The operations of a patch, and its condition if it has one; raises 400. The operations alone will do, too."""
+    if isinstance(body, list):
+        return body, None
+    if not isinstance(body, dict):
+        raise bad_request("A patch must be an object with 'operations', or an array of operations.")
+    condition = body.get("condition")
+    if condition is not None and not isinstance(condition, str):
+        raise bad_request("The 'condition' of a patch must be a string.")
+    return body.get("operations"), condition
+
+
 def apply_patch(document: JsonObject, operations: Any) -> None:
     """Carry out the operations in order on `document`, in place; raises 400 at the first that cannot be."""
     if not isinstance(operations, list) or not operations:

@@ -12,15 +12,17 @@ from uuid import uuid4
 import orjson
 
 from embedded_cosmos.catalog import Container
-from embedded_cosmos.errors import bad_request
+from embedded_cosmos.errors import PlanNeeded, bad_request
 from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
-from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange, PartitionKey
+from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
+from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query.binding import bind
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
-from embedded_cosmos.query.keys import keys_in_filter
+from embedded_cosmos.query.plan import needs_merging, plan
 from embedded_cosmos.shards import ShardCache
+from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
 from embedded_cosmos.sql.parser import parse
 
@@ -49,10 +51,14 @@ class Query:
         """Whether the rows are figures over items, not items; raises 400."""
         return is_aggregate(parse(self.text))
 
-    def key_in_filter(self, properties: ContainerProperties) -> PartitionKey | None:
-        """The key that the WHERE clause fixes by equality on every level, if it does; raises 400."""
-        keys = keys_in_filter(bind(parse(self.text), self.parameters), properties)
-        return keys[0] if keys is not None and len(keys) == 1 and keys[0].is_full else None
+    @property
+    def statement(self) -> ast.Query:
+        """The syntax tree, parameters filled in; raises 400."""
+        return bind(parse(self.text), self.parameters)
+
+    def plan(self, properties: ContainerProperties, features: frozenset[str] | None = None) -> JsonObject:
+        """How clients, or one with these features, have to run the query over several partitions; raises 400."""
+        return plan(self.text, self.parameters, properties, features)
 
 
 class Queries:
@@ -68,21 +74,42 @@ class Queries:
         self._kept = _KeptRows()
 
     def run(
-        self, container: Container, query: Query, scope: Scope, limit: int | None, continuation: str | None
+        self,
+        container: Container,
+        query: Query,
+        scope: Scope,
+        partitions: Sequence[PhysicalPartition],
+        limit: int | None,
+        continuation: str | None,
     ) -> Page:
-        """One page of a query's rows."""
+        """One page of a query's rows, from one of its partitions: each is read to its end, then the next.
+
+        Raises 400 with the plan when that would not give the rows of the query.
+        """
+        if len(partitions) > 1 and needs_merging(query.text):
+            raise PlanNeeded(orjson.dumps(query.plan(container.properties)).decode())
         fingerprint = _fingerprint(container, query, scope)
-        kept_id, start = (uuid4().hex, 0) if continuation is None else _parse_token(continuation, fingerprint)
-        rows = self._kept.get(kept_id)
+        position = _Position(uuid4().hex, 0, partitions[0].id)
+        if continuation is not None:
+            position = _parse_token(continuation, fingerprint, partitions)
+        number = next(number for number, each in enumerate(partitions) if each.id == position.range_id)
+        rows = self._kept.get(position.kept_id)
         if rows is None:
-            with self._shards.covering(container, EpkRange(scope.epk_min, scope.epk_max)) as shards:
-                rows = execute(query.text, query.parameters, shards, scope, container.properties)
-        page = _cut(rows, start, limit)
-        end = start + len(page)
-        if end >= len(rows):
-            return Page(page, None)
-        self._kept.put(kept_id, rows)
-        return Page(page, f"{fingerprint}.{kept_id}.{end}")
+            rows = self._rows(container, query, _part(scope, partitions[number]) if len(partitions) > 1 else scope)
+        page = _cut(rows, position.start, limit)
+        end = position.start + len(page)
+        following: _Position | None = None
+        if end < len(rows):
+            self._kept.put(position.kept_id, rows)
+            following = _Position(position.kept_id, end, position.range_id)
+        elif number + 1 < len(partitions):
+            following = _Position(uuid4().hex, 0, partitions[number + 1].id)
+        token = None if following is None else _format_token(fingerprint, following)
+        return Page(page, token, position.range_id)
+
+    def _rows(self, container: Container, query: Query, scope: Scope) -> list[Any]:
+        with self._shards.covering(container, EpkRange(scope.epk_min, scope.epk_max)) as shards:
+            return execute(query.text, query.parameters, shards, scope, container.properties)
 
 
 def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
@@ -95,6 +122,15 @@ def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
 
 
 _RESOURCES = ContainerProperties.from_json({"id": "resources", "partitionKey": {"paths": ["/id"]}})
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """The next row to be read: its number among the kept rows of a partition."""
+
+    kept_id: str
+    start: int
+    range_id: str
 
 
 class _KeptRows:
@@ -137,10 +173,21 @@ def _fingerprint(container: Container, query: Query, scope: Scope) -> str:
     return hashlib.blake2b(identity, digest_size=8).hexdigest()
 
 
-def _parse_token(token: str, fingerprint: str) -> tuple[str, int]:
+def _part(scope: Scope, partition: PhysicalPartition) -> Scope:
+    """The scope in one of several partitions, each of which answers for itself."""
+    epks = EpkRange(scope.epk_min, scope.epk_max) & partition.epks
+    return Scope(epks.min, epks.max, scope.partition_key, is_cross_partition=False)
+
+
+def _format_token(fingerprint: str, position: _Position) -> str:
+    return f"{fingerprint}.{position.kept_id}.{position.start}.{position.range_id}"
+
+
+def _parse_token(token: str, fingerprint: str, partitions: Sequence[PhysicalPartition]) -> _Position:
     match token.split("."):
-        case [digest, kept_id, start] if start.isdecimal():
+        case [digest, kept_id, start, range_id] if start.isdecimal():
             if digest != fingerprint:
                 raise bad_request("The continuation token belongs to another query, or to other parameters.")
-            return kept_id, int(start)
+            if any(partition.id == range_id for partition in partitions):
+                return _Position(kept_id, int(start), range_id)
     raise bad_request(f"The continuation token is not one of a query: {token}")

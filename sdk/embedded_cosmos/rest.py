@@ -21,7 +21,6 @@ from embedded_cosmos.messages import (
     Response,
 )
 from embedded_cosmos.operations import segments_of
-from embedded_cosmos.partition import RANGE_ID
 
 _NOT_COVERED = {
     "sprocs": "stored procedures",
@@ -105,7 +104,7 @@ class RestService:
 
 def error_response(request: Request, error: CosmosError) -> Response:
     """The response that tells a client of an error."""
-    body = orjson.dumps({"code": error.code, "message": error.message})
+    body = orjson.dumps({"code": error.code, "message": error.message, **error.details})
     response = _response(request, Reply(error.status, body))
     if error.substatus is not None:
         response.headers[SUBSTATUS] = str(error.substatus)
@@ -122,8 +121,8 @@ def _response(request: Request, reply: Reply) -> Response:
     container = reply.container
     if container is not None:
         headers["lsn"] = str(container.lsn)
-        headers[SESSION_TOKEN] = f"{RANGE_ID}:-1#{container.lsn}"
-        headers[PARTITION_KEY_RANGE] = RANGE_ID
+        headers[SESSION_TOKEN] = f"{reply.range_id}:-1#{container.lsn}"
+        headers[PARTITION_KEY_RANGE] = reply.range_id
         headers[ALT_CONTENT_PATH] = container.alt_path
     return Response(reply.status, headers, reply.body)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from embedded_cosmos.errors import bad_request
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query import lint
 from embedded_cosmos.query.binding import bind
@@ -20,7 +19,7 @@ from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
 from embedded_cosmos.sql.evaluate import Environment
 from embedded_cosmos.sql.parser import parse, parse_condition
-from embedded_cosmos.sql.rows import Pipeline, root_compiler, window
+from embedded_cosmos.sql.rows import Pipeline, item_alias, root_compiler, window
 from embedded_cosmos.sql.values import Json
 
 
@@ -60,7 +59,7 @@ def execute(
 def compile_condition(text: str) -> Callable[[JsonObject], bool]:
     """The condition of a patch, `FROM c WHERE …`, as a test of one document."""
     query = parse_condition(text)
-    alias, bound = _item_alias(query)
+    alias, bound = item_alias(query)
     pipeline = Pipeline(query, root_compiler({}).bind(alias), bound)
     return lambda document: any(True for _ in pipeline.filter(pipeline.expand((document,))))
 
@@ -69,7 +68,7 @@ class _Execution:
     def __init__(
         self, query: ast.Query, shards: Sequence[Shard], scope: Scope, properties: ContainerProperties
     ) -> None:
-        alias, self._bound = _item_alias(query)
+        alias, self._bound = item_alias(query)
         self._query = query
         self._functions = SearchFunctions(properties, alias)
         self._compiler = root_compiler(self._functions.intrinsics).bind(alias)
@@ -179,19 +178,3 @@ def _all_of(conditions: tuple[ast.Expression, ...]) -> ast.Expression | None:
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return ast.Logical("AND", conditions)
-
-
-def _item_alias(query: ast.Query) -> tuple[str, int]:
-    """What the query calls the item, and how many inputs of FROM that settles.
-
-    `FROM c` is the item itself; `FROM x IN c.list` and `FROM c.part` are inputs made from the item `c`.
-    """
-    source = query.sources[0]
-    origin = source.origin
-    if isinstance(origin, ast.Identifier) and not source.iterate:
-        return source.alias, 1
-    while isinstance(origin, ast.Member):
-        origin = origin.target
-    if not isinstance(origin, ast.Identifier):
-        raise bad_request("A subquery as the first input of FROM is not supported: begin with the container.")
-    return origin.name, 0

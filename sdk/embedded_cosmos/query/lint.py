@@ -7,7 +7,7 @@ from embedded_cosmos.properties import ContainerProperties, path_segments
 from embedded_cosmos.query.ordering import SortKey
 from embedded_cosmos.query.search import PLANNED_SCORES, SCORE_FUNCTIONS
 from embedded_cosmos.sql import ast
-from embedded_cosmos.sql.aggregates import aggregates_of
+from embedded_cosmos.sql.aggregates import aggregates_of, is_aggregate_call
 from embedded_cosmos.sql.evaluate import path_of
 
 _ALWAYS_INDEXED = (("id",), ("_ts",))
@@ -80,6 +80,13 @@ def check_scope(query: ast.Query, is_cross_partition: bool) -> None:
         )
     if query.select.kind != "value" and aggregates_of(query):
         raise bad_request("Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates.")
+    check_aggregates(query)
+
+
+def check_aggregates(query: ast.Query) -> None:
+    """Raise 400 for aggregates inside of other expressions, which nobody can merge over partitions."""
+    if len(aggregates_of(query)) > sum(is_aggregate_call(item.expression) for item in query.select.items):
+        raise bad_request("Compositions of aggregates and other expressions are not allowed across partitions.")
 
 
 def _sort_key(item: ast.OrderItem, alias: str) -> SortKey:

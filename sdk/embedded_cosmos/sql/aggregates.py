@@ -109,7 +109,11 @@ def is_aggregate(query: ast.Query) -> bool:
     select = query.select
     if select.kind != "value" or query.group_by:
         return False
-    expression = select.items[0].expression
+    return is_aggregate_call(select.items[0].expression)
+
+
+def is_aggregate_call(expression: ast.Expression) -> bool:
+    """Whether an expression is an aggregate, and not one made of aggregates."""
     return isinstance(expression, ast.Call) and expression.name in AGGREGATES
 
 

@@ -179,17 +179,40 @@ def _projection(query: ast.Query, scope: Compiler) -> Evaluator:
         return lambda row: row[slot]
     if select.kind == "value":
         return scope.compile(select.items[0].expression)
-    members: list[tuple[str, Evaluator]] = []
+    names = column_names(select)
+    members = zip(names, (scope.compile(item.expression) for item in select.items), strict=True)
+    return object_of(tuple(members))
+
+
+def column_names(select: ast.Select) -> list[str]:
+    """The names of the columns of a SELECT list; those without one are `$1`, `$2` and so on."""
+    names: list[str] = []
     unnamed = 0
     for item in select.items:
         name = item.alias if item.alias is not None else implied_name(item.expression)
         if name is None:
             unnamed += 1
             name = f"${unnamed}"
-        if any(name == other for other, _ in members):
+        if name in names:
             raise bad_request(f"The column '{name}' is selected twice; give one of them another name with AS.")
-        members.append((name, scope.compile(item.expression)))
-    return object_of(tuple(members))
+        names.append(name)
+    return names
+
+
+def item_alias(query: ast.Query) -> tuple[str, int]:
+    """What the query calls the item, and how many inputs of FROM that settles.
+
+    `FROM c` is the item itself; `FROM x IN c.list` and `FROM c.part` are inputs made from the item `c`.
+    """
+    source = query.sources[0]
+    origin = source.origin
+    if isinstance(origin, ast.Identifier) and not source.iterate:
+        return source.alias, 1
+    while isinstance(origin, ast.Member):
+        origin = origin.target
+    if not isinstance(origin, ast.Identifier):
+        raise bad_request("A subquery as the first input of FROM is not supported: begin with the container.")
+    return origin.name, 0
 
 
 def _counts_rows(call: ast.Call) -> bool:
