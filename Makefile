@@ -2,10 +2,11 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-# uv does not look for interpreters under pyenv; the newest 3.13 there goes first, if there is one.
+# uv does not look for interpreters under pyenv; the newest 3.13 there is taken, if there is one.
 PYENV_313 := $(lastword $(sort $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13*/bin)))
 ifneq ($(PYENV_313),)
 export PATH := $(PYENV_313):$(PATH)
+export UV_PYTHON ?= $(PYENV_313)/python3.13
 endif
 export UV_PYTHON_DOWNLOADS ?= never
 

@@ -47,13 +47,14 @@ class RecallSettings:
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
     (row S0-037). Each arm of the search fetches `candidates`. A score is `text_weight` of the text match
     and the rest of the cosine, plus `neighbour_lift` of the better neighbour in the talk. `chunk_weight` puts raw talk
-    a little behind what was derived from it.
+    a little behind what was derived from it, `overtaken_weight` talk that says what was replaced since far behind.
     """
 
     candidates: int = 50
     text_weight: float = 0.5
     neighbour_lift: float = 0.5
     chunk_weight: float = 0.9
+    overtaken_weight: float = 0.3
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_timeout: float = 5.0

@@ -116,6 +116,12 @@ def test_a_hit_lifts_its_neighbours_in_the_same_thread():
     assert hits[2].why["neighbour"] == 0
 
 
+def test_talk_that_was_overtaken_stands_far_behind_unless_the_past_is_asked_for():
+    arms = {"vector": [chunk("old", 0.9, 0, valid_to=DAY), chunk("new", 0.7, 9), chunk("low", 0.35, 20)]}
+    assert fuse(arms, [], RecallSettings(), threshold=0.3)[0].memory.id == "new"
+    assert fuse(arms, [], RecallSettings(), threshold=0.3, past=True)[0].memory.id == "old"
+
+
 def test_a_chunk_yields_to_what_was_derived_from_it():
     arms = {
         "vector": [

@@ -24,12 +24,18 @@ class Candidate:
 
 
 def fuse(
-    arms: Mapping[str, Sequence[Candidate]], terms: Sequence[str], settings: RecallSettings, threshold: float
+    arms: Mapping[str, Sequence[Candidate]],
+    terms: Sequence[str],
+    settings: RecallSettings,
+    threshold: float,
+    *,
+    past: bool = False,
 ) -> list[Hit]:
     """Ranks the union of the arms, best first.
 
     What only the vectors found must be nearer than `threshold`; a word in common is evidence of its own. A chunk
-    of raw talk yields to a memory that was derived from the same turn, if that is in the list too.
+    of raw talk yields to a memory that was derived from the same turn, if that is in the list too. Unless the past is
+    asked for (`past`), talk that has been overtaken stands far behind.
     """
     found: dict[str, Candidate] = {}
     for candidate in [candidate for arm in arms.values() for candidate in arm]:
@@ -46,7 +52,8 @@ def fuse(
         why = {"text": text[key], "vector": vector.get(key, 0.0)}
         score = settings.text_weight * why["text"] + (1 - settings.text_weight) * why["vector"]
         if candidate.memory.kind == "chunk":
-            score *= settings.chunk_weight
+            overtaken = candidate.memory.valid_to is not None and not past
+            score *= settings.overtaken_weight if overtaken else settings.chunk_weight
         hits.append(Hit(memory=candidate.memory, score=score, similarity=candidate.similarity, why=why))
     hits = _lifted(hits, settings.neighbour_lift)
     hits.sort(key=lambda hit: (-hit.score, -hit.memory.created_at.timestamp(), hit.memory.id))

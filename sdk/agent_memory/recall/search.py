@@ -92,7 +92,7 @@ async def search(
     if failure is not None and not ranked:
         raise failure
     threshold = searcher.settings.threshold(searcher.embeddings.model_id)
-    return Found(fuse(ranked, terms, searcher.settings, threshold)[:limit], degraded)
+    return Found(fuse(ranked, terms, searcher.settings, threshold, past=as_of is not None)[:limit], degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
