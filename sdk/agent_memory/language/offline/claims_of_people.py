@@ -1,46 +1,32 @@
-"""Claims about people: what they eat and like, where they live and work, what they have and do."""
+"""Claims about people: who they are, where they live and work, what they have and plan."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
 
 from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.claims import Claim, Reader, Relation
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import (
     aside_topic,
-    evaluative,
     head_words,
     kind_mark,
-    objects,
     place,
     stems,
     text_value,
     without_times,
 )
-from agent_memory.language.offline.text import canon, content_stems, stem
+from agent_memory.language.offline.text import canon, content_stems
 from agent_memory.language.offline.values import Value
-from agent_memory.language.offline.verbs import is_gerund
 
-_DIET_SPELLINGS = (("gluten free", "gluten-free"), ("dairy free", "dairy-free"), ("plant based", "plant-based"),
-                   ("lactose intolerant", "lactose-intolerant"))  # fmt: skip
-_ALLERGY = re.compile(r"(?:an? )?(?:severe |bad |mild )?([\w ]+?) (?:allergy|allergies|intolerance)\b")
-_ALLERGIC_TO = re.compile(r"(?:\w+ )?(?:allergic|intolerant) to (.+)|(?:an? )?(?:\w+ )?(?:allergy|intolerance) to (.+)")
-_FOND = re.compile(
-    r"(?:an? )?(?:(?:big|huge|great|massive|real|total) )?(?P<how>fan of|fond of|into|crazy about|obsessed with|keen on"
-    r"|addicted to|passionate about|sucker for|tired of|sick of|lover of) (?P<what>.+)"
-)
-_LIKED_LIGHTLY = re.compile(
-    r"^(?:to )?(?:eating|drinking|having|going to|listening to|watching|doing|playing|a|an|the|some|any|my|to) "
-)
-_NOT_A_THING = re.compile(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
-_RATHER_THAN = re.compile(r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s")
 _RATE = re.compile(
-    r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|week|month|year)\b.*"
+    r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|night|week|month|year)\b.*"
     r"|\b\d+\w*/week\b.*"
+)
+_DAILY = re.compile(
+    r"(?P<amount>\d[\d.,]* ?(?P<unit>[a-z]+)) (?:of \w+ )?(?:every|each|a|per) (?:day|morning|night|evening|week)\b"
 )
 _MONEY = re.compile(r"[$€£]|\b(?:dollars|euros|pounds)\b")
 _TO_SPEND = re.compile(r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)")
@@ -54,77 +40,6 @@ _ROLE = re.compile(
     r"(?:\w+ )?(?:promoted )?(?:to |working as )?(?:an? |the )?((?:[\w-]+ ){0,3}?[\w-]+)(?= (?:at|for|in|with)\b|,|$)"
 )
 _AT_EMPLOYER = re.compile(r"\b(?:at|for) ((?:the )?[A-Z].*)")
-
-
-def _diet(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I am vegetarian; I follow a vegan diet; I went vegan."""
-    turning = clause.verb in {"go", "turn", "becom"}
-    if clause.thing or not (turning or (clause.verb in {"be", "follow", "stay", "eat"} and clause.time == "now")):
-        return
-    after = clause.after
-    for apart, joined in _DIET_SPELLINGS:
-        after = after.replace(apart, joined)
-    for word in re.findall(r"[\w-]+", after)[:5]:
-        name = word.removesuffix("s")
-        if name in vocabulary.DIETS:
-            diet = Value("text", frozenset({name}), word, shown=name)
-            yield Claim(clause.owner, "diet", frozenset({"diet"}), diet, clause.negative, turning)
-
-
-def _allergy(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I am allergic to shellfish; I have a nut allergy."""
-    if clause.thing or clause.time == "past" or clause.verb not in {"be", "have", "develop"}:
-        return
-    match = _ALLERGIC_TO.match(clause.after) or (_ALLERGY.match(clause.after) if clause.verb != "be" else None)
-    listed = next((group for group in match.groups() if group), "") if match else ""
-    for item in re.split(r",| and | or ", listed):
-        yield Claim(clause.owner, "allergy", stems(head_words(item.split())), None, clause.negative)
-
-
-def _affinity(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I love jazz; I can't stand olives; I am not a fan of horror films."""
-    if clause.thing or clause.time == "past":
-        return
-    after = clause.after
-    liking = _likings().get(clause.verb, 0)
-    negative = clause.negative
-    fond = _FOND.match(after) if clause.verb in {"be", "becom"} else None
-    if clause.verb == "stand" and negative:
-        liking, negative = -1, False
-    elif fond:
-        liking, after = (-1 if fond["how"] in {"tired of", "sick of"} else 1), fond["what"]
-    if not liking or _NOT_A_THING.match(after):
-        return
-    for topic in objects(_LIKED_LIGHTLY.sub("", after)):
-        yield Claim(clause.owner, "affinity", topic, None, (liking < 0) != negative)
-
-
-def _preference(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I prefer tea to coffee; I prefer aisle seats (the noun is the topic, what stands before it the value)."""
-    if clause.verb != "prefer" or clause.thing or clause.time == "past" or clause.negative:
-        return
-    after = re.sub(r"^to ", "", clause.after)
-    chosen, _, other = _RATHER_THAN.sub("|", after).partition("|")
-    words = [word for word in head_words(chosen.split()) if word not in lexicon.STOPWORDS]
-    first, second = values.read_text(words), text_value(other)
-    if first and second:
-        yield Claim(clause.owner, "preference", stems(words) | stems(other.split()), first, replaced=second)
-    elif len(words) > 1:
-        yield Claim(clause.owner, "preference", frozenset({canon(words[-1])}), values.read_text(words[:-1]))
-    elif words and is_gerund(words[0]):
-        when = values.read_text([word for word in after.split()[1:] if word not in lexicon.STOPWORDS])
-        yield Claim(clause.owner, "preference", frozenset({canon(words[0])}), when)
-
-
-def _favorite(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """My favourite colour is green."""
-    thing = [word.lower() for word in clause.thing]
-    if clause.verb != "be" or clause.time != "now" or clause.negative or len(thing) < 2 or canon(thing[0]) != "favorit":
-        return
-    value = text_value(" ".join(clause.rest))
-    plural = thing[-1].endswith("s") and not thing[-1].endswith("ss")
-    if value and not plural and not evaluative(value):
-        yield Claim(clause.owner, "attribute", stems(thing), value)
 
 
 def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -191,6 +106,8 @@ def _name(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     pet = _HAVING_NAMED.match(after) if clause.verb == "have" else None
     if pet and pet["who"].lower() in vocabulary.KIN:
         yield Claim(f"{clause.owner}.{canon(pet['who'].lower())}", "kin", frozenset({"name"}), text_value(pet["name"]))
+    if clause.verb == "name" and "." in clause.owner and after[:1].isupper():
+        yield Claim(clause.owner, "kin", frozenset({"name"}), text_value(after))
     if clause.verb != "be":
         return
     if [word.lower() for word in clause.thing] == ["name"]:
@@ -248,6 +165,8 @@ def _figure_topic(clause: Clause) -> frozenset[str]:
         purpose = next((group for group in spending.groups() if group), "")
         return frozenset({"budget"}) | stems(head_words(purpose.split()))
     match clause.verb:
+        case "be" if group := re.match(r"an? (team|group|company|class|crew|household|family) of ", after):
+            return frozenset({canon(group[1]), "size"})
         case "be" if re.match(r"\d{1,3}(?: years? old)?$|\d{1,3} years? old", after):
             return frozenset({"age"})
         case "weigh":
@@ -271,9 +190,13 @@ def _figure_topic(clause: Clause) -> frozenset[str]:
 
 
 def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I drive a Tesla; I am single; I got married."""
+    """I drive a Tesla; I am single; I got married; we are getting married in June."""
     if clause.thing or clause.time == "ahead":
         return
+    if clause.verb == "get" and clause.time == "now" and (wedding := re.match(r"married (.+)", clause.after)):
+        when = values.read_time(wedding[1], said_at)
+        if when:
+            yield Claim(clause.owner, "attribute", frozenset({canon("wedding")}), when, clause.negative)
     word = next((status for status in vocabulary.RELATIONSHIPS if re.match(rf"{status}\b", clause.after)), "")
     if clause.verb == "drive" and clause.time == "now":
         match = re.match(r"(?:an? |my )?((?:\w+ )?[A-Z][\w-]+(?: [\w-]+)?)$", " ".join(clause.rest))
@@ -317,9 +240,13 @@ def _trait(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 def _routine(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I work from home on Tuesdays and Thursdays."""
+    """I work from home on Tuesdays and Thursdays; I run 5 km every morning."""
     if clause.thing or clause.time == "past" or clause.verb in {"be", "have", ""}:
         return
+    amount = _DAILY.match(clause.after)
+    if amount:
+        topic = stems([amount["unit"]]) | {canon(clause.verb)}
+        yield Claim(clause.owner, "routine", topic, values.read_number(amount["amount"]), clause.negative)
     when = values.read_time(clause.after, said_at)
     if when and when.kind == "weekday":
         doing = re.split(r"\b(?:on|every|each)\b|:", clause.after)[0]
@@ -339,21 +266,6 @@ def _plan(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         yield Claim(clause.owner, "plan", topic | aside_topic(clause), None, clause.negative != cancelled, cancelled)
 
 
-def _habit(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """I drink coffee; I don't smoke; I gave up meat; I speak French."""
-    if clause.thing or clause.time == "past" or not (clause.verb == "any" or clause.verb in _habits()):
-        return
-    consuming = clause.verb in _consuming() | {"any"}
-    topics = objects(clause.after)
-    if not topics and not without_times(clause.after).strip():
-        topics = [frozenset()]
-    for topic in topics:
-        if consuming and topic:
-            yield Claim(clause.owner, "affinity", topic, None, clause.negative)
-        else:
-            yield Claim(clause.owner, "habit", topic | {canon(clause.verb)}, None, clause.negative)
-
-
 def _state(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """Any other plain yes-or-no statement: compared only with its exact denial."""
     if clause.owner == "it" or not clause.rest or clause.time in {"past", "wish"}:
@@ -365,28 +277,15 @@ def _state(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 
 PEOPLE: tuple[Reader, ...] = (
-    _name, _diet, _allergy, _preference, _favorite, _workplace, _residence, _role, _figures, _routine, _belongings,
-    _journey, _plan,
+    _name, _workplace, _residence, _role, _figures, _routine, _belongings, _journey, _plan,
 )  # fmt: skip
 """Readers of what people say of themselves and others; the first that finds something has it."""
 
 WISHES: tuple[Reader, ...] = (_journey,)
 """Readers of what is only wanted or planned."""
 
-YES_OR_NO: tuple[Reader, ...] = (_kin, _trait, _affinity, _habit, _state)
-"""Readers of claims without a value, tried when all others found nothing."""
+TRAITS: tuple[Reader, ...] = (_kin, _trait)
+"""Readers of what people are to others and in themselves."""
 
-
-@cache
-def _likings() -> dict[str, int]:
-    return {stem(verb): sign for verb, sign in lexicon.LIKING.items()}
-
-
-@cache
-def _habits() -> frozenset[str]:
-    return frozenset(stem(verb) for verb in lexicon.HABITS)
-
-
-@cache
-def _consuming() -> frozenset[str]:
-    return frozenset(stem(verb) for verb in lexicon.CONSUMING)
+STATES: tuple[Reader, ...] = (_state,)
+"""Reader of any other statement that has a denial, tried when all others found nothing."""

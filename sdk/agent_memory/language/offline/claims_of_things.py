@@ -43,7 +43,11 @@ _SWITCHED = re.compile(
 )
 _REPLACED = re.compile(r"(?P<old>.+?) (?:with|by) (?P<new>.+)")
 _WITH_TOOL = re.compile(
-    r"(?P<what>.*?)\b(?:with|using|on|in|via|through) (?P<tool>(?:the )?[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)"
+    r"(?P<what>.*?)\b(?:with|using|on|in|via|through|to) (?P<tool>(?:the )?[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)"
+)
+_NAME_AND_VERSION = re.compile(
+    r"\b(?P<name>[A-Z][A-Za-z.+#-]+) (?:from v?(?P<old>\d+(?:\.\d+)*) to )?"
+    r"v?(?P<new>\d+(?:\.\d+)*)\b(?! [a-z]+s\b|[%:])"
 )
 _PURPOSE = re.compile(r"\b(?:for|to) (?:the |our |my |all )?([\w -]+)")
 _ENDING = {"end", "finish", "expir", "arriv", "land", "close", "return"}
@@ -151,10 +155,12 @@ def _switched_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 def _used_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """We deploy with Helm; we use Postgres for billing."""
-    if clause.verb not in _uses() or clause.time in {"past", "ahead"}:
+    if clause.time in {"past", "ahead"}:
         return
     after = " ".join(clause.rest)
     named = _WITH_TOOL.match(after)
+    if clause.verb not in _uses() and not (named and kind_mark(Value("text", frozenset(), named["tool"]))):
+        return
     if clause.verb == "use" or named is None:
         tool, purpose = _tool_and_purpose(after)
     else:
@@ -166,10 +172,23 @@ def _used_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     doing = frozenset[str]() if clause.verb in {"use", "run"} else frozenset({canon(clause.verb)})
     topic = purpose | doing | kind_mark(tool) | stems(clause.thing) | aside_topic(clause)
     yield Claim(clause.owner, "tool", topic or frozenset({"tool"}), tool, clause.negative)
+    yield from _version(clause, said_at)
+
+
+def _version(clause: Clause, said_at: datetime) -> Iterator[Claim]:
+    """We run on Python 3.11; we upgraded Node from 18 to 22."""
+    if clause.verb not in _uses() | _changes():
+        return
+    match = _NAME_AND_VERSION.search(" ".join(clause.rest))
+    if match and match["name"].lower() not in lexicon.WEEKDAYS | lexicon.MONTHS:
+        version = Value("number", frozenset({(match["new"], "version")}), match["new"], shown=match["new"])
+        old = Value("number", frozenset({(match["old"], "version")}), match["old"]) if match["old"] else None
+        topic = stems([match["name"]]) | stems(clause.thing) | {"version"}
+        yield Claim(clause.owner, "attribute", topic, version, clause.negative, clause.verb in _changes(), replaced=old)
 
 
 THINGS: tuple[Reader, ...] = (
-    _inverse_attribute, _changed_attribute, _switched_tool, _used_tool, _attribute, _pronoun_attribute,
+    _inverse_attribute, _changed_attribute, _version, _switched_tool, _used_tool, _attribute, _pronoun_attribute,
 )  # fmt: skip
 """Readers of what is said of things; the first that finds something has it."""
 

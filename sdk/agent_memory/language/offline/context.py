@@ -38,7 +38,7 @@ _ONWARD = re.compile(
     rf"|\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b.* (?:for|on|from|in) ",
     re.I,
 )
-_SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b", re.I)
+_SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b(?=[.,!]|$| (?:for|in|with|from|at|and|because)\b)", re.I)
 _PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
 _PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -137,7 +137,7 @@ def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -
             return _bracketed(text, topic)
         return f"{text[: dependent.end(1)]} for the {topic}{text[dependent.end(1) :]}"
     lacking = (
-        (clause.owner == "it" and (_has_value(clause) or requires(text)))
+        (re.match(r"(?:it|that)\b", plain, re.I) and (_has_value(clause) or requires(text)))
         or _CHANGED_IT.match(plain)
         or (_SOME_ONE.search(plain) and clause.owner == "self")
     )
@@ -166,8 +166,11 @@ def _fits(topic: str, attribute: str) -> bool:
 
 
 def _has_value(clause: Clause) -> bool:
-    return clause.verb in {"be", "cost", "start", "end", "take", "run", "last", "move", "chang"} and (
-        typed_value(" ".join(clause.rest), "", _SOME_DAY) is not None
+    """Whether a clause gives its subject an amount or a time; "one of the reasons" is none."""
+    return (
+        clause.rest[:1] != ("one",)
+        and clause.verb in {"be", "cost", "start", "end", "take", "run", "last", "move", "chang"}
+        and (typed_value(" ".join(clause.rest), "", _SOME_DAY) is not None)
     )
 
 

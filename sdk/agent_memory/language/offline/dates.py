@@ -81,6 +81,7 @@ _SPELLED = re.compile(
     r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
     rf"(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?(?P<year>{_YEAR})\)"
 )
+_PLACING = frozenset("in by until since during before after".split())
 _AMBIGUOUS = frozenset("may march sun sat mar wed august".split())
 
 
@@ -167,10 +168,11 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
         return None
     lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase
-    if kind in {"month", "weekday", "written", "month_year"} and not _looks_dated(bare):
-        return None
     before = re.search(r"(\w+)\s+$", text[:start])
     role = (lead[0].strip() if lead else before[1] if before else "").lower()
+    placed = kind == "month" and role in _PLACING
+    if kind in {"month", "weekday", "written", "month_year"} and not placed and not _looks_dated(bare):
+        return None
     spelled = _SPELLED.match(text, match.end())
     day = said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     span = _spelled(spelled) if spelled else _resolve(kind, _complete(kind, bare, text[start:]), day, _side(role, side))

@@ -137,7 +137,7 @@ def _memory(candidate: Candidate, turn: TurnView) -> ExtractedMemory:
         importance=kinds.importance_of(quote, candidate.kind, candidate.claims),
         valid_from=dated.valid_from,
         valid_to=dated.valid_to,
-        time_phrase=candidate.moments[0].phrase if candidate.moments else None,
+        time_phrase=next((moment.phrase for moment in candidate.moments if len(moment.phrase) > 2), None),
         tags=topics.tags(content, name),
     )
 

@@ -26,7 +26,11 @@ _LEADING_TIME = either("""
     with over by until for these_days nowadays right_now at_the_moment currently recently lately growing_up once
     every two three a_few a_couple a_week a_month a_year
 """)
-_LEAD_IN = re.compile(rf"^{_LEADING_TIME}\b[^,]{{0,45}}?,?\s+(?=(?:i|we|my|our|the|he|she|it|user)\b)", re.I)
+_LEAD_IN = re.compile(
+    rf"^{_LEADING_TIME}\b(?:(?!\b(?:is|was|are|were|will|has|have|had|and|but)\b)[^,]){{0,45}}?,?\s+"
+    r"(?=(?:i|we|my|our|the|he|she|it|user)\b)",
+    re.I,
+)
 _AS_OF_NOW = re.compile(r"now|as of|starting|from|these days|nowadays|right now|currently|at the moment", re.I)
 _LEAD_TOPIC = re.compile(r"^(?:for|regarding|about|as for|on) ([^,]{2,40}), ", re.I)
 _FRONT = re.compile(

@@ -126,7 +126,7 @@ FINITE = AUXILIARIES | words("""
     hate wants want plays play studies study studied speaks speak uses use used deploys deploy deployed listens
     requires require allows allow includes include passed died shifted slipped turned turns weighs earns pays eats
     eat drinks drink drives drive owns own bought sold visited came comes makes made told said gave asked decided
-    joined quit switched migrated taught teaches helps helped keeps kept
+    joined quit switched migrated taught teaches helps helped keeps kept meets meet rotates occurs
 """)
 """Where the verb of a sentence with a noun for its subject may begin."""
 
@@ -158,7 +158,7 @@ SWITCHING = words("switch migrate move change replace swap convert transition")
 
 STATIVE = words("""
     be cost run start begin end finish leave depart arrive land last take weigh expire close open happen stay remain
-    pay earn return listen
+    pay earn return listen meet occur rotate
 """)
 """Verbs by which a thing has a value."""
 

@@ -19,10 +19,10 @@ _ENDS_PHRASE = frozenset("""
 """.split())  # fmt: skip
 _SKIPPED = frozenset("a an the my our some about around now currently called named".split())
 _OFTEN = either(r"""
-    every each once twice daily weekly often sometimes usually all_the_time a_lot on_(?:weekends?|weekdays|\w+days)
-    in_the_(?:morning|evening|afternoon)s? (?:\d|two|three|four|five)_(?:times|days|cups)[^,]* day week mornings?
-    for_(?:breakfast|lunch|dinner) anymore again always never too so_much very_much regularly since_.* for_\w+_years
-    (?:almost|nearly)_every_\w+ these_days right_now at_home at_all occasionally socially
+    (?:almost_|nearly_)?(?:every|each)_(?:single_|other_)?\w+ once twice daily weekly often sometimes usually
+    all_the_time a_lot on_(?:weekends?|weekdays|\w+days)(?:_\w+s)? in_the_(?:morning|evening|afternoon)s?
+    (?:\d|two|three|four|five)_(?:times|days|cups)[^,]* for_(?:breakfast|lunch|dinner) anymore again always never too
+    so_much very_much regularly since_.* for_\w+_years these_days right_now at_home at_all occasionally socially
 """)
 _MONTHS = plain_words(lexicon.MONTHS)
 _SPAN = "week|month|year|spring|summer|autumn|winter"
@@ -135,7 +135,7 @@ def typed_value(text: str, kind: str, said_at: datetime) -> Value | None:
     bare = _BEFORE_VALUE.sub("", text.strip())
     if kind == "number":
         return values.read_number(bare)
-    if kind in {"name", "text"}:
+    if kind in {"name", "text", "label"}:
         return _worded_value(bare, kind)
     amount = _AMOUNT_FIRST.match(bare)
     time = None if amount and not values.read_time(amount[0], said_at) else values.read_time(text, said_at)
@@ -152,7 +152,7 @@ def _worded_value(text: str, kind: str) -> Value | None:
     if value is None or len(words) > 5 or evaluative(value):
         return None
     named = any(word[0].isupper() or any(char.isdigit() for char in word) for word in words)
-    return value if named or kind == "text" else None
+    return value if named or kind == "text" or (kind == "label" and len(words) == 1) else None
 
 
 def evaluative(value: Value) -> bool:

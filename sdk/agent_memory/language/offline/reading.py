@@ -9,12 +9,13 @@ from datetime import datetime
 from functools import lru_cache
 
 from agent_memory.language.offline.claims import Claim, Reader
-from agent_memory.language.offline.claims_of_people import PEOPLE, WISHES, YES_OR_NO
+from agent_memory.language.offline.claims_of_people import PEOPLE, STATES, TRAITS, WISHES
+from agent_memory.language.offline.claims_of_taste import HABITS, TASTE
 from agent_memory.language.offline.claims_of_things import THINGS
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import content_stems, sentences
 
-_READERS: tuple[Reader, ...] = (*PEOPLE, *THINGS, *YES_OR_NO)
+_READERS: tuple[Reader, ...] = (*TASTE, *PEOPLE, *THINGS, *TRAITS, *HABITS, *STATES)
 _CLAUSE_BREAK = re.compile(
     r"(?:\s*[,;]\s*|\s+)(?:and|but|so|because|while|though|although|since)\s+"
     r"(?=(?:also |now |then |currently )?(?:i|we|my|our|the|she|he|it|they|i'm|i've|we're|we've|it's|i'll|we'll)\b)"

@@ -80,7 +80,10 @@ def is_planted(text: str) -> bool:
 def is_standing_order(text: str) -> bool:
     """Whether a text asks for something to be so from now on ("Always answer in metric")."""
     plain = straighten(text).rstrip(".! ")
-    return bool(_STANDING.match(plain)) and not plain.endswith("?") and not is_planted(plain)
+    asked = plain.endswith("?") or re.search(
+        r"\byours?(?:elf)?\b(?! (?:answers?|repl(?:y|ies)|responses?)\b)|give up", plain, re.I
+    )
+    return bool(_STANDING.match(plain)) and not asked and not is_planted(plain)
 
 
 def is_rule(text: str) -> bool:

@@ -22,7 +22,8 @@ _KIN_ADJECTIVES = frozenset(
 """.split()
 )
 _WHICH = {
-    "older": "older-", "elder": "older-", "big": "older-", "eldest": "older-", "oldest": "older-", "younger": "younger-",
+    "older": "older-", "elder": "older-", "big": "older-", "eldest": "older-", "oldest": "older-",
+    "younger": "younger-",
     "little": "younger-", "youngest": "younger-", "twin": "twin-", "ex": "ex-", "late": "late-", "step": "step-",
     "best": "best-",
 }  # fmt: skip

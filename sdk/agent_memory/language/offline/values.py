@@ -29,6 +29,7 @@ _WEEKDAYS = re.compile(
     r"(s| mornings| afternoons| evenings| nights)?\b",
     re.I,
 )
+_WRITTEN = re.compile(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
 _VERSION = re.compile(r"\bv?\d+(?:\.\d+)+\b")
 _PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
 _NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}
@@ -49,12 +50,12 @@ class Value:
         """Whether two values of one thing agree, exclude each other, or can both be right."""
         if self.kind != other.kind:
             return "compatible"
+        if self.core == other.core:
+            return "same"
         if self.first and self.last and other.first and other.last:
             if (self.first, self.last) == (other.first, other.last):
                 return "same"
             return "different" if self.last <= other.first or other.last <= self.first else "compatible"
-        if self.core == other.core:
-            return "same"
         if self.kind == "number":
             return _compare_amounts(self.core, other.core)
         return "compatible" if self.core <= other.core or other.core <= self.core else "different"
@@ -88,7 +89,10 @@ def read_time(text: str, said_at: datetime) -> Value | None:
         )
     moments = [moment for moment in dates.find(text, said_at) if moment.role != "from"]
     if moments and moments[0].first:
-        return Value("date", frozenset({moments[0].label}), text, moments[0].first, moments[0].last, moments[0].label)
+        moment = moments[0]
+        # "3 March" and "March 3rd" are one date, though the year that is nearest may differ with when it is said.
+        core = re.sub(r" \d{4}$", "", moment.label) if moment.named and _WRITTEN.search(moment.phrase) else moment.label
+        return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label)
     return _clock(text)
 
 

@@ -16,6 +16,12 @@ BE = frozenset("am is are was were be been being".split())
 _HAVE = frozenset("have has had".split())
 _DO = frozenset("do does did".split())
 _ADJECTIVES = frozenset("interesting amazing boring missing".split())
+_NOUNS_IN_ING = frozenset(
+    """
+    spring string morning evening thing something anything nothing everything wedding building meeting ceiling sibling
+    pudding clothing bring during king ring wing offspring
+""".split()
+)
 _NOT_PASTS = frozenset("need feed speed breed succeed bleed does".split())
 _IRREGULAR_PARTICIPLES = frozenset(
     "been got gotten become come run put cut hit hurt let quit read set cost not".split()
@@ -62,7 +68,7 @@ def is_past(word: str) -> bool:
 
 def is_gerund(word: str) -> bool:
     """Whether a lower-case word is the -ing form of a verb."""
-    return word.endswith("ing") and len(word) > 4
+    return word.endswith("ing") and len(word) > 4 and word not in _NOUNS_IN_ING
 
 
 def find_verb(words: list[str], marks: Marks, *, person: bool) -> Predicate:
@@ -80,6 +86,9 @@ def find_verb(words: list[str], marks: Marks, *, person: bool) -> Predicate:
             return "have", words[at + 2 :]
         elif word in _HAVE and (_is_participle(_next_verb(words, at)) or following in {"to", "got"}):
             auxiliary = "have"
+            at += 1
+        elif not person and word in {"got", "gets", "get"} and is_past(following):
+            auxiliary = "be"
             at += 1
         elif word == "to" or (word == "got" and auxiliary == "have"):
             at += 1
@@ -159,15 +168,23 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: Marks, *, perso
     if auxiliary in {"be", "was"}:
         passive = not person and (is_past(word) or word in lexicon.BASE_OR_PAST)
         progressive = is_gerund(word) and word not in _ADJECTIVES
-        if passive and word in {"called", "named"}:
-            return "be", words[at + 1 :]
+        if word in {"called", "named"}:
+            return ("name" if person else "be"), words[at + 1 :]
         if auxiliary == "was" and marks.time == "now" and not passive:
             marks.time = "past"
         if not (progressive or (passive and word not in vocabulary.RELATIONSHIPS)):
             return "be", words[at:]
+        if progressive and auxiliary == "be" and stem(word) in _turns():
+            marks.time = "ahead"
     elif not auxiliary and is_past(word) and marks.time == "now":
         marks.time = "past"
     return _framed(stem(word), words[at + 1 :], marks)
+
+
+@cache
+def _turns() -> frozenset[str]:
+    """Verbs of acts that take a moment: "I am moving to Porto" tells of what is to come."""
+    return frozenset(stem(verb) for verb in "move relocate switch migrate leave join quit retire marry".split())
 
 
 def _framed(verb: str, rest: list[str], marks: Marks) -> Predicate:

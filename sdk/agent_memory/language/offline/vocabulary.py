@@ -150,11 +150,14 @@ ATTRIBUTES = {
         migration freeze cutover workshop webinar sync session visit reservation lunch dinner event due_day closing
     """),
     "name": words("""
-        manager boss supervisor employer company city hometown school university college doctor dentist therapist
-        physio gp bank landlord hotel airline provider insurer insurance gym car laptop phone address region database
-        framework cloud editor ide os neighborhood neighbourhood airport carrier vendor supplier registry timezone
-        lead mentor coach advisor assistant contact branch environment cluster repository language major username
-        nickname surname name email zip postcode currency orchestrator queue host stack theme roommate
+        manager boss supervisor employer company city hometown school university college doctor dentist therapist physio
+        gp bank landlord hotel airline provider insurer insurance gym car laptop phone address neighborhood
+        neighbourhood airport carrier vendor supplier lead mentor coach advisor assistant contact nickname surname name
+        major roommate
+    """),
+    "label": words("""
+        region database framework cloud editor ide os registry timezone branch environment cluster repository language
+        username email zip postcode currency orchestrator queue host stack theme domain password pin
     """),
     "text": words("""
         role job title position seat colour color shift diet version size tier destination blood_type

@@ -39,10 +39,11 @@ _HANDLED = either("""
 """)
 _AFTER_POINTER = either("at from in is was for to and lately before after while when too")
 _POINTING = re.compile(
-    rf"\b(?:this|that|these|those)(?=[.,!]|$| {_AFTER_POINTER}\b)"
-    rf"|\b{_HANDLED} (?:it|them|this|that)\b|\b(?:a few|some|many) more\b(?! [a-z])",
+    rf"\b(?:this|that|these|those)(?=[.,!]|$| {_AFTER_POINTER}\b)|\b{_HANDLED} (?:this|that)\b"
+    r"|\b(?:a few|some|many) more\b(?! [a-z])",
     re.I,
 )
+_HANDLED_IT = re.compile(rf"\b{_HANDLED} (?:it|them)\b", re.I)
 _NOT_POINTED_AT = either("""
     i we my he she they it is was are were has have had can will year week month weekend morning evening afternoon
     summer winter spring fall time day
@@ -70,8 +71,9 @@ _PASSING_WORDS = either("""
 """)
 _PASSING = re.compile(rf"\b{_PASSING_WORDS}\b", re.I)
 _HOLLOW_PHRASES = either(r"""
-    give_up come_true hopes_up lost_track keep_(?:going|trying|pushing|at_it|improving) move_forward do_better
-    hit_it_off make_(?:it_)?(?:happen|a_change|an_impact|a_difference|the_most) (?:new|my|your|our)_goals?
+    (?:work|practi[cs]|try|push)(?:e|ing)?_hard dig_deep make_everything give_up come_true hopes_up lost_track
+    keep_(?:going|trying|pushing|at_it|improving) move_forward do_better hit_it_off
+    make_(?:it_)?(?:happen|a_change|an_impact|a_difference|the_most) (?:new|my|your|our)_goals?
     be_(?:myself|better|there) something_(?:stupid|exciting|new|special|great|big|different)
     feel(?:ing|s)?_(?:at_one|so|really) look(?:ing)?_forward_to_(?:seeing|it|that|this|what|how)
     stay_(?:positive|strong|motivated|focused|determined|true)
@@ -95,7 +97,7 @@ _GOOD_OR_BAD = either("""
 _INTENSELY = either("so really very super pretty such a an the")
 _VERDICT = re.compile(rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{_INTENSELY} )*{_GOOD_OR_BAD}\b", re.I)
 _GERUND = re.compile(r"[a-z]{2,}ing\b(?! to\b)", re.I)
-_ANOTHERS = re.compile(r"(?:his|her|its|their)\b", re.I)
+_ANOTHERS = re.compile(r"(?:his|her|its|their)\b|(?:this|that|these|those|there) (?:is|was|are|were)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ def _substance(evidence: Evidence, plain: str, concrete: list[str], strong: bool
 def _emptiness(evidence: Evidence, plain: str, concrete: list[str], strong: bool) -> float:
     """What speaks against it: talk to the listener, feelings and verdicts, pronouns that stand for nothing."""
     clause = evidence.clause
-    loose = clause is not None and clause.owner == "it" and not evidence.placed
+    named = any(claim.relation == "attribute" for claim in evidence.claims)
+    loose = clause is not None and clause.owner == "it" and not (evidence.placed or named)
     indefinite = clause is not None and bool(clause.thing) and not clause.definite and not strong
     hoping = clause is not None and clause.time == "wish" and not evidence.moments and len(concrete) < 3
     return (
@@ -157,7 +160,7 @@ def _emptiness(evidence: Evidence, plain: str, concrete: list[str], strong: bool
         + 1.5 * (clause is not None and clause.verb in _weak() and len(concrete) < 2)
         + 1.5 * (_dangles(plain) and not evidence.placed)
         + 1.5 * (bool(_SOME_ONE.search(plain)) and not evidence.placed)
-        + 1 * bool(_POINTING.search(plain))
+        + 1.5 * (bool(_POINTING.search(plain)) or _stands_for_nothing(plain, _HANDLED_IT.search(plain)))
         + 0.5 * bool(_THAT_THING.search(plain))
         + 1 * bool(_UNNAMED.search(_bare(evidence)))
         + 2 * bool(_ANOTHERS.match(plain))
@@ -196,7 +199,10 @@ def _is_verdict(plain: str, clause: Clause | None) -> bool:
 
 def _dangles(plain: str) -> bool:
     """Whether a pronoun stands before anything that it could stand for."""
-    pronoun = _DANGLING.search(plain)
+    return _stands_for_nothing(plain, _DANGLING.search(plain))
+
+
+def _stands_for_nothing(plain: str, pronoun: re.Match[str] | None) -> bool:
     if pronoun is None:
         return False
     return sum(word not in lexicon.GENERIC_NOUNS for word in content_words(plain[: pronoun.start()])) < 2
