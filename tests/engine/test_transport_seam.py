@@ -18,8 +18,8 @@ from embedded_cosmos import AsyncTransport, Engine, SyncTransport
 
 WAY_OUT = (
     f"azure-cosmos {version('azure-cosmos')} does not send its requests through the transport= that it was given, so"
-    " the embedded engine cannot be reached in process. Stay with the last version that did, or reach the engine through"
-    " embedded_cosmos.server.LoopbackServer: see 'When azure-cosmos takes no transport' in"
+    " the embedded engine cannot be reached in process. Stay with the last version that did, or reach the engine over a"
+    " socket, through embedded_cosmos.server.LoopbackServer: see 'When azure-cosmos takes no transport' in"
     " sdk/embedded_cosmos/README.md."
 )
 
