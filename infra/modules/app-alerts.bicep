@@ -1,0 +1,65 @@
+// Alerts on what the function app reports of itself: metrics of the library's telemetry.py, and messages of its log.
+
+@description('Region.')
+param location string
+@description('Tags.')
+param tags object
+@description('Where the app\'s telemetry is.')
+param applicationInsightsId string
+@description('Who is told.')
+param actionGroupIds array
+
+var rules = [
+  {
+    name: 'memory-dead-letters'
+    description: 'A step gave up on some turns. `agent-memory dead-letters` lists them; replay them when the cause is gone.'
+    severity: 2
+    query: 'customMetrics | where name == "dead_letters" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
+    threshold: 0
+  }
+  {
+    name: 'memory-change-feed-fails'
+    description: 'The change-feed trigger keeps failing, so new turns are not processed.'
+    severity: 1
+    query: 'requests | where name == "on_memory_change" and success == false | summarize value = count() by bin(timestamp, 15m)'
+    threshold: 5
+  }
+  {
+    name: 'memory-change-feed-behind'
+    description: 'Maintenance, which looks every hour, found turns that the change-feed trigger had not counted after five minutes.'
+    severity: 2
+    query: 'traces | where message has "were not counted by the change feed" | summarize value = count() by bin(timestamp, 15m)'
+    threshold: 0
+  }
+]
+
+resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {
+  name: rule.name
+  location: location
+  tags: tags
+  properties: {
+    displayName: rule.name
+    description: rule.description
+    severity: rule.severity
+    enabled: true
+    scopes: [applicationInsightsId]
+    evaluationFrequency: 'PT15M'
+    windowSize: 'PT15M'
+    criteria: {
+      allOf: [
+        {
+          query: rule.query
+          metricMeasureColumn: 'value'
+          timeAggregation: 'Total'
+          operator: 'GreaterThan'
+          threshold: rule.threshold
+          failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 }
+        }
+      ]
+    }
+    autoMitigate: true
+    // A table that nothing was written to yet does not exist; that is no fault of the rule.
+    skipQueryValidation: true
+    actions: { actionGroups: actionGroupIds }
+  }
+}]

@@ -1,0 +1,42 @@
+// The database and its containers in an account that exists. What they look like is said once, in the library's
+// store/containers.py; tools/generate_containers.py writes containers.json out of it.
+
+@description('Name of the account.')
+param accountName string
+@description('Name of the database.')
+param databaseName string = 'ai_memory'
+@description('0: serverless account. Otherwise the highest RU/s of each container.')
+param autoscaleMaxRu int = 0
+@description('Seconds after which raw turns are deleted; -1 keeps them.')
+param turnTtlSeconds int = 2592000
+@description('Length of the vectors.')
+param embeddingDimensions int = 1536
+
+var containers = loadJsonContent('containers.json')
+var options = autoscaleMaxRu == 0 ? {} : { autoscaleSettings: { maxThroughput: autoscaleMaxRu } }
+
+resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' existing = {
+  name: accountName
+}
+
+resource database 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases@2025-10-15' = {
+  parent: account
+  name: databaseName
+  properties: {
+    resource: { id: databaseName }
+  }
+}
+
+@batchSize(1)
+resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers@2025-10-15' = [for item in containers: {
+  parent: database
+  name: item.resource.id
+  properties: {
+    resource: union(
+      item.resource,
+      item.holdsTurns ? { defaultTtl: turnTtlSeconds } : {},
+      empty(item.vectors) ? {} : { vectorEmbeddingPolicy: { vectorEmbeddings: map(item.vectors, vector => union(vector, { dimensions: embeddingDimensions })) } }
+    )
+    options: options
+  }
+}]
