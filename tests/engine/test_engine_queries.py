@@ -155,24 +155,33 @@ def test_filter_order_and_top(memories: ContainerProxy) -> None:
     assert len(rows[0]["embedding"]) == DIMENSIONS
 
 
-@pytest.mark.parametrize("key", [["alice"], ["alice", "t1"], None])
-def test_pages_join_to_the_whole(memories: ContainerProxy, key: list[str] | None) -> None:
-    options: dict[str, Any] = {"enable_cross_partition_query": True} if key is None else {"partition_key": key}
+@pytest.mark.parametrize("key", [["alice"], ["alice", "t1"]])
+def test_pages_join_to_the_whole(memories: ContainerProxy, key: list[str]) -> None:
     query = "SELECT c.id FROM c ORDER BY c._ts"
-    whole = ids(memories.query_items(query, **options))
+    whole = ids(memories.query_items(query, partition_key=key))
     assert whole == sorted(whole)
-    sizes, joined, continuation = [], [], None
+    pages = page_by_page(memories, query, partition_key=key)
+    assert [number for page in pages for number in page] == whole
+    assert {len(page) for page in pages[:-1]} == {4}
+
+
+def test_pages_across_partitions_join_to_the_whole(memories: ContainerProxy) -> None:
+    query = "SELECT c.id FROM c WHERE c.topic != 'food'"
+    whole = ids(memories.query_items(query, enable_cross_partition_query=True))
+    pages = page_by_page(memories, query, enable_cross_partition_query=True)
+    assert [number for page in pages for number in page] == whole
+    assert max(map(len, pages)) == 4
+
+
+def page_by_page(container: ContainerProxy, query: str, **options: Any) -> list[list[int]]:
+    """The pages of a query, each from a fresh iterator: the continuation token alone says where to go on."""
+    pages, continuation = [], None
     while True:
-        # A fresh iterator for every page: the continuation token alone says where to go on.
-        pages = memories.query_items(query, max_item_count=4, **options).by_page(continuation)
-        page = ids(next(pages))
-        sizes.append(len(page))
-        joined += page
-        continuation = pages.continuation_token
+        iterator = container.query_items(query, max_item_count=4, **options).by_page(continuation)
+        pages.append(ids(next(iterator)))
+        continuation = iterator.continuation_token
         if continuation is None:
-            break
-    assert joined == whole
-    assert set(sizes[:-1]) == {4}
+            return pages
 
 
 def test_pages_are_of_one_state_whatever_is_written_in_between(memories: ContainerProxy) -> None:
