@@ -12,6 +12,7 @@ from typing import Literal
 
 from agent_memory.language.offline import vocabulary
 from agent_memory.language.offline.claims import Claim
+from agent_memory.language.offline.phrases import weak_topics
 from agent_memory.language.offline.text import canon
 from agent_memory.language.offline.values import Value
 
@@ -79,12 +80,7 @@ def same_claim(one: Claim, two: Claim) -> bool:
 
 
 def _strong(topic: frozenset[str]) -> frozenset[str]:
-    return topic - _weak()
-
-
-@cache
-def _weak() -> frozenset[str]:
-    return frozenset(canon(word) for word in vocabulary.WEAK_TOPICS)
+    return topic - weak_topics()
 
 
 # ---------------------------------------------------------------------------------------------------- rules

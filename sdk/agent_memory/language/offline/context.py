@@ -12,7 +12,7 @@ from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.kinds import requires
-from agent_memory.language.offline.phrases import thing_topic, typed_value
+from agent_memory.language.offline.phrases import thing_topic, typed_value, weak_topics
 from agent_memory.language.offline.statements import trimmed
 from agent_memory.language.offline.text import canon, content_stems, either, plain_words, straighten
 from agent_memory.language.offline.verbs import is_past
@@ -129,7 +129,7 @@ def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -
         return text
     plain = straighten(text)
     dependent = _BARE_ATTRIBUTE.match(plain)
-    if dependent and clause.thing and not (thing_topic(clause)[0] - {canon(dependent[1].lower())} - _weak()):
+    if dependent and clause.thing and not (thing_topic(clause)[0] - {canon(dependent[1].lower())} - weak_topics()):
         topic = _nearest(nearest_first, attributes=False)
         if topic is None or not _fits(topic, dependent[1].lower()) or topic.lower() in plain.lower():
             return text
@@ -177,10 +177,6 @@ def _has_value(clause: Clause) -> bool:
 def _bracketed(text: str, topic: str) -> str:
     body = trimmed(text.rstrip(".!"))
     return f"{body} ({topic}){text[len(text.rstrip('.!')) :]}"
-
-
-def _weak() -> frozenset[str]:
-    return frozenset(map(canon, vocabulary.WEAK_TOPICS))
 
 
 def with_person(text: str, before: str) -> str:

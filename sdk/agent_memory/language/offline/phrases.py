@@ -109,6 +109,12 @@ def thing_topic(clause: Clause) -> tuple[frozenset[str], str]:
     return stems(text.split()) | aside_topic(clause), canon(head)
 
 
+@cache
+def weak_topics() -> frozenset[str]:
+    """Stems that may be left out of a topic without making it another one ("trip", "project")."""
+    return frozenset(map(canon, vocabulary.WEAK_TOPICS))
+
+
 def aside_topic(clause: Clause) -> frozenset[str]:
     """The topic that stood in brackets or in front."""
     return stems(clause.asides)
