@@ -68,9 +68,9 @@ _FIRST = RULES[:4]
 """When one of these is broken, the others have nothing to look at."""
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], project: Project | None = None) -> int:
     """Prints what was verified and what is wrong; the exit status."""
-    project = Project(ROOT)
+    project = project or Project(ROOT)
     broken = 0
     for rule in RULES:
         found = list(faults_of(rule, project))

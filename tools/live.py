@@ -40,7 +40,9 @@ def _engine() -> Iterator[str]:
 
 def _suite(arguments: list[str], extra: dict[str, str]) -> int:
     environment = (os.environ if not extra else _without_key()) | extra
-    return subprocess.run([sys.executable, "-m", "pytest", "tests/live", *arguments], cwd=ROOT, env=environment).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "tests/live", *arguments], cwd=ROOT, env=environment
+    ).returncode
 
 
 def _without_key() -> dict[str, str]:

@@ -21,7 +21,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Account:
-    """Where the tests write. Emulators on this machine have certificates that nobody signed, and a key that all know."""
+    """Where the tests write. Emulators here have certificates that nobody signed, and a key that everybody knows."""
 
     endpoint: str
     key: str

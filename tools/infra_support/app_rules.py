@@ -225,6 +225,7 @@ def _metrics(project: Project) -> set[str]:
     return {
         str(node.args[0].value)
         for source in _sources(project)
+        if any(maker in source for maker in _METRIC_MAKERS)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
