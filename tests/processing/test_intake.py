@@ -1,5 +1,7 @@
 """What the change feed brings in, what it makes due, and what maintenance finds."""
 
+import time
+
 import pytest
 from scripted_model import ScriptedChat
 
@@ -9,7 +11,7 @@ from agent_memory.processing.dead_letters import INTAKE
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
-from agent_memory.processing.maintenance import finish_intents, recent_turns, recently_extracted
+from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.workflows import Checkpoint, extract
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
@@ -138,14 +140,26 @@ async def test_a_commit_that_is_repeated_after_a_crash_finishes_the_first(memory
     assert [fact.content for fact in await memory.user("alice").memories()] == ["city=Oslo, since May"]
 
 
-async def test_maintenance_sees_what_is_recent_and_no_more(memory: AsyncMemory):
+async def test_what_the_change_feed_missed_is_counted(memory: AsyncMemory):
+    assert memory.runtime.worker is not None
+    await memory.runtime.worker.stop()
+    await memory.user("alice").thread("t1").add_many(facts(3))
+    await memory.user("bob").thread("t1").add_many(facts(2))
+    tools, counters = memory.runtime.tools, memory.runtime.counters
+    documents = await feed(memory)
+    await count_turns(tools, counters, [one for one in documents if one["id"] != "k2"])
+    newest = max(int(one["_ts"]) for one in documents)  # type: ignore[call-overload]
+    assert await recount(tools, counters, newest + 10, newest + 20) == Recount([], 0)
+    mended = await recount(tools, counters, 0, newest + 1)
+    assert mended.missed == 1
+    assert [(one.user_id, one.count) for one in mended.counters] == [("alice", 3), ("bob", 2)]
+    assert (await recount(tools, counters, 0, newest + 1)).missed == 0
+
+
+async def test_maintenance_sees_what_was_extracted_lately(memory: AsyncMemory):
     thread = memory.user("alice").thread("t1")
     await thread.add_many(facts(2))
-    store = memory.runtime.store
-    (first, second) = await recent_turns(store, 0)
-    assert {first["id"], second["id"]} == {"k0", "k1"}
-    assert "content" not in first
-    assert await recent_turns(store, first["_ts"] + 10) == []
-    assert await recently_extracted(store, 0) == []
+    assert await recently_extracted(memory.runtime.store, 0) == []
     await thread.process("extract")
-    assert await recently_extracted(store, 0) == ["alice"]
+    assert await recently_extracted(memory.runtime.store, 0) == ["alice"]
+    assert await recently_extracted(memory.runtime.store, time.time() + 10) == []

@@ -21,6 +21,9 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     reconcile.NAME: reconcile.think,
 }
 
+ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), "commit")
+"""The names of all activities."""
+
 
 def activities(tools: Tools) -> dict[str, Activity]:
     """All activities over these tools: `<step>.think` for each step, and `commit`."""

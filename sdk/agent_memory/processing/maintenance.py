@@ -6,11 +6,24 @@ whose next run is not in sight.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agent_memory.processing.draft import finish
+from agent_memory.processing.gather import Tools
+from agent_memory.processing.intake import count_turns
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.counters import Counters, ThreadCounter
 from agent_memory.store.documents import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """The counters of the threads that were written lately, and how many turns of theirs had been missed."""
+
+    counters: list[ThreadCounter]
+    missed: int
 
 
 async def finish_intents(store: Store) -> int:
@@ -19,10 +32,13 @@ async def finish_intents(store: Store) -> int:
     return sum([await finish(store, MEMORIES, (c["user_id"], c["thread_id"]), c["step"]) for c in cursors])
 
 
-async def recent_turns(store: Store, since: float) -> list[Document]:
-    """The turns (their keys and times) that were written since; to be counted, if the change feed missed one."""
-    rows: list[Document] = await store.query(TURNS, queries.RECENT_TURNS, since=int(since))
-    return rows
+async def recount(tools: Tools, counters: Counters, since: float, until: float) -> Recount:
+    """Compares the counters of a period with its turns, and counts what the change feed did not bring."""
+    rows: list[Document] = await tools.store.query(TURNS, queries.RECENT_TURNS, since=int(since), until=int(until))
+    seen = {key: await counters.get(*key) for key in sorted({(row["user_id"], row["thread_id"]) for row in rows})}
+    missed = [row for row in rows if seen[row["user_id"], row["thread_id"]].cursor.is_new(row["id"], row["_ts"])]
+    mended = {(one.user_id, one.thread_id): one for one in await count_turns(tools, counters, missed)}
+    return Recount(list((seen | mended).values()), len(missed))
 
 
 async def recently_extracted(store: Store, since: float) -> list[str]:

@@ -1,0 +1,1 @@
+"""The cloud edge: triggers, orchestrations and HTTP, which hand everything to `agent_memory`."""

@@ -1,0 +1,65 @@
+"""Run the function app on this machine: `python -m azure_functions.devhost --store .func/memory.db`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+
+from azure_functions.devhost.errors import HostError
+from azure_functions.devhost.settings import apply_settings, read_settings
+
+DEFAULT_PORT = 7071
+DEFAULT_STATE = Path(".func/host.db")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs until told to stop; the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO if options.log else logging.WARNING, format="%(asctime)s %(message)s")
+    for noisy in ("azure", "azure_functions_runtime", "embedded_cosmos", "asyncio"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    root = options.app.resolve()
+    apply_settings(read_settings(root))
+    # The library finds the app's folder by it, as on the platform.
+    os.environ.setdefault("AzureWebJobsScriptRoot", str(root))
+    try:
+        asyncio.run(_run(options, root))
+    except HostError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _run(options: argparse.Namespace, root: Path) -> None:
+    from azure_functions.devhost.host import Options, serve
+
+    host = Options(root, options.state, options.port, options.poll)
+    if options.store is None:
+        await serve(host)
+        return
+    from azure_functions.devhost.local_store import local_store
+
+    async with local_store(options.store) as url:
+        print(f"Cosmos DB {url}", flush=True)
+        await serve(host)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m azure_functions.devhost", description=__doc__)
+    parser.add_argument("--app", type=Path, default=Path(), help="the folder with host.json (default: this one)")
+    parser.add_argument(
+        "--store", type=Path, help="also serve this file as the Cosmos DB account that the settings name, and make it"
+    )
+    parser.add_argument("--state", type=Path, default=DEFAULT_STATE, help=f"orchestrations (default: {DEFAULT_STATE})")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"0 takes a free one (default: {DEFAULT_PORT})")
+    parser.add_argument("--poll", type=float, help="seconds between looks at a change feed (default: the binding's)")
+    parser.add_argument("--log", action="store_true", help="say what is done")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""What the local host refuses, and how an invocation fails."""
+
+from __future__ import annotations
+
+
+class HostError(Exception):
+    """The host cannot do what the app or a caller asks; the message says what, and what to do."""
+
+
+class InvocationFailed(Exception):
+    """A function raised. `details` is its traceback."""
+
+    def __init__(self, message: str, details: str) -> None:
+        super().__init__(message)
+        self.details = details

@@ -1,0 +1,42 @@
+"""HTTP: one route for everything, which the ASGI app of `agent_memory.api` answers."""
+
+from __future__ import annotations
+
+import azure.durable_functions as df
+import azure.functions as func
+
+from azure_functions.wiring import Parts, open_parts
+
+blueprint = df.Blueprint()
+
+_asgi: func.AsgiMiddleware | None = None
+
+
+def _app(parts: Parts) -> func.AsgiMiddleware:
+    global _asgi
+    if _asgi is None:
+        # A worker that only ever processes turns starts faster without a web framework.
+        from agent_memory.api import HeaderIdentity, create_app
+        from azure_functions.pull import DurableProcessing
+
+        # The platform has checked the function key of whatever comes as far as this.
+        identity = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
+        app = create_app(parts.memory, DurableProcessing(parts.runtime), identity)
+        _asgi = func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
+    return _asgi
+
+
+@blueprint.function_name("api")
+@blueprint.route(route="{*path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+@blueprint.durable_client_input(client_name="client")
+async def api(req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context) -> func.HttpResponse:
+    """Answers a request."""
+    app = _app(await open_parts())
+    from azure_functions.pull import durable_client
+
+    token = durable_client.set(client)
+    try:
+        response: func.HttpResponse = await app.handle_async(req, context)
+        return response
+    finally:
+        durable_client.reset(token)

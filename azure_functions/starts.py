@@ -1,0 +1,113 @@
+"""Starts: which orchestrations are to run, under which id, and starting them as often as one likes.
+
+An id stands for one crossing of a threshold. While its orchestration runs, it is not started again; when that has
+failed, it is. Work is noted as done when it is done, so that nothing is lost with an orchestration.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import azure.durable_functions as df
+
+from agent_memory.processing.due import THREAD_STEPS, Work, due_work, every, instance_id, user_steps
+from agent_memory.processing.intake import due_user_work, mark, mark_settled, user_total
+from agent_memory.store.counters import ThreadCounter
+from azure_functions.wiring import Parts
+
+Json = dict[str, Any]
+
+logger = logging.getLogger("agent_memory")
+
+_Status = df.OrchestrationRuntimeStatus
+ACTIVE = {_Status.Pending, _Status.Running, _Status.ContinuedAsNew, _Status.Suspended}
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One orchestration to start. `counts` is what will be noted when it is done: turns by thread, "" for the user."""
+
+    workflow: str
+    instance_id: str
+    request: Mapping[str, Any]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def input(self) -> Json:
+        """What the orchestrator is given."""
+        return {"request": dict(self.request), "counts": dict(self.counts)}
+
+
+def of_work(work: Work) -> Start:
+    """The start of a piece of due work."""
+    return Start(work.workflow, work.instance_id, work.request, {work.thread_id: work.count})
+
+
+async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter]) -> Start:
+    """The start of everything for some threads of one user."""
+    cadence = parts.cadence
+    counts = {counter.thread_id: counter.count for counter in counters}
+    request = {
+        "user_id": user_id,
+        "threads": sorted(counts),
+        "thread_steps": [step for step in THREAD_STEPS if every(cadence, step) > 0],
+        "user_steps": user_steps(cadence),
+    }
+    total = await user_total(parts.runtime.counters, user_id)
+    return Start("settle_user", instance_id("settle_user", user_id, "", "idle"), request, counts | {"": total})
+
+
+async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:
+    """Starts an orchestration; False if the same one is running."""
+    if await _is_active(client, run.instance_id):
+        return False
+    try:
+        await client.start_new(run.workflow, run.instance_id, run.input)
+    except Exception:
+        if await _is_active(client, run.instance_id):  # Somebody else was faster.
+            return False
+        raise
+    return True
+
+
+async def _is_active(client: df.DurableOrchestrationClient, instance: str) -> bool:
+    return (await client.get_status(instance)).runtime_status in ACTIVE
+
+
+async def start_due(parts: Parts, client: df.DurableOrchestrationClient, touched: Iterable[ThreadCounter]) -> int:
+    """Starts what these threads and their users are due; how many orchestrations.
+
+    A user whose threads have work to do comes afterwards: what finishes that work looks again.
+    """
+    touched = list(touched)
+    work = due_work(touched, parts.cadence)
+    started = sum([await start(client, of_work(one)) for one in work])
+    for user_id in sorted({counter.user_id for counter in touched} - {one.user_id for one in work}):
+        started += await start_due_of_user(parts, client, user_id)
+    return started
+
+
+async def start_due_of_user(parts: Parts, client: df.DurableOrchestrationClient, user_id: str, but: str = "") -> int:
+    """Starts the first thing that a user is due (but one that has just failed); the next one follows it."""
+    runtime = parts.runtime
+    due = await due_user_work(runtime.tools, runtime.counters, parts.cadence, user_id)
+    for work in due:
+        if work.workflow != but:
+            return int(await start(client, of_work(work)))
+    return 0
+
+
+async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: str, given: Json) -> int:
+    """Notes that an orchestration has done its work, and starts what its user is due by that."""
+    counters, user_id = parts.runtime.counters, given["request"]["user_id"]
+    counts = dict(given["counts"])
+    if workflow == "settle_user":
+        total = counts.pop("")
+        await mark_settled(counters, parts.cadence, user_id, counts, total)
+    else:
+        for thread_id, count in counts.items():
+            await mark(counters, Work(workflow, user_id, thread_id, count, 1))
+    return await start_due_of_user(parts, client, user_id, but=workflow)

@@ -1,0 +1,94 @@
+"""Triggers: the change feed, threads that went quiet, and maintenance decide which orchestrations start."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+
+import azure.durable_functions as df
+import azure.functions as func
+
+from agent_memory.processing.due import idle
+from agent_memory.processing.intake import count_turns
+from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
+from azure_functions.starts import of_idle, start, start_due, start_due_of_user
+from azure_functions.wiring import open_parts
+
+blueprint = df.Blueprint()
+logger = logging.getLogger("agent_memory")
+
+LOOK_BACK = timedelta(hours=3)
+"""How far maintenance looks for what was missed; longer than the change feed's retries last."""
+IN_FLIGHT = timedelta(minutes=5)
+"""For how long a turn that was not counted may still be on its way."""
+KEEP_HISTORIES = timedelta(days=7)
+PURGE_WINDOW = timedelta(days=2)
+
+_Status = df.OrchestrationRuntimeStatus
+
+
+@blueprint.function_name("on_memory_change")
+@blueprint.cosmos_db_trigger(
+    arg_name="documents",
+    connection="COSMOS",
+    database_name="%COSMOS_DB_DATABASE%",
+    container_name="memories_turns",
+    lease_container_name="leases",
+    lease_container_prefix="on_memory_change",
+    create_lease_container_if_not_exists=False,  # An identity with data roles may not create containers.
+    max_items_per_invocation=100,
+    start_from_beginning=True,
+)
+# Without a policy a batch that fails is lost. With it, a fault may last half an hour; then maintenance counts.
+@blueprint.retry(
+    strategy="exponential_backoff", max_retry_count="10", minimum_interval="00:00:05", maximum_interval="00:05:00"
+)
+@blueprint.durable_client_input(client_name="client")
+async def on_memory_change(documents: func.DocumentList, client: df.DurableOrchestrationClient) -> None:
+    """Counts new turns and starts what their counts call for. What cannot be counted does not stop the others."""
+    parts = await open_parts()
+    runtime = parts.runtime
+    touched = await count_turns(runtime.tools, runtime.counters, [dict(document) for document in documents])
+    started = await start_due(parts, client, touched)
+    logger.info("%d documents, %d threads, %d orchestrations", len(documents), len(touched), started)
+
+
+@blueprint.function_name("settle_idle_threads")
+@blueprint.timer_trigger(arg_name="timer", schedule="0 */5 * * * *")
+@blueprint.durable_client_input(client_name="client")
+async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
+    """Starts everything for threads that went quiet below a threshold, or whose work has failed."""
+    parts = await open_parts()
+    quiet = idle(await parts.runtime.counters.pending(), parts.cadence, time.time())
+    by_user = itertools.groupby(sorted(quiet, key=lambda counter: counter.user_id), key=lambda counter: counter.user_id)
+    for user_id, counters in by_user:
+        await start(client, await of_idle(parts, user_id, list(counters)))
+
+
+@blueprint.function_name("maintain")
+@blueprint.timer_trigger(arg_name="timer", schedule="0 17 * * * *")
+@blueprint.durable_client_input(client_name="client")
+async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
+    """Finishes what crashes left, counts what the change feed missed, starts what is due, drops old histories."""
+    parts = await open_parts()
+    runtime = parts.runtime
+    since, settled = (time.time() - ago.total_seconds() for ago in (LOOK_BACK, IN_FLIGHT))
+    superseded = await finish_intents(runtime.store)
+    recounted = await recount(runtime.tools, runtime.counters, since, settled)
+    if recounted.missed:
+        logger.warning("%d turns were not counted by the change feed; it may be behind", recounted.missed)
+    started = await start_due(parts, client, recounted.counters)
+    for user_id in await recently_extracted(runtime.store, since):
+        started += await start_due_of_user(parts, client, user_id)
+    purged = await _purge(client)
+    logger.info("maintenance: %d superseded, %d started, %d histories purged", superseded, started, purged)
+
+
+async def _purge(client: df.DurableOrchestrationClient) -> int:
+    """Drops the histories of orchestrations that ended well before now."""
+    until = datetime.now(UTC) - KEEP_HISTORIES
+    ended = [_Status.Completed, _Status.Failed, _Status.Terminated]
+    result = await client.purge_instance_history_by(until - PURGE_WINDOW, until, ended)
+    return int(result.instances_deleted)

@@ -1,0 +1,5 @@
+"""What the Azure Functions host loads."""
+
+from azure_functions.app import build_app
+
+app = build_app()
