@@ -72,7 +72,10 @@ MEMORY_OVERVIEW = (
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
-RECENT_TURNS = 'SELECT c.id, c.type, c.user_id, c.thread_id, c._ts FROM c WHERE c.type = "turn" AND c._ts >= @since'
+RECENT_TURNS = (
+    "SELECT c.id, c.type, c.user_id, c.thread_id, c._ts FROM c"
+    ' WHERE c.type = "turn" AND IS_STRING(c.user_id) AND IS_STRING(c.thread_id) AND c._ts >= @since AND c._ts < @until'
+)
 UNFINISHED_CURSORS = (
     'SELECT c.user_id, c.thread_id, c.step FROM c WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
 )
