@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from embedded_cosmos.batch import run_batch
+from embedded_cosmos.batch import run_batch, run_bulk
 from embedded_cosmos.catalog import OWNER_NOT_FOUND, Catalog, Container
 from embedded_cosmos.charges import query_charge, read_charge, write_charge
 from embedded_cosmos.documents import KEY_MISMATCH, KEY_MISMATCH_MESSAGE, Documents, Item, check_size
@@ -15,6 +15,7 @@ from embedded_cosmos.errors import bad_request, not_found
 from embedded_cosmos.feed import Page, change_feed, read_feed
 from embedded_cosmos.messages import (
     CONTINUATION,
+    CONTINUES_ON_ERROR,
     IS_BATCH,
     IS_BATCH_ATOMIC,
     IS_QUERY_PLAN,
@@ -29,7 +30,6 @@ from embedded_cosmos.messages import (
     feed_body,
     feed_reply,
 )
-from embedded_cosmos.partition import PartitionKey
 from embedded_cosmos.patch import parse_patch
 from embedded_cosmos.queries import Queries, Query
 from embedded_cosmos.reach import reach_of
@@ -90,10 +90,9 @@ class DataPlane:
             return _plan(request, container)
         if request.is_query:
             return self._query(request, container)
-        key = request.required_key(container)
         if request.flag(IS_BATCH):
-            return self._batch(request, container, key)
-        document = _document(request)
+            return self._batch(request, container)
+        key, document = request.required_key(container), _document(request)
         with self._documents.change(container) as change:
             if request.flag(IS_UPSERT):
                 item, is_new = change.upsert(key, document, request.conditions)
@@ -146,13 +145,19 @@ class DataPlane:
         request.check_container(container)
         return container
 
-    def _batch(self, request: Request, container: Container, key: PartitionKey) -> Reply:
+    def _batch(self, request: Request, container: Container) -> Reply:
+        size = len(request.body)
         if not request.flag(IS_BATCH_ATOMIC):
-            raise bad_request("Only atomic batches are supported.")
-        if not key.is_full:
-            raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
-        result = run_batch(self._documents, container, key, request.json(), len(request.body))
-        range_id = _range_id(container, key.epk)
+            # Its operations may have many keys, all of them in the partition that the client names.
+            range_id = container.partitions.overlapping(request.epks(container))[0].id
+            stops = not request.flag(CONTINUES_ON_ERROR)
+            result = run_bulk(self._documents, container, request.json(), size, stops)
+        else:
+            key = request.required_key(container)
+            if not key.is_full:
+                raise bad_request(KEY_MISMATCH_MESSAGE, KEY_MISMATCH)
+            range_id = _range_id(container, key.epk)
+            result = run_batch(self._documents, container, key, request.json(), size)
         return Reply(result.status, result.body, result.charge, container=container, range_id=range_id)
 
     def _query(self, request: Request, container: Container) -> Reply:

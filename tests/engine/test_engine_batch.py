@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from azure.cosmos import ContainerProxy
 from azure.cosmos.exceptions import CosmosBatchOperationError, CosmosHttpResponseError
@@ -120,7 +121,46 @@ def test_batches_have_limits(container: ContainerProxy) -> None:
     assert len(contents(container)) == 100
 
 
-def test_a_batch_that_is_not_atomic_is_refused(engine: Engine, container: ContainerProxy) -> None:
-    headers = {"x-ms-cosmos-is-batch-request": "True", "x-ms-documentdb-partitionkey": '["alice","t1"]'}
-    response = engine.handle(Request("POST", "/dbs/db/colls/items/docs/", headers, b"[]"))
-    assert (response.status, b"Only atomic" in response.body) == (400, True)
+def bulk(engine: Engine, *operations: dict[str, Any], **headers: str) -> tuple[int, list[dict[str, Any]]]:
+    """A batch of operations that each have a key of their own, as the JavaScript client sends them in bulk."""
+    flags = {"x-ms-cosmos-is-batch-request": "true", "x-ms-cosmos-batch-atomic": "false"}
+    key = {"partitionKey": '["alice","t1"]'}
+    body = orjson.dumps([key | operation for operation in operations])
+    response = engine.handle(Request("POST", "/dbs/db/colls/items/docs", flags | headers, body))
+    return response.status, orjson.loads(response.body)
+
+
+def test_in_bulk_every_operation_stands_alone(engine: Engine, container: ContainerProxy) -> None:
+    bob = {"partitionKey": '["bob","t1"]', "resourceBody": item("1") | {"user_id": "bob"}}
+    status, results = bulk(
+        engine,
+        {"operationType": "Create", "resourceBody": item("1")},
+        {"operationType": "Create"} | bob,
+        {"operationType": "Create", "resourceBody": item("1")},
+        {"operationType": "Patch", "id": "1", "resourceBody": [{"op": "set", "path": "/n", "value": 5}]},
+        {"operationType": "Read", "id": "absent"},
+        {"operationType": "Read", "id": "1", "partitionKey": 7},
+        **{"x-ms-cosmos-batch-continue-on-error": "true"},
+    )
+    assert status == 207
+    assert [result["statusCode"] for result in results] == [201, 201, 409, 200, 404, 400]
+    assert results[3]["resourceBody"]["n"] == 5
+    assert "needs its 'partitionKey'" in results[5]["message"]
+    assert {(each["user_id"], each["_lsn"]) for each in container.query_items_change_feed(start_time="Beginning")} == {
+        ("bob", 2),
+        ("alice", 3),
+    }
+    assert bulk(engine, {"operationType": "Delete", "id": "1"})[0] == 200
+
+
+def test_in_bulk_an_error_ends_it_unless_told_otherwise(engine: Engine, container: ContainerProxy) -> None:
+    create = {"operationType": "Create", "resourceBody": item("1")}
+    status, results = bulk(engine, create, create, create | {"resourceBody": item("2")})
+    assert (status, [result["statusCode"] for result in results]) == (207, [201, 409, 424])
+    assert len(contents(container)) == 1
+
+
+def test_in_bulk_a_range_that_is_not_there_is_gone(engine: Engine, container: ContainerProxy) -> None:
+    read = {"operationType": "Read", "id": "1"}
+    status, _ = bulk(engine, read, **{"x-ms-documentdb-partitionkeyrangeid": "99"})
+    assert status == 410
