@@ -12,7 +12,7 @@ param actionGroupIds array
 var rules = [
   {
     name: 'memory-dead-letters'
-    description: 'A step gave up on some turns. `agent-memory dead-letters` lists them; replay them when the cause is gone.'
+    description: 'A step gave up on some turns. memory.dead_letters() lists them; replay them when the cause is gone.'
     severity: 2
     query: 'customMetrics | where name == "dead_letters" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
     threshold: 0

@@ -34,7 +34,6 @@ resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   tags: tags
   kind: 'AIServices'
   sku: { name: 'S0' }
-  identity: { type: 'SystemAssigned' }
   properties: {
     customSubDomainName: name
     disableLocalAuth: true

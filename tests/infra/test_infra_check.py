@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from infra_check import RULES, Rule, faults_of, main
 from infra_support.project import SCENARIOS, Project
@@ -41,3 +43,15 @@ def test_what_azd_learns_is_what_the_library_reads(project: Project):
     for name in ("COSMOS_DB_ENDPOINT", "COSMOS_DB_DATABASE", "AZURE_OPENAI_ENDPOINT", "AGENT_MEMORY_CHAT_MODEL"):
         assert outputs[name] == settings[name]
     assert "documentEndpoint" in outputs["COSMOS_DB_ENDPOINT"]
+
+
+def test_the_check_fails_and_says_what_is_wrong(
+    broken: Callable[[str, str, str], Project], capsys: pytest.CaptureFixture[str]
+):
+    project = broken("infra/modules/functions.bicep", "httpsOnly: true", "httpsOnly: false")
+    assert main([], project) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if line.startswith("FAIL")] == [
+        "FAIL Keys, passwords and plain HTTP are switched off wherever there is a switch; no setting holds a secret."
+    ]
+    assert "       modules/functions.bicep:75: httpsOnly of Microsoft.Web/sites is False, not True" in said
