@@ -19,7 +19,6 @@ blueprint = df.Blueprint()
 
 Json = dict[str, Any]
 
-COMMIT = "commit"
 FINISH = "finish"
 
 
@@ -30,16 +29,14 @@ def function_name(activity: str) -> str:
 
 async def run(activity: str, payload: Json) -> Json:
     """Runs an activity: `value` is what it gives, `error` a fault that will not pass. One that may pass is raised."""
-    parts = await open_parts()
+    perform = (await open_parts()).runtime.activities[activity]
     try:
-        if activity == COMMIT:
-            return {"value": await parts.runtime.activities[activity](unpack(payload))}
-        draft = await parts.runtime.activities[activity](payload)
+        value = await perform(unpack(payload))
     except AgentMemoryError as error:
         if error.retryable:
             raise
         return {"error": {"code": error.code, "message": str(error)}}
-    return {"value": None if draft is None else pack(draft)}
+    return {"value": None if value is None else pack(value)}
 
 
 def _register(activity: str) -> None:

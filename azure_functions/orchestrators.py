@@ -23,7 +23,7 @@ blueprint = df.Blueprint()
 RETRY = df.RetryOptions(first_retry_interval_in_milliseconds=5_000, max_number_of_attempts=5)
 """For faults that may pass. The adapters wait out a throttled model themselves."""
 CHECKPOINTS = 8
-"""Pieces of a backlog that one history holds: 3 MB at most, with 1536 dimensions."""
+"""Pieces of a backlog that one history holds: a few megabytes at the very most."""
 
 Json = dict[str, Any]
 Orchestration = Generator[Any, Any, list[Json] | None]

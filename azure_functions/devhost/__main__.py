@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from azure_functions.devhost.errors import HostError
-from azure_functions.devhost.settings import apply_settings, read_settings
+from azure_functions.devhost.settings import apply_settings, read_settings, read_settings_file
 
 DEFAULT_PORT = 7071
 DEFAULT_STATE = Path(".func/host.db")
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     for noisy in ("azure", "azure_functions_runtime", "embedded_cosmos", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     root = options.app.resolve()
-    apply_settings(read_settings(root))
+    apply_settings(read_settings(root) if options.settings is None else read_settings_file(options.settings))
     # The library finds the app's folder by it, as on the platform.
     os.environ.setdefault("AzureWebJobsScriptRoot", str(root))
     try:
@@ -51,6 +51,9 @@ async def _run(options: argparse.Namespace, root: Path) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m azure_functions.devhost", description=__doc__)
     parser.add_argument("--app", type=Path, default=Path(), help="the folder with host.json (default: this one)")
+    parser.add_argument(
+        "--settings", type=Path, help="the settings file (default: local.settings.json, or else the sample)"
+    )
     parser.add_argument(
         "--store", type=Path, help="also serve this file as the Cosmos DB account that the settings name, and make it"
     )

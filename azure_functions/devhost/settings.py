@@ -46,11 +46,22 @@ class HostConfig:
 
 def read_settings(root: Path) -> dict[str, str]:
     """The values of the folder's settings file: its own, else the sample."""
-    for name in SETTINGS_FILES:
-        path = root / name
-        if path.exists():
-            return {key: str(value) for key, value in json.loads(path.read_text())["Values"].items()}
-    return {}
+    paths = [root / name for name in SETTINGS_FILES if (root / name).exists()]
+    return read_settings_file(paths[0]) if paths else {}
+
+
+def read_settings_file(path: Path) -> dict[str, str]:
+    """The values of a settings file; none of an empty one.
+
+    Raises:
+        HostError: if it cannot be read.
+    """
+    try:
+        text = path.read_text()
+        values = json.loads(text)["Values"] if text else {}
+    except (OSError, ValueError, KeyError) as error:
+        raise HostError(f"the settings in {path} cannot be read: {error}") from error
+    return {name: str(value) for name, value in values.items()}
 
 
 def apply_settings(values: dict[str, str], environment: MutableMapping[str, str] = os.environ) -> None:

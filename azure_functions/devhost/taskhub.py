@@ -357,8 +357,9 @@ class TaskHub:
 
 
 def _instance(row: Sequence[Any]) -> Instance:
-    own, link = row[:9], row[9:]
-    return Instance(*own, parent=Parent(*link) if link[0] is not None else None)
+    instance_id, name, status, execution, given, output, custom, created, updated, *link = row
+    parent = Parent(*link) if link[0] is not None else None
+    return Instance(instance_id, name, status, execution, given, output, custom, created, updated, parent)
 
 
 def _event(kind: EventType, **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
-from agent_memory.processing.workflows import Checkpoint, extract
+from agent_memory.processing.workflows import Call, Checkpoint, extract
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
 
@@ -91,12 +91,10 @@ async def test_a_workflow_says_where_it_could_be_started_anew():
         return {"raced": False, "more": more, "result": {"more": more}}
 
     run = extract({"user_id": "u", "thread_id": "t"})
-    next(run)
-    run.send({"draft": 1})
+    assert next(run) == Call("index", {"user_id": "u", "thread_id": "t"})
     assert run.send(step(True)) == Checkpoint([{"more": True}])
-    assert run.send(None).activity == "index.think"
-    run.send({"draft": 2})
-    assert run.send(step(False)).activity == "extract.think"
+    assert run.send(None) == Call("index", {"user_id": "u", "thread_id": "t"})
+    assert run.send(step(False)) == Call("extract.think", {"user_id": "u", "thread_id": "t"})
 
 
 async def contradiction(memory: AsyncMemory) -> tuple[Draft, dict[str, object]]:

@@ -14,19 +14,22 @@ Json = dict[str, Any]
 Activity = Callable[[Json], Awaitable[Json | None]]
 
 _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = {
-    index.NAME: index.think,
     extract.NAME: extract.think,
     summarize.NAME: summarize.think,
     profile.NAME: profile.think,
     reconcile.NAME: reconcile.think,
 }
 
-ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), "commit")
+ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, "commit")
 """The names of all activities."""
 
 
 def activities(tools: Tools) -> dict[str, Activity]:
-    """All activities over these tools: `<step>.think` for each step, and `commit`."""
+    """All activities over these tools: `<step>.think` for each step that asks a chat model, `index`, and `commit`.
+
+    Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
+    one again costs little.
+    """
 
     def thinker(think: Callable[[Tools, StepRequest], Awaitable[Draft | None]]) -> Activity:
         async def run(payload: Json) -> Json | None:
@@ -45,4 +48,11 @@ def activities(tools: Tools) -> dict[str, Activity]:
         committed.result.usage.request_units += sum(charges)
         return committed.model_dump(mode="json")
 
-    return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {"commit": run_commit}
+    async def run_index(payload: Json) -> Json | None:
+        draft = await thinker(index.think)(payload)
+        return None if draft is None else await run_commit(draft)
+
+    return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {
+        index.NAME: run_index,
+        "commit": run_commit,
+    }

@@ -49,14 +49,28 @@ MAX_RACES = 20
 """Commits lost in a row to other runs of the same step before one gives way; the others have done the work."""
 
 
+def _piece(step: str, request: Json) -> Generator[Effect, Any, Json | None]:
+    """Thinks and commits one time; what came of the commit, or None if there was nothing to do."""
+    if step == "index":
+        return (yield Call(step, request))  # type: ignore[no-any-return]
+    draft = yield Call(f"{step}.think", request)
+    return None if draft is None else (yield Call("commit", draft))
+
+
+def _once(step: str, request: Json, results: list[Json]) -> Step:
+    """Does one piece of a step."""
+    committed = yield from _piece(step, request)
+    if committed is not None and not committed["raced"]:
+        results.append(committed["result"])
+
+
 def _until_done(step: str, request: Json, results: list[Json]) -> Step:
-    """Thinks and commits, range after range, until the step has covered everything there was."""
+    """Does a step piece by piece, until it has covered everything there was."""
     races = 0
     while races < MAX_RACES:
-        draft = yield Call(f"{step}.think", request)
-        if draft is None:
+        committed = yield from _piece(step, request)
+        if committed is None:
             return
-        committed = yield Call("commit", draft)
         if committed["raced"]:
             races += 1
             continue
@@ -65,15 +79,6 @@ def _until_done(step: str, request: Json, results: list[Json]) -> Step:
         if not committed["more"]:
             return
         yield Checkpoint(list(results))
-
-
-def _once(step: str, request: Json, results: list[Json]) -> Step:
-    """Thinks and commits one time."""
-    draft = yield Call(f"{step}.think", request)
-    if draft is not None:
-        committed = yield Call("commit", draft)
-        if not committed["raced"]:
-            results.append(committed["result"])
 
 
 def _extract(request: Json, results: list[Json]) -> Step:
@@ -147,10 +152,10 @@ def settle_user(request: Json) -> Workflow:
 
 def replay(request: Json) -> Workflow:
     """Runs one step again over the range of a dead letter, which goes when that succeeds."""
-    step, inner = request["step"], {name: value for name, value in request.items() if name != "step"}
-    draft = yield Call(f"{step}.think", inner)
-    committed = yield Call("commit", draft)
-    return [] if committed["raced"] else [committed["result"]]
+    results: list[Json] = []
+    inner = {name: value for name, value in request.items() if name != "step"}
+    yield from _once(request["step"], inner, results)
+    return results
 
 
 WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {

@@ -1,0 +1,217 @@
+"""The orchestrators under replay: what they ask for, how they end, and that they always ask for the same."""
+
+import json
+import random
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+from durable_replay import Played, play
+
+from agent_memory.processing.workflows import WORKFLOWS
+from azure_functions.activities import FINISH
+from azure_functions.devhost.replay import NonDeterministic, Task, Unsupported
+from azure_functions.orchestrators import CHECKPOINTS, RETRY, orchestrate
+
+THREAD = {"user_id": "alice", "thread_id": "t1"}
+ATTEMPTS = RETRY.max_number_of_attempts
+
+
+def committed(more: bool = False, raced: bool = False, step: str = "x") -> dict[str, Any]:
+    return {"value": {"result": {"step": step}, "more": more, "raced": raced}}
+
+
+class Script:
+    """Gives each activity its outcomes in turn; when there are no more, thinking finds nothing to do."""
+
+    def __init__(self, **outcomes: list[Any]) -> None:
+        self._outcomes = {name: iter(values) for name, values in outcomes.items()}
+
+    def __call__(self, task: Task) -> Any:
+        default = 0 if task.name == FINISH else {"value": None}
+        outcome = next(self._outcomes.get(task.name, iter(())), default)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+def run(workflow: str, request: dict[str, Any], script: Script, **given: Any) -> Played:
+    return play(partial(_named, workflow), {"request": request, **given}, script)
+
+
+def _named(workflow: str, context: Any) -> Iterator[Any]:
+    return orchestrate(context, workflow)
+
+
+@pytest.mark.req("S1-26", "S1-60")
+def test_a_workflow_thinks_and_commits_until_there_is_no_more():
+    script = Script(
+        index=[committed(step="index")],
+        extract_think=[{"value": {"draft": 2}}, {"value": {"draft": 3}}, {"value": {"draft": 4}}],
+        commit=[
+            committed(raced=True),
+            committed(more=True, step="one"),
+            committed(step="two"),
+        ],
+    )
+    played = run("extract", THREAD, script)
+    assert played.names == [
+        "index",
+        *("extract_think", "commit", "extract_think", "commit", "extract_think", "commit"),
+    ]
+    assert played.output == [{"step": "index"}, {"step": "one"}, {"step": "two"}]
+    assert json.loads(played.tasks[0].input or "") == THREAD
+    assert json.loads(played.tasks[2].input or "") == {"draft": 2}
+
+
+@pytest.mark.parametrize("workflow", [name for name in WORKFLOWS if name not in ("settle", "replay")])
+def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
+    rng = random.Random(7)
+    requests = {"settle_user": {"threads": ["t1", "t2"], "thread_steps": ["extract"], "user_steps": ["profile"]}}
+
+    def perform(task: Task) -> Any:
+        if rng.random() < 0.3:
+            raise RuntimeError("throttled")
+        if task.name in ("commit", "index"):
+            return committed(more=rng.random() < 0.5, raced=rng.random() < 0.2)
+        return {"value": {"draft": task.id} if rng.random() < 0.8 else None}
+
+    for _ in range(10):
+        played = play(partial(_named, workflow), {"request": THREAD | requests.get(workflow, {})}, perform)
+        assert played.error is None or "throttled" in played.error
+
+
+def test_a_fault_that_may_pass_is_tried_again_and_one_that_will_not_is_told_at_once():
+    passing = run("profile", {"user_id": "alice"}, Script(profile_think=[RuntimeError("429")] * (ATTEMPTS - 1)))
+    assert (passing.names, passing.output) == (["profile_think"] * ATTEMPTS, [])
+    assert sum(task.kind == "timer" for task in passing.tasks) == ATTEMPTS - 1
+
+    lasting = run("profile", {"user_id": "alice"}, Script(profile_think=[RuntimeError("429")] * ATTEMPTS))
+    assert lasting.names == ["profile_think"] * ATTEMPTS
+    assert "429" in (lasting.error or "")
+
+    final = {"error": {"code": "invalid_input", "message": "no such thing"}}
+    refused = run("profile", {"user_id": "alice"}, Script(profile_think=[final]))
+    assert (refused.names, refused.error) == (["profile_think"], "invalid_input: no such thing")
+
+
+def test_what_was_started_by_a_count_says_when_it_is_done():
+    counts = {"t1": 12}
+    done = run("summarize", THREAD, Script(), counts=counts)
+    assert done.names == ["summarize_think", FINISH]
+    assert json.loads(done.tasks[1].input or "") == {"workflow": "summarize", "request": THREAD, "counts": counts}
+    assert run("summarize", THREAD, Script(), counts={}).names == ["summarize_think"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "finishes"),
+    [
+        ({"error": {"code": "model", "message": "nonsense"}}, True),
+        ({"error": {"code": "configuration", "message": "no store"}}, False),
+        (RuntimeError("the store is down"), False),
+    ],
+)
+def test_only_a_model_that_gave_nonsense_is_left_alone_afterwards(outcome: Any, finishes: bool):
+    script = Script(reconcile_think=[outcome] * ATTEMPTS)
+    played = run("reconcile", {"user_id": "alice"}, script, counts={"": 3})
+    assert played.error is not None
+    assert (FINISH in played.names) is finishes
+
+
+def test_a_backlog_is_worked_off_in_generations_whose_histories_stay_small():
+    pieces = 2 * CHECKPOINTS + 3
+    numbers = count()
+
+    def perform(task: Task) -> Any:
+        if task.name == "commit":
+            number = next(numbers)
+            return committed(more=number < pieces - 1, step=str(number))
+        return {"value": {"vectors": "x" * 10_000}} if task.name == "summarize_think" else 0
+
+    played = play(partial(_named, "summarize"), {"request": THREAD, "counts": {"t1": 400}}, perform)
+    assert played.output == [{"step": str(n)} for n in range(pieces)]
+    assert played.generations == 3
+    assert played.largest_history < 4 * CHECKPOINTS * 10_000
+    assert played.names.count(FINISH) == 1
+
+
+def test_the_end_of_a_conversation_is_four_orchestrations():
+    def perform(task: Task) -> Any:
+        assert json.loads(task.input or "") == {"request": THREAD}
+        return [{"step": task.name}]
+
+    played = run("settle", THREAD, perform)  # type: ignore[arg-type]
+    assert [(task.kind, task.name) for task in played.tasks] == [
+        ("orchestration", name) for name in ("extract", "summarize", "reconcile", "profile")
+    ]
+    assert [result["step"] for result in played.output] == played.names
+
+
+def test_threads_that_went_quiet_come_ahead_of_their_user():
+    request = {
+        "user_id": "alice",
+        "threads": ["t1", "t2"],
+        "thread_steps": ["summarize"],
+        "user_steps": ["reconcile", "profile"],
+    }
+    played = run("settle_user", request, Script(), counts={"t1": 1, "t2": 2, "": 3})
+    assert played.names == ["summarize_think", "summarize_think", "reconcile_think", "profile_think", FINISH]
+    assert [json.loads(task.input or "")["thread_id"] for task in played.tasks[:2]] == ["t1", "t2"]
+
+
+@pytest.mark.parametrize("step", ["extract", "index"])
+def test_replaying_a_dead_letter(step: str):
+    request = THREAD | {"step": step, "dead_letter_id": "dead_1"}
+    script = Script(
+        extract_think=[{"value": {"draft": 1}}], commit=[committed(step=step)], index=[committed(step=step)]
+    )
+    played = run("replay", request, script)
+    assert played.names == {"extract": ["extract_think", "commit"], "index": ["index"]}[step]
+    assert json.loads(played.tasks[0].input or "") == THREAD | {"dead_letter_id": "dead_1"}
+    assert played.output == [{"step": step}]
+
+
+# The harness itself
+
+
+def test_the_harness_finds_orchestrators_that_are_not_the_same_twice():
+    calls = count()
+
+    def whimsical(context: Any) -> Iterator[Any]:
+        yield context.call_activity(random.choice(["a", "b"]) + str(next(calls)), None)
+
+    def forgetful(context: Any) -> Iterator[Any]:
+        if next(calls) % 4 < 2:
+            yield context.call_activity("a", None)
+        yield context.call_activity("b", None)
+
+    for orchestrator in (whimsical, forgetful):
+        with pytest.raises(NonDeterministic):
+            play(orchestrator, {}, lambda task: task.name)
+
+
+def test_fan_out_is_followed_and_what_the_host_does_not_do_is_refused():
+    def many(context: Any) -> Iterator[Any]:
+        names = yield context.task_all([context.call_activity_with_retry("a", RETRY, n) for n in range(3)])
+        last = yield context.call_activity("b", names)
+        return last
+
+    failures = iter([RuntimeError("once")])
+
+    def perform(task: Task) -> Any:
+        if task.name == "a" and task.input == "1":
+            for failure in failures:
+                raise failure
+        return json.loads(task.input or "")
+
+    played = play(many, {}, perform)
+    assert played.names == ["a", "a", "a", "a", "b"]
+    assert played.output == [0, 1, 2]
+
+    def waiting(context: Any) -> Iterator[Any]:
+        yield context.wait_for_external_event("go")
+
+    with pytest.raises(Unsupported, match="external event"):
+        play(waiting, {}, perform)
