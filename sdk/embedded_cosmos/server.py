@@ -28,6 +28,7 @@ LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_HEADER_BYTES = 64 * 1024
 SECONDS_TO_FINISH = 5.0
+SECONDS_TO_HANG_UP = 0.02
 # The engine answers one request at a time; the others wait in the pool, or sleep there for a delay of a fault plan.
 _THREADS = 8
 
@@ -68,8 +69,16 @@ class Server:
 
     async def stop(self) -> None:
         """Take no more requests, and answer those that are under way."""
+        open_connections = (
+            [handler.transport for handler in self._runner.server.connections] if self._runner.server else []
+        )
         await self._runner.cleanup()
         self._pool.shutdown()
+        # The clean-up asks connections to close, which one with TLS does only when its client agrees.
+        for connection in open_connections:
+            if connection is not None:
+                connection.abort()
+        await asyncio.sleep(SECONDS_TO_HANG_UP)
 
     async def _serve(self, http: web.Request) -> web.StreamResponse:
         started = time.perf_counter()
