@@ -88,28 +88,27 @@ class Queries:
         """
         if len(partitions) > 1 and needs_merging(query.text):
             raise PlanNeeded(orjson.dumps(query.plan(container.properties)).decode())
-        fingerprint = _fingerprint(container, query, scope)
+        fingerprint = _fingerprint(container, query)
         position = _Position(uuid4().hex, 0, partitions[0].id)
         if continuation is not None:
             position = _parse_token(continuation, fingerprint, partitions)
         number = next(number for number, each in enumerate(partitions) if each.id == position.range_id)
-        rows = self._kept.get(position.kept_id)
+        part = _part(scope, partitions[number]) if len(partitions) > 1 else scope
+        epks = EpkRange(part.epk_min, part.epk_max)
+        rows = self._kept.get(position.kept_id, epks)
         if rows is None:
-            rows = self._rows(container, query, _part(scope, partitions[number]) if len(partitions) > 1 else scope)
+            with self._shards.covering(container, epks) as shards:
+                rows = execute(query.text, query.parameters, shards, part, container.properties)
         page = _cut(rows, position.start, limit)
         end = position.start + len(page)
         following: _Position | None = None
         if end < len(rows):
-            self._kept.put(position.kept_id, rows)
+            self._kept.put(position.kept_id, epks, rows)
             following = _Position(position.kept_id, end, position.range_id)
         elif number + 1 < len(partitions):
             following = _Position(uuid4().hex, 0, partitions[number + 1].id)
         token = None if following is None else _format_token(fingerprint, following)
         return Page(page, token, position.range_id)
-
-    def _rows(self, container: Container, query: Query, scope: Scope) -> list[Any]:
-        with self._shards.covering(container, EpkRange(scope.epk_min, scope.epk_max)) as shards:
-            return execute(query.text, query.parameters, shards, scope, container.properties)
 
 
 def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
@@ -134,22 +133,25 @@ class _Position:
 
 
 class _KeptRows:
-    """Rows of unfinished queries, the least recently read pushed out first."""
+    """Rows of unfinished queries, the least recently read pushed out first.
+
+    A client may go on in another way of naming the same keys, whose rows are then not these but like them.
+    """
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[str, Sequence[Any]] = OrderedDict()
+        self._rows: OrderedDict[tuple[str, EpkRange], Sequence[Any]] = OrderedDict()
         self._count = 0
 
-    def get(self, kept_id: str) -> Sequence[Any] | None:
-        rows = self._rows.get(kept_id)
+    def get(self, kept_id: str, epks: EpkRange) -> Sequence[Any] | None:
+        rows = self._rows.get((kept_id, epks))
         if rows is not None:
-            self._rows.move_to_end(kept_id)
+            self._rows.move_to_end((kept_id, epks))
         return rows
 
-    def put(self, kept_id: str, rows: Sequence[Any]) -> None:
-        if kept_id in self._rows:
+    def put(self, kept_id: str, epks: EpkRange, rows: Sequence[Any]) -> None:
+        if (kept_id, epks) in self._rows:
             return
-        self._rows[kept_id] = rows
+        self._rows[kept_id, epks] = rows
         self._count += len(rows)
         while self._count > MAX_KEPT_ROWS and len(self._rows) > 1:
             _, pushed_out = self._rows.popitem(last=False)
@@ -168,8 +170,8 @@ def _cut(rows: Sequence[Any], start: int, limit: int | None) -> list[bytes]:
     return page
 
 
-def _fingerprint(container: Container, query: Query, scope: Scope) -> str:
-    identity = orjson.dumps([container.rid, query.text, query.parameters, scope.epk_min, scope.epk_max])
+def _fingerprint(container: Container, query: Query) -> str:
+    identity = orjson.dumps([container.rid, query.text, query.parameters])
     return hashlib.blake2b(identity, digest_size=8).hexdigest()
 
 

@@ -32,9 +32,9 @@ def reach_of(request: Request, container: Container, query: Query) -> Reach:
         partitions = container.partitions.overlapping(epks) if partition is None else (partition,)
         return Reach(_scope(epks, key), partitions)
     keys = keys_in_filter(query.statement, container.properties) if START_EPK not in request.headers else None
-    if keys is not None and len(keys) == 1 and keys[0].is_full:
-        return Reach(_scope(keys[0].range, keys[0]), container.partitions.overlapping(keys[0].range))
     if not request.flag(QUERY_CROSS_PARTITION):
+        if keys is not None and len(keys) == 1 and keys[0].is_full:
+            return Reach(_scope(keys[0].range, keys[0]), container.partitions.overlapping(keys[0].range))
         raise bad_request(
             f"Cross partition query is required but disabled. Please set {QUERY_CROSS_PARTITION} to true,"
             " or specify a partition key."
@@ -43,9 +43,8 @@ def reach_of(request: Request, container: Container, query: Query) -> Reach:
     touched = {partition for some in ranges for partition in container.partitions.overlapping(some)}
     partitions = tuple(partition for partition in container.partitions.partitions if partition in touched)
     bounds = EpkRange(min(some.min for some in ranges), max(some.max for some in ranges))
-    # Over one of several partitions a query runs as a whole, whatever it merges.
-    is_cross_partition = len(container.partitions.partitions) == 1 or len(partitions) > 1
-    return Reach(Scope(bounds.min, bounds.max, None, is_cross_partition), partitions)
+    # Even where one partition can answer, the clients merge what such a query gives, or refuse to.
+    return Reach(Scope(bounds.min, bounds.max, None, is_cross_partition=True), partitions)
 
 
 def _scope(epks: EpkRange, key: PartitionKey | None) -> Scope:

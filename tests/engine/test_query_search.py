@@ -152,10 +152,16 @@ def test_rank_by_words_prefers_rare_words_and_short_texts() -> None:
     assert ids(world, "WHERE FullTextContains(c.text, 'apple') ORDER BY RANK FullTextScore(c.text, 'apple')") == [
         "2", "1", "0"
     ]  # fmt: skip
-    one_string = ids(world, "ORDER BY RANK FullTextScore(c.text, 'apple banana')")
-    assert one_string == ids(world, "ORDER BY RANK FullTextScore(c.text, ['banana', 'apple'])")
-    assert one_string[0] == "1"
-    assert set(one_string) == set("01234"), "texts without the words are last, not lost"
+    both = ids(world, "ORDER BY RANK FullTextScore(c.text, 'apple', 'banana')")
+    assert both == ids(world, "ORDER BY RANK FullTextScore(c.text, ['banana', 'apple'])")
+    assert both[0] == "1"
+    assert set(both) == set("01234"), "texts without the words are last, not lost"
+
+
+def test_a_keyword_of_several_words_is_a_phrase() -> None:
+    texts = ["red apple, red pear", "apple red", "a red apple and a red apple", "red", "the red apple of old"]
+    world = World(({"id": str(n), "text": text} for n, text in enumerate(texts)), **POLICIES)
+    assert ids(world, "ORDER BY RANK FullTextScore(c.text, 'Red apples')") == ["2", "4", "0", "1", "3"]
 
 
 def test_scores_are_those_of_bm25() -> None:
@@ -164,7 +170,8 @@ def test_scores_are_those_of_bm25() -> None:
     from embedded_cosmos.query.analysis import Analyzer
 
     index = shard.texts(("text",), Analyzer("en-US"))
-    scores = index.scores(("dog",), index.statistics(("dog",), len(shard)), shard.size)
+    phrases, read = (("dog",),), shard.reader(("text",))
+    scores = index.scores(phrases, index.statistics(phrases, len(shard), read), shard.size, read)
     rarity = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     assert scores.tolist() == pytest.approx([rarity * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2)), 0])
 

@@ -33,17 +33,10 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """The terms of the text, in order."""
-        words = self.words(text)
-        return [_stem(word) for word in words] if self._english else words
-
-    def words(self, text: str) -> list[str]:
-        """The words that terms are made of, those that mean nothing left out."""
         words = _TERM.findall(text.lower())
-        return [word for word in words if word not in ENGLISH_STOP_WORDS] if self._english else words
-
-    def term(self, word: str) -> str:
-        """The term that a word is."""
-        return _stem(word) if self._english else word
+        if not self._english:
+            return words
+        return [_stem(word) for word in words if word not in ENGLISH_STOP_WORDS]
 
 
 class _Stems:

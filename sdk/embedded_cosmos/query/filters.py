@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedded_cosmos.query.columns import Column, Kind, Mask, kind_of
-from embedded_cosmos.query.index import Shard, value_at
+from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import path_of
@@ -174,13 +174,9 @@ class Filter:
 
     def _full_text(self, call: ast.Call, truth: bool) -> Mask:
         predicate = self.functions.text_predicate(call)
-        shard, size = self.shard, self.shard.size
-        index = shard.texts(predicate.keys, predicate.analyzer)
-
-        def text_of(slot: int) -> Json:
-            return value_at(shard.document(slot, whole=False), predicate.keys)
-
-        masks = [index.containing(phrase, size, text_of) for phrase in predicate.phrases]
+        size, read = self.shard.size, self.shard.reader(predicate.keys)
+        index = self.shard.texts(predicate.keys, predicate.analyzer)
+        masks = [index.containing(phrase, size, read) for phrase in predicate.phrases]
         found = reduce(np.logical_or if predicate.any_of else np.logical_and, masks)
         return found if truth else np.logical_and(index.with_text(size), ~found)
 

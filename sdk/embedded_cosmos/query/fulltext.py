@@ -16,9 +16,15 @@ from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.query.columns import Mask, grown
 from embedded_cosmos.sql.values import Json
 
+Phrase = tuple[str, ...]
+"""Terms that stand one after the other."""
+TextOf = Callable[[int], Json]
+"""The text of a slot."""
+
 K1 = 1.2
 B = 0.75
 _ABSENT = -1
+_NONE = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,52 +110,61 @@ class TextIndex:
         """The slots, of the first so many, that have a text at all."""
         return np.not_equal(self._lengths[:size], _ABSENT)
 
-    def containing(self, phrase: str, size: int, text_of: Callable[[int], Json]) -> Mask:
-        """The slots whose text has the terms of the phrase one after the other."""
-        terms = self.analyzer.terms(phrase)
+    def containing(self, phrase: Phrase, size: int, text_of: TextOf) -> Mask:
+        """The slots, of the first so many, whose text has a phrase."""
         mask = np.zeros(size, np.bool_)
-        if not terms:
-            return mask
-        found = reduce(np.intersect1d, (self._slots(term) for term in dict.fromkeys(terms)))
-        if len(terms) > 1:
-            found = np.array(
-                [slot for slot in found.tolist() if in_sequence(terms, self.analyzer.terms(text_of(slot)))], np.intp
-            )
-        mask[found] = True
+        mask[self._occurrences(phrase, text_of)[0]] = True
         return mask
 
-    def statistics(self, terms: Sequence[str], documents: int) -> Statistics:
+    def statistics(self, phrases: Sequence[Phrase], documents: int, text_of: TextOf) -> Statistics:
         """The share of this shard, which has so many documents, in the statistics of the collection."""
-        return Statistics(documents, self._words, tuple(len(self._slots(term)) for term in terms))
+        hits = tuple(len(self._occurrences(phrase, text_of)[0]) for phrase in phrases)
+        return Statistics(documents, self._words, hits)
 
-    def scores(self, terms: Sequence[str], statistics: Statistics, size: int) -> NDArray[np.float64]:
-        """BM25 of the first so many slots; zero where no term occurs."""
+    def scores(
+        self, phrases: Sequence[Phrase], statistics: Statistics, size: int, text_of: TextOf
+    ) -> NDArray[np.float64]:
+        """BM25 of the first so many slots; zero where no phrase occurs."""
         scores = np.zeros(size, np.float64)
         mean_length = statistics.words / statistics.documents if statistics.documents else 0
-        for term, hits in zip(terms, statistics.hits, strict=True):
-            posting = self._postings.get(term)
-            if posting is None or not mean_length:
-                continue
-            slots = np.frombuffer(posting.slots, np.uint32)
-            counts = np.frombuffer(posting.counts, np.uint32)
-            scores[slots] += bm25(counts, self._lengths[slots], mean_length, hits, statistics.documents)
+        for phrase, hits in zip(phrases, statistics.hits, strict=True):
+            slots, counts = self._occurrences(phrase, text_of)
+            if len(slots) and mean_length:
+                scores[slots] += bm25(counts, self._lengths[slots], mean_length, hits, statistics.documents)
         return scores
+
+    def _occurrences(self, phrase: Phrase, text_of: TextOf) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The slots that have a phrase, and how often each."""
+        if len(phrase) == 1:
+            posting = self._postings.get(phrase[0])
+            if posting is None:
+                return _NONE, _NONE
+            return np.frombuffer(posting.slots, np.uint32), np.frombuffer(posting.counts, np.uint32)
+        slots = self._with_all(phrase)
+        counts = np.array(
+            [occurrences(phrase, self.analyzer.terms(text_of(slot))) for slot in slots.tolist()], np.uint32
+        )
+        return slots[counts > 0], counts[counts > 0]
+
+    def _with_all(self, terms: Phrase) -> NDArray[np.uint32]:
+        return reduce(np.intersect1d, (self._slots(term) for term in dict.fromkeys(terms))) if terms else _NONE
 
     def _slots(self, term: str) -> NDArray[np.uint32]:
         posting = self._postings.get(term)
-        return np.zeros(0, np.uint32) if posting is None else np.frombuffer(posting.slots, np.uint32)
+        return _NONE if posting is None else np.frombuffer(posting.slots, np.uint32)
 
 
 def bm25(
     counts: NDArray[np.uint32], lengths: NDArray[np.int32], mean_length: float, hits: int, documents: int
 ) -> NDArray[np.float64]:
-    """The contribution of one term to the scores of the documents that have it."""
+    """The contribution of one phrase to the scores of the documents that have it."""
     rarity = math.log1p((documents - hits + 0.5) / (hits + 0.5))
     return np.asarray(rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean_length)), np.float64)
 
 
-def in_sequence(terms: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the terms stand one after the other somewhere in the text."""
-    length = len(terms)
-    wanted = list(terms)
-    return any(text[start : start + length] == wanted for start in range(len(text) - length + 1))
+def occurrences(phrase: Phrase, text: Sequence[str]) -> int:
+    """How often the terms stand one after the other in the text; nothing is nowhere."""
+    length, wanted = len(phrase), list(phrase)
+    if not length:
+        return 0
+    return sum(text[start : start + length] == wanted for start in range(len(text) - length + 1))

@@ -57,7 +57,7 @@ def _planned(call: ast.Expression, component: Component, texts: list[Component])
     number = next(number for number, text in enumerate(texts) if text is component)
     names = ("totaldocumentcount", f"totalwordcount-{number}", f"hitcountsarray-{number}")
     placeholders = tuple(ast.Parameter(_PLACEHOLDER.format(name)) for name in names)
-    return ast.Call("_FULLTEXTSCORE", (call.arguments[0], ast.Literal(list(component.score.words)), *placeholders))
+    return ast.Call("_FULLTEXTSCORE", (call.arguments[0], ast.Literal(list(component.score.keywords)), *placeholders))
 
 
 def _component_info(query: ast.Query, ranking: Ranking, scores: list[ast.Call], number: int) -> JsonObject:
@@ -111,8 +111,8 @@ def _text_statistics(component: Component) -> ast.Expression:
     assert isinstance(component.score, TextScore)
     path = component.call.arguments[0]
     hits = tuple(
-        ast.Call("COUNTIF", (ast.Call("FULLTEXTCONTAINS", (path, ast.Literal(word))),))
-        for word in component.score.words
+        ast.Call("COUNTIF", (ast.Call("FULLTEXTCONTAINS", (path, ast.Literal(keyword))),))
+        for keyword in component.score.keywords
     )
     words = ast.Call("SUM", (ast.Call("_FULLTEXTWORDCOUNT", (path,)),))
     return ast.ObjectLiteral((("totalWordCount", words), ("hitCounts", ast.ArrayLiteral(hits))))

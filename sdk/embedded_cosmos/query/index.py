@@ -143,6 +143,10 @@ class Shard:
         """The values of a property."""
         return self._built(self._columns, keys, lambda: Column(len(self._rids)), Column.put)
 
+    def reader(self, keys: Keys) -> Callable[[int], Json]:
+        """What reads a property of a slot; vectors of the policy may be empty."""
+        return lambda slot: value_at(self.document(slot, whole=False), keys)
+
     def vectors(self, keys: Keys) -> VectorIndex:
         """The vectors of a property that is in the vector policy."""
         return self._vectors[keys]

@@ -162,7 +162,7 @@ def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard])
 
     def merits(part: Part) -> Scores:
         index, size = part.shard.texts(score.keys, score.analyzer), part.shard.size
-        scores = index.scores(score.terms, statistics, size)
+        scores = index.scores(score.phrases, statistics, size, part.shard.reader(score.keys))
         scores[~index.with_text(size)] = -np.inf
         return scores[part.slots]
 
@@ -170,8 +170,11 @@ def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard])
 
 
 def _statistics(score: TextScore, shards: Sequence[Shard]) -> Statistics:
-    of_shards = (shard.texts(score.keys, score.analyzer).statistics(score.terms, len(shard)) for shard in shards)
-    return reduce(add, of_shards, Statistics(0, 0, (0,) * len(score.terms)))
+    of_shards = (
+        shard.texts(score.keys, score.analyzer).statistics(score.phrases, len(shard), shard.reader(score.keys))
+        for shard in shards
+    )
+    return reduce(add, of_shards, Statistics(0, 0, (0,) * len(score.phrases)))
 
 
 def _turned(merit: Scores) -> Scores:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from embedded_cosmos.errors import CosmosError, bad_request
 from embedded_cosmos.properties import ContainerProperties, DistanceFunction, VectorEmbedding, path_segments
 from embedded_cosmos.query.analysis import Analyzer
-from embedded_cosmos.query.fulltext import Statistics, in_sequence
+from embedded_cosmos.query.fulltext import Phrase, Statistics, occurrences
 from embedded_cosmos.query.index import Keys, overlap
 from embedded_cosmos.query.vectors import DISTANCE_FUNCTIONS, Vector, as_vector, distance
 from embedded_cosmos.sql import ast
@@ -45,11 +45,11 @@ class VectorScore:
 
 @dataclass(frozen=True, slots=True)
 class TextScore:
-    """`FullTextScore(path, keywords…)`, checked; the keywords as terms, and the words that these are made of."""
+    """`FullTextScore(path, keywords…)`, checked; the keywords without repetition, and the phrases that they are."""
 
     keys: Keys
-    terms: tuple[str, ...]
-    words: tuple[str, ...]
+    keywords: tuple[str, ...]
+    phrases: tuple[Phrase, ...]
     analyzer: Analyzer
     statistics: Statistics | None = None
     """Of the whole container, if the query says them; else those of the shards that it runs over count."""
@@ -60,7 +60,7 @@ class TextPredicate:
     """One of the FullTextContains family, checked."""
 
     keys: Keys
-    phrases: tuple[str, ...]
+    phrases: tuple[Phrase, ...]
     any_of: bool
     analyzer: Analyzer
 
@@ -115,27 +115,30 @@ class SearchFunctions:
     def text_score(self, call: ast.Call) -> TextScore:
         """The score of `ORDER BY RANK FullTextScore(…)`."""
         keys, analyzer, keywords = self._text_arguments(call, call.arguments[1:])
-        words: dict[str, str] = {}
-        for word in (word for keyword in keywords for word in analyzer.words(keyword)):
-            words.setdefault(analyzer.term(word), word)
-        return TextScore(keys, tuple(words), tuple(words.values()), analyzer)
+        by_phrase: dict[Phrase, str] = {}
+        for keyword in keywords:
+            by_phrase.setdefault(tuple(analyzer.terms(keyword)), keyword)
+        return TextScore(keys, tuple(by_phrase.values()), tuple(by_phrase), analyzer)
 
     def planned_text_score(self, call: ast.Call) -> TextScore:
-        """The score of `_FullTextScore(path, [words], documents, words in all, [hits])`."""
+        """The score of `_FullTextScore(path, [keywords], documents, words in all of them, [hits])`."""
         keys, analyzer = self._text_path(call)
         match [argument.value if isinstance(argument, ast.Literal) else None for argument in call.arguments[1:]]:
-            case [list() as words, int() as documents, int() as length, list() as hits] if len(words) == len(hits):
-                if all(isinstance(word, str) for word in words) and all(map(is_number, hits)):
-                    terms = tuple(map(analyzer.term, words))
-                    return TextScore(keys, terms, tuple(words), analyzer, Statistics(documents, length, tuple(hits)))
-        raise bad_request("_FullTextScore takes a path, words, and the statistics of these words in the container.")
+            case [list() as keywords, int() as documents, int() as words, list() as hits] if len(keywords) == len(
+                hits
+            ) and all(map(is_number, hits)):
+                phrases = tuple(tuple(analyzer.terms(str(keyword))) for keyword in keywords)
+                statistics = Statistics(documents, words, tuple(hits))
+                return TextScore(keys, tuple(keywords), phrases, analyzer, statistics)
+        raise bad_request("_FullTextScore takes a path, keywords, and the statistics of these in the container.")
 
     def text_predicate(self, call: ast.Call) -> TextPredicate:
         """The filter of `FullTextContains(…)` or its …All and …Any."""
         keys, analyzer, keywords = self._text_arguments(call, call.arguments[1:])
         if call.name == "FULLTEXTCONTAINS" and len(keywords) != 1:
             raise bad_request("FullTextContains takes one keyword or phrase; use FullTextContainsAll or …Any for more.")
-        return TextPredicate(keys, keywords, call.name == "FULLTEXTCONTAINSANY", analyzer)
+        phrases = tuple(tuple(analyzer.terms(keyword)) for keyword in keywords)
+        return TextPredicate(keys, phrases, call.name == "FULLTEXTCONTAINSANY", analyzer)
 
     def _compile_distance(self, compiler: Compiler, call: ast.Call) -> Evaluator:
         _check_distance(call)
@@ -147,14 +150,13 @@ class SearchFunctions:
         predicate = self.text_predicate(call)
         text = compiler.compile(call.arguments[0])
         analyze, combine = predicate.analyzer.terms, any if predicate.any_of else all
-        phrases = [analyze(phrase) for phrase in predicate.phrases]
 
         def contains(environment: Environment) -> Json:
             value = text(environment)
             if type(value) is not str:
                 return UNDEFINED
             terms = analyze(value)
-            return combine(bool(phrase) and in_sequence(phrase, terms) for phrase in phrases)
+            return combine(occurrences(phrase, terms) > 0 for phrase in predicate.phrases)
 
         return contains
 
