@@ -10,7 +10,7 @@ import logging
 import ssl
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
@@ -140,18 +140,28 @@ class LoopbackServer:
         """
         self.key = key
         self._server = Server(engine, Authorizer(key), tls)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="embedded_cosmos", daemon=True)
+        started: Future[str] = Future()
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._run(started)), name="embedded_cosmos", daemon=True
+        )
         self._thread.start()
-        self.url = asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
+        self.url = started.result()
+
+    async def _run(self, started: Future[str]) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            started.set_result(await self._server.start())
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        await self._stopping.wait()
+        await self._server.stop()
 
     def close(self) -> None:
         """Stop serving. The engine stays open."""
         if self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.call_soon_threadsafe(self._stopping.set)
             self._thread.join()
-            self._loop.close()
 
     def __enter__(self) -> Self:
         return self
