@@ -11,9 +11,9 @@ import orjson
 
 from embedded_cosmos.errors import conflict, not_found
 from embedded_cosmos.etags import check_etag, new_etag
-from embedded_cosmos.offers import Offers
+from embedded_cosmos.offers import Offers, throughput_of
 from embedded_cosmos.partition import EpkRange
-from embedded_cosmos.partition_map import PartitionMap, partition_map
+from embedded_cosmos.partition_map import Partitioning, PartitionMap, partition_map
 from embedded_cosmos.policies import changed_definition, check_name, new_definition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.rids import container_rid, database_rid, last_number
@@ -68,11 +68,11 @@ class Container:
     last_item: int = 0
     next_expiry: float = float("inf")
     """No item expires before this."""
-    partition_count: int = 1
     id: str = field(init=False)
     rid: str = field(init=False)
     properties: ContainerProperties = field(init=False)
     partitions: PartitionMap = field(init=False)
+    """One, unless the engine simulates more."""
     alt_path: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +80,11 @@ class Container:
         self.rid = container_rid(self.database.number, self.number)
         self.alt_path = f"dbs/{self.database.id}/colls/{self.id}"
         self.redefine(self.definition)
-        self.partitions = partition_map(self.partition_count, self.properties.partition_key_version)
+        self.divide(1)
+
+    def divide(self, count: int) -> None:
+        """Let the container have so many partitions."""
+        self.partitions = partition_map(count, self.properties.partition_key_version)
 
     def redefine(self, definition: JsonObject) -> None:
         """Take over a changed definition."""
@@ -122,11 +126,13 @@ class Usage:
 
 
 class Catalog:
-    """All databases and containers of one store, with their offers. Each container has so many partitions."""
+    """All databases and containers of one store, with their offers."""
 
-    def __init__(self, storage: Storage, offers: Offers, clock: Callable[[], float], partition_count: int) -> None:
+    def __init__(
+        self, storage: Storage, offers: Offers, clock: Callable[[], float], partitioning: Partitioning
+    ) -> None:
         self._storage = storage
-        self._partition_count = partition_count
+        self._partitioning = partitioning
         self._offers = offers
         self._clock = clock
         self._databases = {row[1]: Database(*row) for row in storage.execute("SELECT * FROM databases")}
@@ -144,7 +150,6 @@ class Catalog:
                     items_ts,
                     last_item,
                     float("inf") if next_expiry is None else next_expiry,
-                    partition_count,
                 )
             )
 
@@ -204,7 +209,7 @@ class Catalog:
             )
             number = _row_number(cursor)
             self._storage.execute("INSERT INTO positions VALUES (?, 0, 0, 0)", (number,))
-            container = Container(number, database, definition, etag, ts, partition_count=self._partition_count)
+            container = Container(number, database, definition, etag, ts)
             self._offers.create(container.self_link, container.rid, offer, ts)
         return self._add(container)
 
@@ -238,6 +243,7 @@ class Catalog:
         return Usage(*self._storage.execute(_USAGE, (container.number, epks.min, epks.max)).fetchone())
 
     def _add(self, container: Container) -> Container:
+        container.divide(self._partitioning.count(throughput_of(self._offers.of(container.self_link))))
         self._containers[container.database.number, container.id] = container
         return container
 

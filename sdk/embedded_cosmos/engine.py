@@ -22,6 +22,7 @@ from embedded_cosmos.faults import FaultPlan
 from embedded_cosmos.messages import Request, Response
 from embedded_cosmos.offers import Offers
 from embedded_cosmos.operations import operation_of, segments_of
+from embedded_cosmos.partition_map import Partitioning
 from embedded_cosmos.queries import Queries
 from embedded_cosmos.rest import RestService, error_response
 from embedded_cosmos.shards import ShardCache
@@ -66,14 +67,15 @@ class Engine:
             faults: What is to go wrong on purpose.
             strict: Whether to behave as an account with several physical partitions, where clients have to ask for
                 query plans and merge results; None does what the environment variable EMBEDDED_COSMOS_STRICT says.
-            partitions: How many partitions every container has if the engine is strict; else it has one.
+            partitions: How many partitions a container has if the engine is strict; with provisioned throughput, one
+                for each 10,000 RU/s, as in Azure. If the engine is not strict, it has one.
         """
         # Clients cache by URL for as long as the process lives, so no two engines may share one.
         self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
         self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()
         self.synchronous = synchronous
         self.faults = faults
-        self._partitions = partitions if _is_strict(strict) else 1
+        self._partitioning = Partitioning(partitions, follows_throughput=True) if _is_strict(strict) else Partitioning()
         self._cache_bytes = cache_bytes
         self._clock = clock
         self._lock = threading.Lock()
@@ -118,7 +120,7 @@ class Engine:
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock
         offers, shards = Offers(storage), ShardCache(storage, self._cache_bytes)
-        catalog = self._catalog = Catalog(storage, offers, clock, self._partitions)
+        catalog = self._catalog = Catalog(storage, offers, clock, self._partitioning)
         control = ControlPlane(catalog, offers, shards, clock)
         data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
         return RestService(control, data)

@@ -28,6 +28,15 @@ def parse_offer(throughput: str | None, autoscale: str | None) -> JsonObject | N
     return _check(content)
 
 
+def throughput_of(content: JsonObject | None) -> int | None:
+    """The most request units a second that an offer allows."""
+    if content is None:
+        return None
+    settings: JsonObject = content.get("offerAutopilotSettings") or {"maxThroughput": content["offerThroughput"]}
+    throughput: int = settings["maxThroughput"]
+    return throughput
+
+
 class Offers:
     """The offers of all databases and containers."""
 
@@ -45,6 +54,11 @@ class Offers:
             raise not_found(f"The offer '{ref}' does not exist.")
         offer: JsonObject = orjson.loads(row[0])
         return offer
+
+    def of(self, resource: str) -> JsonObject | None:
+        """The content of the offer of a database or container, if it has one."""
+        row = self._storage.execute("SELECT body FROM offers WHERE resource = ?", (resource,)).fetchone()
+        return None if row is None else orjson.loads(row[0])["content"]
 
     def create(self, resource: str, resource_rid: str, content: JsonObject | None, ts: int) -> None:
         """Record the offer of a database or container, if it has one."""

@@ -17,6 +17,22 @@ from embedded_cosmos.errors import CosmosError, gone
 from embedded_cosmos.partition import EPK_BITS, EPK_LEVEL_DIGITS, MAX_EPK, MIN_EPK, EpkRange
 
 RANGE_GONE = 1002
+RU_PER_PARTITION = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """How many partitions containers have: one, unless the engine simulates more."""
+
+    default: int = 1
+    follows_throughput: bool = False
+    """Whether a container with provisioned throughput has as many as that needs, instead."""
+
+    def count(self, throughput: int | None) -> int:
+        """The number for a container with that throughput, if it has any."""
+        if throughput is None or not self.follows_throughput:
+            return self.default
+        return -(-throughput // RU_PER_PARTITION)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -218,3 +219,20 @@ def test_what_is_not_covered_is_refused_with_the_reason(database: DatabaseProxy)
         container.scripts.create_stored_procedure({"id": "s", "body": "function () {}"})
     assert error.value.status_code == 400
     assert "does not cover stored procedures" in error.value.http_error_message
+
+
+def test_a_strict_engine_divides_by_throughput_as_azure_does(tmp_path: Path, connect: Any) -> None:
+    path, key = tmp_path / "store.db", PartitionKey(path="/id")
+    expected = {"none": 3, "400": 1, "10000": 1, "12000": 2, "autoscale": 3}
+    with Engine(path, strict=True) as engine:
+        database = connect(engine).create_database("db")
+        database.create_container("none", key)
+        for throughput in (400, 10_000, 12_000):
+            database.create_container(str(throughput), key, offer_throughput=throughput)
+        autoscale = ThroughputProperties(auto_scale_max_throughput=30_000)
+        database.create_container("autoscale", key, offer_throughput=autoscale)
+    for strict in (True, False):
+        with Engine(path, strict=strict) as engine:
+            database = connect(engine).get_database_client("db")
+            counts = {name: len(list(database.get_container_client(name).read_feed_ranges())) for name in expected}
+            assert counts == (expected if strict else dict.fromkeys(expected, 1))
