@@ -86,11 +86,20 @@ async def _datum(request: web.Request) -> Value:
     return http_datum(
         method=request.method,
         url=str(request.url),
-        headers=dict(request.headers),
+        headers={name: _readable(value) for name, value in request.headers.items()},
         query=dict(request.query),
         params=dict(request.match_info),
         body=await request.read(),
     )
+
+
+def _readable(value: str) -> str:
+    """A header that is not UTF-8 is Latin-1, as it was for the elders of HTTP."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode(errors="surrogateescape").decode("latin-1")
+    return value
 
 
 def _response(value: Value | None) -> web.Response:

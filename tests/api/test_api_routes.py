@@ -150,6 +150,14 @@ async def test_a_header_is_believed_only_where_it_may_be(
             assert answer.json()["error"]["code"] == "unauthenticated"
 
 
+async def test_ids_are_utf_8(http: httpx.AsyncClient, memory: AsyncMemory):
+    turns = {"turns": [{"role": "user", "content": "hej"}]}
+    for header, status in (("björn".encode(), 201), ("björn".encode("latin-1"), 400)):
+        answer = await http.post("/v1/threads/t1/turns", json=turns, headers={b"x-user-id": header})
+        assert answer.status_code == status
+    assert len(await memory.user("björn").thread("t1").turns()) == 1
+
+
 async def test_large_requests_are_refused_whether_they_say_so_or_not(memory: AsyncMemory):
     async with serve(memory, max_body_bytes=1000) as http:
         turns = {"turns": [{"role": "user", "content": "x" * 2000}]}

@@ -8,6 +8,7 @@ from typing import Annotated, Protocol, cast
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
+from agent_memory.errors import InvalidInput
 from agent_memory.store.ids import check_id
 
 USER_HEADER = "x-user-id"
@@ -27,7 +28,7 @@ class Identity(Protocol):
 
 
 class HeaderIdentity:
-    """Believes the header `x-user-id`: for a backend that speaks for its users, and for development.
+    """Believes the header `x-user-id`, in UTF-8: for a backend that speaks for its users, and for development.
 
     Only where that is switched on (`ALLOW_HEADER_IDENTITY=true`), and only from a caller that is trusted for
     another reason: it is on this machine, or the platform has checked its function key (`behind_key`).
@@ -43,10 +44,13 @@ class HeaderIdentity:
             raise HTTPException(401, f"{USER_HEADER} is not accepted here; ALLOW_HEADER_IDENTITY switches it on")
         if not self._behind_key and not _is_local(request):
             raise HTTPException(401, f"{USER_HEADER} is accepted from this machine only")
-        user_id = request.headers.get(USER_HEADER)
-        if not user_id:
+        raw = dict(request.headers.raw).get(USER_HEADER.encode(), b"")
+        if not raw:
             raise HTTPException(401, f"the header {USER_HEADER} is missing")
-        return check_id(user_id, USER_HEADER)
+        try:
+            return check_id(raw.decode(), USER_HEADER)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"the header {USER_HEADER} is not UTF-8") from error
 
 
 def _is_local(request: Request) -> bool:
