@@ -14,6 +14,7 @@ from embedded_cosmos.properties import (
     json_list,
     json_object,
 )
+from embedded_cosmos.query.computed import check_computed_properties
 
 MAX_FLAT_DIMENSIONS = 505
 MAX_QUANTIZATION_BYTES = 512
@@ -32,9 +33,9 @@ _KEPT = (
     "conflictResolutionPolicy",
     "geospatialConfig",
     "uniqueKeyPolicy",
+    "computedProperties",
 )
 _REFUSED = {
-    "computedProperties": "computed properties",
     "changeFeedPolicy": "the all-versions-and-deletes change feed",
     "analyticalStorageTtl": "the analytical store",
     "materializedViewDefinition": "global secondary indexes",
@@ -82,6 +83,7 @@ def new_definition(body: JsonObject) -> JsonObject:
     properties = ContainerProperties.from_json(body)
     _check_vector_indexes(properties.indexing_policy, properties.vector_embeddings)
     _check_text_indexes(properties.indexing_policy, properties.full_text_paths)
+    check_computed_properties(properties.computed_properties)
     definition = {name: body[name] for name in _KEPT if body.get(name) is not None}
     kind = "MultiHash" if len(properties.partition_key_paths) > 1 else "Hash"
     definition["partitionKey"] = {"kind": kind, **body["partitionKey"], "version": properties.partition_key_version}

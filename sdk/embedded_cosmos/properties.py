@@ -62,6 +62,8 @@ class ContainerProperties:
     included_paths: tuple[str, ...]
     excluded_paths: tuple[str, ...]
     default_ttl: int | None
+    computed_properties: Mapping[str, str]
+    """Name to query."""
 
     @classmethod
     def from_json(cls, body: JsonObject) -> ContainerProperties:
@@ -83,6 +85,7 @@ class ContainerProperties:
             included_paths=_index_paths(indexing, "includedPaths", ("/*",)),
             excluded_paths=_index_paths(indexing, "excludedPaths", ()),
             default_ttl=_default_ttl(body.get("defaultTtl")),
+            computed_properties=MappingProxyType(_computed_properties(body.get("computedProperties"))),
         )
 
     @cached_property
@@ -253,6 +256,20 @@ def _index_paths(indexing: JsonObject, name: str, default: tuple[str, ...]) -> t
         if not path.startswith("/") or not path.endswith(("/*", "/?")):
             raise bad_request(f"The path '{path}' in '{name}' must begin with '/' and end with '/?' or '/*'.")
     return paths
+
+
+def _computed_properties(value: Any) -> dict[str, str]:
+    if value is not None and not isinstance(value, list):
+        raise bad_request("One of the specified inputs is invalid: 'computedProperties' must be an array.")
+    computed: dict[str, str] = {}
+    for entry in value or ():
+        name, query = (entry.get("name"), entry.get("query")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(name, str) or not name or name in SYSTEM_PROPERTIES or name == "id" or name in computed:
+            raise bad_request(f"One of the specified inputs is invalid: {name!r} cannot name a computed property.")
+        if not isinstance(query, str):
+            raise bad_request(f"One of the specified inputs is invalid: '{name}' needs a 'query' string.")
+        computed[name] = query
+    return computed
 
 
 def is_ttl(value: Any) -> bool:

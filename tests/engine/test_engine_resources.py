@@ -80,7 +80,11 @@ def test_a_container_keeps_its_policies(database: DatabaseProxy) -> None:
         ({"indexing_policy": INDEXING, "vector_embedding_policy": VECTORS}, "not in the Full Text Policy"),
         ({"default_ttl": 0}, "defaultTtl"),
         ({"unique_key_policy": {"uniqueKeys": [{"paths": ["/a"]}]}}, "unique keys"),
-        ({"computed_properties": [{"name": "n", "query": "SELECT VALUE c.n FROM c"}]}, "computed properties"),
+        ({"computed_properties": [{"name": "n", "query": "SELECT c.n FROM c"}]}, "the form SELECT VALUE"),
+        (
+            {"computed_properties": [{"name": "id", "query": "SELECT VALUE 1 FROM c"}]},
+            "cannot name a computed property",
+        ),
         ({"full_text_policy": {"defaultLanguage": "xx-XX"}}, "unsupported language"),
         ({"full_text_policy": {"defaultLanguage": "en-US", "fullTextPaths": [{"path": "content"}]}}, "invalid Path"),
         ({"indexing_policy": {"compositeIndexes": [[{"path": "/a"}]]}}, "at least two paths"),

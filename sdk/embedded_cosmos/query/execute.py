@@ -9,6 +9,7 @@ from typing import Any
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query import lint
 from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.computed import with_computed_properties
 from embedded_cosmos.query.filters import Filter, conjuncts
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.ordering import ordered
@@ -44,7 +45,7 @@ def execute(
 
     The rows share structure with the stored documents and must not be changed.
     """
-    query = bind(parse(text), parameters)
+    query = with_computed_properties(bind(parse(text), parameters), properties)
     lint.check_scope(query, scope.is_cross_partition)
     if not query.sources:
         intrinsics = SearchFunctions(properties, alias="").intrinsics
