@@ -43,7 +43,7 @@ def _utc(value: datetime) -> datetime:
 
 def iso(value: datetime) -> str:
     """Writes a UTC time with a fixed width, so that the order of the texts is the order of the times."""
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def day(value: datetime) -> str:
@@ -146,6 +146,7 @@ class Memory(Model):
     run_id: str | None = None
     created_at: UtcTime = Field(description="When it was said.")
     updated_at: UtcTime | None = None
+    reaffirmed_at: UtcTime | None = Field(default=None, description="When it was last said again, word for word.")
     valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
     recorded_at: UtcTime = Field(description="When the store learned it.")
@@ -159,6 +160,11 @@ class Memory(Model):
     prompt_version: str | None = None
     access_count: int = 0
     last_accessed_at: UtcTime | None = None
+
+    @property
+    def last_said_at(self) -> datetime:
+        """When it was said, or last said again."""
+        return max(self.created_at, self.reaffirmed_at or self.created_at)
 
 
 class ThreadSummary(Model):

@@ -152,6 +152,18 @@ async def test_the_pool_of_a_reconciliation_is_capped(memory: AsyncMemory, chat:
     assert result.counts == {"kept": 3, "merged": 0, "contradicted": 0}
 
 
+@pytest.mark.parametrize("threads", [("t1", "t1", "t1"), ("t1", "t2", "t3")])
+async def test_the_last_word_wins_also_when_it_repeats_the_first(memory: AsyncMemory, threads: tuple[str, ...]):
+    alice = memory.user("alice")
+    for day, (thread, city) in enumerate(zip(threads, ["Rome", "Oslo", "Rome"], strict=True)):
+        line = f"fact: my home town={city}"
+        await alice.thread(thread).add_many(talk(line, start=MARCH + timedelta(days=day)))
+    assert await memory.drain(timeout=30) == 0
+    (now,) = await alice.memories()
+    assert now.content.upper() == "MY HOME TOWN=ROME"  # two threads may find it at once; then it is merged
+    assert now.last_said_at == MARCH + timedelta(days=2)
+
+
 async def test_a_superseded_fact_said_again_is_active_again(memory: AsyncMemory):
     alice = memory.user("alice")
     for number, city in enumerate(["Lisbon", "Porto", "Lisbon"]):

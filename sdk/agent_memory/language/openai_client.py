@@ -61,7 +61,7 @@ class OpenAIConnection:
             ConfigurationError: the arguments contradict each other, a key is missing, or openai is not installed.
         """
         if find_spec("openai") is None:
-            raise ConfigurationError("The package openai is missing: pip install 'agent-memory-toolkit[openai]'.")
+            raise ConfigurationError("The package openai is missing: in the repository, pip install '.[openai]'.")
         if client is not None and (base_url or api_key or azure_endpoint or azure_ad_token_provider):
             raise ConfigurationError("A client is given, so base_url, api_key and the azure arguments have no use.")
         if azure_endpoint and base_url:

@@ -17,7 +17,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
-from agent_memory.store.memories import get_memory, supersede
+from agent_memory.store.memories import get_memory, reaffirm, supersede
 
 
 class Supersession(Model):
@@ -28,6 +28,14 @@ class Supersession(Model):
     winner_id: str
     reason: SupersedeReason
     valid_to: UtcTime | None = None
+
+
+class Reaffirmation(Model):
+    """That an active memory was said again, word for word."""
+
+    memory_id: str
+    thread_id: str
+    at: UtcTime
 
 
 class Draft(Model):
@@ -44,6 +52,7 @@ class Draft(Model):
     upsert: list[Document] = Field(default_factory=list)
     delete: list[str] = Field(default_factory=list)
     supersede: list[Supersession] = Field(default_factory=list)
+    reaffirm: list[Reaffirmation] = Field(default_factory=list)
     more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
     result: ProcessResult
 
@@ -88,6 +97,8 @@ async def commit(store: Store, draft: Draft) -> Committed:
         # The other run may have been this one, killed before it had applied its intents.
         await finish(store, draft.container, draft.partition, draft.step)
         return Committed(result=ProcessResult(step=draft.step), more=True, raced=True)
+    for again in draft.reaffirm:
+        await reaffirm(store, (draft.user_id, again.thread_id), again.memory_id, again.at)
     superseded = await _apply(store, draft, cursor.runs)
     return Committed(result=draft.result.model_copy(update={"superseded": superseded}), more=draft.more)
 

@@ -98,7 +98,7 @@ def view_facts(facts: Sequence[Memory], prefix: str = "f") -> list[FactView]:
             content=fact.content,
             quote=fact.quote,
             confidence=fact.confidence,
-            said_at=fact.created_at,
+            said_at=fact.last_said_at,
         )
         for number, fact in enumerate(facts, 1)
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agent_memory.errors import ModelError
 from agent_memory.models import ProcessResult
 from agent_memory.processing.dead_letters import make_dead_letter
-from agent_memory.processing.draft import Draft
+from agent_memory.processing.draft import Draft, Reaffirmation
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns
 from agent_memory.store.documents import Document, to_document
 
@@ -20,6 +20,7 @@ class Derived:
     result: ProcessResult
     create: list[Document] = field(default_factory=list)
     upsert: list[Document] = field(default_factory=list)
+    reaffirm: list[Reaffirmation] = field(default_factory=list)
 
 
 async def think_over_turns(
@@ -56,6 +57,7 @@ async def think_over_turns(
         etag=found.before.etag,
         create=derived.create,
         upsert=derived.upsert,
+        reaffirm=derived.reaffirm,
         delete=[request.dead_letter_id] if request.dead_letter_id else [],
         more=found.more,
         result=derived.result.model_copy(update={"turns": len(found.turns)}),

@@ -134,7 +134,9 @@ class Worker:
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
-            except Exception:  # A worker that died in silence would lose nothing, but do nothing either.
+            except Exception as error:  # A worker that died in silence would lose nothing, but do nothing either.
+                if "interpreter shutdown" in str(error):  # the program ends, and nobody closed the memory
+                    return
                 logger.exception("background processing met a fault of its own and will be tried again")
                 failed = True
             failures = failures + 1 if failed else 0

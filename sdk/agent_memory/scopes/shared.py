@@ -47,6 +47,8 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
     """
     if names is None:
         return None
+    if isinstance(names, str):
+        raise InvalidInput(f"types is a list of names: [{names!r}]")
     known: dict[str, MemoryType] = {
         "fact": "fact",
         "episodic": "episodic",
@@ -74,10 +76,12 @@ async def find(
         InvalidInput: if an argument cannot be used.
         StoreUnavailable: if no part of the search could be made.
     """
-    if not query.strip():
-        raise InvalidInput("a search needs a query")
-    if not 1 <= limit <= 100:
-        raise InvalidInput(f"limit must be from 1 to 100, not {limit}")
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput(f"a search needs a query, a text, not {query!r:.60}")
+    if not isinstance(limit, int) or not 1 <= limit <= 100:
+        raise InvalidInput(f"limit must be a number from 1 to 100, not {limit!r:.60}")
+    if as_of is not None and not isinstance(as_of, datetime):
+        raise InvalidInput(f"as_of must be a datetime, not {as_of!r:.60}")
     with operation("search_memory", runtime.store.name):
         found = await search(runtime.searcher, partition, query, limit=limit, types=memory_types(types), as_of=as_of)
     return found.hits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
@@ -84,7 +85,7 @@ class AsyncThreadScope:
             "id": id,
             "name": name,
             "created_at": created_at,
-            "metadata": dict(metadata or {}),
+            "metadata": {} if metadata is None else metadata,
             "run_id": run_id,
         }
         return await self.add_many([turn])
@@ -180,6 +181,14 @@ class AsyncThreadScope:
 
 
 def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
+    if not isinstance(turn, TurnInput | Mapping):
+        raise InvalidInput(f"turn {position}: a turn is a mapping or a TurnInput, not {type(turn).__name__}")
     given = turn.model_dump() if isinstance(turn, TurnInput) else dict(turn)
     filled = {name: value for name, value in defaults.items() if given.get(name) is None}
-    return validated(TurnInput, given | filled, f"turn {position}: ")
+    read = validated(TurnInput, given | filled, f"turn {position}: ")
+    try:
+        json.dumps([read.content, read.metadata]).encode()
+        read.content.encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"turn {position}: cannot be written as JSON: {error}") from error
+    return read

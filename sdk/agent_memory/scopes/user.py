@@ -28,7 +28,7 @@ from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id
-from agent_memory.store.memories import find_by_hash, get_memory, history, list_memories
+from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
 from agent_memory.telemetry import operation
@@ -132,12 +132,12 @@ class AsyncUserScope:
             InvalidInput: if a value cannot be used.
             ModelError: if the content could not be embedded.
         """
-        if not content.strip():
-            raise InvalidInput("there is nothing to remember: content is empty")
+        if not isinstance(content, str) or not content.strip():
+            raise InvalidInput("there is nothing to remember: content is no text, or empty")
         same = content_hash(content)
-        known = await find_by_hash(self._runtime.store, self.user_id, same)
-        if known is not None:
-            return known
+        known = await active_by_hash(self._runtime.store, self.user_id, [same])
+        if known:
+            return known[same]
         clock = now()
         fields = {
             "id": f"fact_{new_turn_id()}",
@@ -178,7 +178,7 @@ class AsyncUserScope:
             InvalidInput: if the content is empty.
         """
         if not content.strip():
-            raise InvalidInput("a memory needs content; to remove one, forget it")
+            raise InvalidInput("a memory needs content")
         old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
         if old.superseded_by is not None:
             raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")

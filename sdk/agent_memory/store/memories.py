@@ -59,15 +59,23 @@ async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory
     return from_document(Memory, rows[0]), rows[0]["_etag"]
 
 
-async def active_hashes(store: Store, user_id: str, hashes: list[str]) -> set[str]:
-    """Which of these content hashes an active memory of the user has (row S1-37)."""
-    return set(await store.query(MEMORIES, queries.HASHES, (user_id,), hashes=hashes)) if hashes else set()
+async def active_by_hash(store: Store, user_id: str, hashes: list[str]) -> dict[str, Memory]:
+    """The active memories of a user that have one of these content hashes, by hash (row S1-37)."""
+    rows = await store.query(MEMORIES, queries.MEMORIES_BY_HASH, (user_id,), hashes=hashes) if hashes else []
+    return {row["content_hash"]: from_document(Memory, row) for row in rows}
 
 
-async def find_by_hash(store: Store, user_id: str, digest: str) -> Memory | None:
-    """The active memory of a user that has this content hash."""
-    rows = await store.query(MEMORIES, queries.MEMORY_BY_HASH, (user_id,), hash=digest)
-    return from_document(Memory, rows[0]) if rows else None
+async def reaffirm(store: Store, partition: Sequence[str], memory_id: str, at: datetime) -> None:
+    """Notes that an active memory was said again; an older repetition changes nothing."""
+    with contextlib.suppress(Conflict, NotFound):
+        await store.patch(
+            MEMORIES,
+            memory_id,
+            partition,
+            {"reaffirmed_at": iso(at)},
+            f'FROM c WHERE {queries.ACTIVE} AND c.created_at < "{iso(at)}"'
+            f' AND (NOT IS_DEFINED(c.reaffirmed_at) OR c.reaffirmed_at < "{iso(at)}")',
+        )
 
 
 async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:

@@ -42,8 +42,9 @@ ALL_TURNS = f"SELECT {TURN_FIELDS} FROM c"
 TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 
 # Memories, of a user or of one of their threads.
-HASHES = f"SELECT VALUE c.content_hash FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND {ACTIVE}"
-MEMORY_BY_HASH = f"SELECT TOP 1 {MEMORY_FIELDS} FROM c WHERE c.content_hash = @hash AND {ACTIVE}"
+MEMORIES_BY_HASH = (
+    f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND NOT {CHUNK} AND {ACTIVE}"
+)
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 NEWEST_FACTS = (

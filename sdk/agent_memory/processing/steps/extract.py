@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, ExtractOutput, TaskResult
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, content_hash, iso, now
-from agent_memory.processing.draft import Draft
+from agent_memory.processing.draft import Draft, Reaffirmation
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
-from agent_memory.store.memories import active_hashes
+from agent_memory.store.memories import active_by_hash
 from agent_memory.store.turns import turns_before
 from agent_memory.telemetry import exact_dedup_skipped
 
@@ -46,7 +46,7 @@ async def _keep(tools: Tools, user_id: str, turns: Sequence[Turn], answer: TaskR
     """The documents of what was extracted, less what is known word for word."""
     extracted = answer.output.memories[: tools.limits.batch_memories]
     memories = _memories(turns, extracted, answer.model, answer.prompt_version, tools.embeddings.model_id)
-    fresh = await _without_known(tools, user_id, memories)
+    fresh, again = await _without_known(tools, user_id, memories)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     dropped = len(answer.output.memories) - len(extracted)
     skipped = len(memories) - len(fresh)
@@ -60,6 +60,7 @@ async def _keep(tools: Tools, user_id: str, turns: Sequence[Turn], answer: TaskR
             usage=answer.usage + embedded.usage,
         ),
         create=[to_document(memory, vector) for memory, vector in zip(fresh, embedded.vectors, strict=True)],
+        reaffirm=again,
     )
 
 
@@ -113,12 +114,23 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
     )
 
 
-async def _without_known(tools: Tools, user_id: str, memories: Sequence[Memory]) -> list[Memory]:
-    """Leaves out what an active memory, or an earlier one of this batch, already says word for word (S1-37)."""
-    known = await active_hashes(tools.store, user_id, [memory.content_hash for memory in memories])
-    fresh = []
+async def _without_known(
+    tools: Tools, user_id: str, memories: Sequence[Memory]
+) -> tuple[list[Memory], list[Reaffirmation]]:
+    """Leaves out what an active memory, or an earlier one of this batch, already says word for word (S1-37).
+
+    That it was said again is kept: who says "Rome", then "Oslo", then "Rome" again means Rome.
+    """
+    known = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in memories])
+    fresh: dict[str, Memory] = {}
+    again = []
     for memory in memories:
-        if memory.content_hash not in known:
-            known.add(memory.content_hash)
-            fresh.append(memory)
-    return fresh
+        digest = memory.content_hash
+        if digest in known:
+            stored = known[digest]
+            again.append(Reaffirmation(memory_id=stored.id, thread_id=stored.thread_id, at=memory.created_at))
+        elif digest in fresh:
+            fresh[digest] = fresh[digest].model_copy(update={"reaffirmed_at": memory.created_at})
+        else:
+            fresh[digest] = memory
+    return list(fresh.values()), again

@@ -138,12 +138,12 @@ def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[st
 
 def _rank(memory: Memory) -> tuple[datetime, float, str]:
     """Who wins a contradiction: said later, then surer, then the greater id (conflict C20)."""
-    return (memory.created_at, memory.confidence, memory.id)
+    return (memory.last_said_at, memory.confidence, memory.id)
 
 
 def _end(loser: Memory, winner: Memory) -> datetime:
     """Until when the loser was true: until the winner was, but never before it began."""
-    since = winner.valid_from or winner.created_at
+    since = winner.reaffirmed_at or winner.valid_from or winner.created_at
     return max(since, loser.valid_from or loser.created_at)
 
 
