@@ -14,7 +14,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/u
 BIN := .venv/bin
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format bench clean
+.PHONY: help quickstart test check format bench conformance bench-engine infra-check live func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,14 +31,31 @@ check: .venv/.dev  ## Lint, format, types, import contracts, generated code
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/generate_sync.py --check
+	$(BIN)/python tools/generate_containers.py --check
 
 format: .venv/.dev  ## Format and regenerate
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/generate_sync.py
+	$(BIN)/python tools/generate_containers.py
 
 bench: .venv/.dev  ## p50/p95 of the main calls on this machine
 	$(BIN)/python benchmarks/local.py
+
+bench-engine: .venv/.dev  ## What the embedded engine costs, beside the SDK and plain SQLite
+	$(BIN)/python benchmarks/engine.py $(ARGS)
+
+conformance: .venv/.dev  ## Microsoft's own azure-cosmos tests, and the JavaScript client, against the engine's server
+	UV="$(UV)" $(BIN)/python tools/conformance.py $(ARGS)
+
+infra-check: .venv/.dev  ## The templates, worked out and checked without Azure; the package built and loaded
+	$(BIN)/python tools/infra_check.py --package
+
+live: .venv/.dev  ## The contract suite on COSMOS_ENDPOINT; without it, on the embedded engine over HTTPS
+	$(BIN)/python tools/live.py $(ARGS)
+
+func: .venv/.dev  ## The function app with its change feed, on this machine alone
+	$(BIN)/python -m azure_functions.devhost --store .func/memory.db $(ARGS)
 
 clean:  ## Remove the environment and the quickstart's store
 	rm -rf .venv .tools .quickstart
