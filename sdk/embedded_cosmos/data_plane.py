@@ -16,12 +16,14 @@ from embedded_cosmos.feed import Page, change_feed, read_feed
 from embedded_cosmos.messages import (
     CONTINUATION,
     CONTINUES_ON_ERROR,
+    INDEX_UTILIZATION,
     IS_BATCH,
     IS_BATCH_ATOMIC,
     IS_QUERY_PLAN,
     IS_UPSERT,
     ITEM_COUNT,
     PARTITION_KEY_RANGE,
+    POPULATE_INDEX_METRICS,
     POPULATE_METRICS,
     QUERY_FEATURES,
     QUERY_METRICS,
@@ -32,6 +34,7 @@ from embedded_cosmos.messages import (
 )
 from embedded_cosmos.patch import parse_patch
 from embedded_cosmos.queries import Queries, Query
+from embedded_cosmos.query.index_metrics import index_utilization
 from embedded_cosmos.reach import reach_of
 from embedded_cosmos.storage import Storage
 
@@ -168,6 +171,9 @@ class DataPlane:
         limit, continuation = request.max_item_count, request.headers.get(CONTINUATION)
         page = self._queries.run(container, query, reach.scope, reach.partitions, limit, continuation)
         reply = _page_reply(page, container)
+        if request.flag(POPULATE_INDEX_METRICS):
+            has_key = reach.scope.partition_key is not None
+            reply.headers[INDEX_UTILIZATION] = index_utilization(query.statement, has_key, container.properties)
         if request.flag(POPULATE_METRICS):
             reply.headers[QUERY_METRICS] = _metrics(page, query, 1000 * (time.perf_counter() - started))
         return reply

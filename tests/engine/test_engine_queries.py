@@ -370,3 +370,13 @@ async def test_the_async_client_queries_alike(async_client: AsyncCosmosClient, m
         assert len(rows) > 3
     everywhere = [row async for row in proxy.query_items(query, parameters=values)]
     assert len(everywhere) == len(numbers(lambda n: n % 4))
+
+
+def test_a_query_says_which_indexes_it_uses_when_asked(memories: ContainerProxy) -> None:
+    query = "SELECT * FROM c WHERE c.topic = 'food' AND LENGTH(c.content) > 1 ORDER BY c._ts"
+    list(memories.query_items(query, partition_key=["alice"], populate_index_metrics=True))
+    metrics = memories.client_connection.last_response_headers["x-ms-cosmos-index-utilization"]
+    used = {index["IndexSpec"]: index["FilterExpression"] for index in metrics["UtilizedSingleIndexes"]}
+    assert used["/topic/?"] == '(c.topic = "food")'
+    assert used["/_ts/?"] == ""
+    assert metrics["UtilizedCompositeIndexes"] == []
