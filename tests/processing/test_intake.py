@@ -114,8 +114,7 @@ async def contradiction(memory: AsyncMemory) -> tuple[Draft, dict[str, object]]:
 async def undo(memory: AsyncMemory, draft: Draft, cursor: dict[str, object]) -> None:
     """The store as a process leaves it that was killed after the batch, ahead of the supersessions."""
     store = memory.runtime.store
-    intents = [intent.model_dump(mode="json") for intent in draft.supersede]
-    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": intents}})
+    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.intents.model_dump(mode="json")}})
     for fact in await store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "fact"'):
         await store.upsert(MEMORIES, {name: value for name, value in fact.items() if "supersede" not in name})
 
@@ -136,6 +135,40 @@ async def test_a_commit_that_is_repeated_after_a_crash_finishes_the_first(memory
     again = await commit(memory.runtime.store, draft)
     assert again.raced
     assert [fact.content for fact in await memory.user("alice").memories()] == ["city=Oslo, since May"]
+
+
+async def test_a_crash_between_a_fact_and_the_talk_that_it_came_from_is_mended(memory: AsyncMemory):
+    draft, cursor = await contradiction(memory)
+    store = memory.runtime.store
+    chunks = 'SELECT * FROM c WHERE c.kind = "chunk" AND IS_DEFINED(c.valid_to)'
+    (chunk,) = await store.query(MEMORIES, chunks)
+    await store.upsert(MEMORIES, {name: value for name, value in chunk.items() if name != "valid_to"})
+    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.intents.model_dump(mode="json")}})
+    await finish_intents(store)
+    assert len(await store.query(MEMORIES, chunks)) == 1
+
+
+async def test_what_was_said_again_is_noted_also_after_a_crash(memory: AsyncMemory):
+    thread, store = memory.user("alice").thread("t1"), memory.runtime.store
+    said = {"role": "user", "content": "fact: city=Lisbon, since May"}
+    await thread.add_many([said | {"created_at": "2026-03-01T10:00:00Z"}])
+    await thread.process("extract")
+    await thread.add_many([said | {"created_at": "2026-04-01T10:00:00Z"}])
+    draft = Draft.model_validate(
+        await memory.runtime.activities["extract.think"]({"user_id": "alice", "thread_id": "t1"})
+    )
+    assert draft.intents.reaffirm
+    await commit(
+        store, draft.model_copy(update={"reaffirm": [], "extra": {"intents": draft.intents.model_dump(mode="json")}})
+    )
+
+    async def reaffirmed() -> list[bool]:
+        return [fact.reaffirmed_at is not None for fact in await memory.user("alice").memories()]
+
+    assert await reaffirmed() == [False]
+    await thread.add("user", "fact: food=no peanuts at all")
+    await thread.process("extract")  # covers the next turn, and takes the place of the cursor
+    assert sorted(await reaffirmed()) == [False, True]
 
 
 async def test_what_the_change_feed_missed_is_counted(memory: AsyncMemory):

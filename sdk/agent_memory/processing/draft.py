@@ -6,6 +6,7 @@ the commit of a rival over the same range, meets a cursor that has moved and wri
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from pydantic import Field
@@ -38,6 +39,17 @@ class Reaffirmation(Model):
     at: UtcTime
 
 
+class Intents(Model):
+    """What is to be done in other partitions once a draft is committed."""
+
+    supersede: list[Supersession] = Field(default_factory=list)
+    reaffirm: list[Reaffirmation] = Field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.supersede or self.reaffirm)
+
+
 class Draft(Model):
     """What one run of a step wants to write, all in the partition `[user_id, thread_id]` of one container."""
 
@@ -61,6 +73,11 @@ class Draft(Model):
         """Where it commits."""
         return (self.user_id, self.thread_id)
 
+    @property
+    def intents(self) -> Intents:
+        """What follows the commit."""
+        return Intents(supersede=self.supersede, reaffirm=self.reaffirm)
+
 
 class Committed(Model):
     """What came of a commit. `raced`: another run had covered the range, so nothing of this one was written."""
@@ -77,7 +94,6 @@ async def commit(store: Store, draft: Draft) -> Committed:
     so that `finish` can complete them after a crash.
     """
     cursor = Cursor.from_document(draft.cursor)
-    intents = [intent.model_dump(mode="json") for intent in draft.supersede]
     try:
         await commits.commit(
             store,
@@ -91,61 +107,53 @@ async def commit(store: Store, draft: Draft) -> Committed:
                 *(commits.upsert(document) for document in draft.upsert),
                 *(commits.delete(item_id) for item_id in draft.delete),
             ],
-            extra=draft.extra | ({"intents": intents} if intents else {}),
+            extra=draft.extra | ({"intents": draft.intents.model_dump(mode="json")} if draft.intents else {}),
         )
     except Conflict:
         # The other run may have been this one, killed before it had applied its intents.
         await finish(store, draft.container, draft.partition, draft.step)
         return Committed(result=ProcessResult(step=draft.step), more=True, raced=True)
-    for again in draft.reaffirm:
-        await reaffirm(store, (draft.user_id, again.thread_id), again.memory_id, again.at)
-    superseded = await _apply(store, draft, cursor.runs)
+    superseded = await _apply(
+        store, draft.container, draft.partition, draft.step, draft.intents, draft.extra, cursor.runs
+    )
     return Committed(result=draft.result.model_copy(update={"superseded": superseded}), more=draft.more)
 
 
 async def finish(store: Store, container: str, partition: tuple[str, str], step: str) -> int:
     """Completes intents that a crash left behind; how many memories it superseded."""
     stored = await commits.read_cursor(store, container, partition, step)
-    intents = [Supersession.model_validate(intent) for intent in stored.extra.get("intents", [])]
+    if "intents" not in stored.extra:
+        return 0
+    intents = Intents.model_validate(stored.extra["intents"])
+    extra = {name: value for name, value in stored.extra.items() if name != "intents"}
+    return await _apply(store, container, partition, step, intents, extra, stored.cursor.runs)
+
+
+async def _apply(
+    store: Store,
+    container: str,
+    partition: tuple[str, str],
+    step: str,
+    intents: Intents,
+    extra: dict[str, Any],
+    runs: int,
+) -> int:
+    """Does what was intended, then clears it from the cursor, which keeps `extra`."""
     if not intents:
         return 0
-    draft = Draft(
-        step=step,
-        container=container,
-        user_id=partition[0],
-        thread_id=partition[1],
-        cursor={},
-        etag=stored.etag,
-        extra={name: value for name, value in stored.extra.items() if name != "intents"},
-        supersede=intents,
-        result=ProcessResult(step=step),
-    )
-    return await _apply(store, draft, stored.cursor.runs)
-
-
-async def _apply(store: Store, draft: Draft, runs: int) -> int:
+    user_id = partition[0]
+    for again in intents.reaffirm:
+        await reaffirm(store, (user_id, again.thread_id), again.memory_id, again.at)
     done = 0
-    for intent in draft.supersede:
-        winner = await _still_active(store, draft.user_id, intent.winner_id)
+    for intent in intents.supersede:
+        winner = await _still_active(store, user_id, intent.winner_id)
         if winner is not None:
             done += await supersede(
-                store,
-                draft.user_id,
-                intent.loser_thread_id,
-                intent.loser_id,
-                winner,
-                intent.reason,
-                intent.valid_to,
+                store, user_id, intent.loser_thread_id, intent.loser_id, winner, intent.reason, intent.valid_to
             )
-    if draft.supersede:
-        try:
-            # Only if no later run has written its own intents there.
-            condition = f"FROM c WHERE c.runs = {runs}"
-            await store.patch(
-                draft.container, cursor_id(draft.step), draft.partition, {"extra": draft.extra}, condition
-            )
-        except (Conflict, NotFound):
-            pass
+    with contextlib.suppress(Conflict, NotFound):
+        # Only if no later run has written its own intents there.
+        await store.patch(container, cursor_id(step), partition, {"extra": extra}, f"FROM c WHERE c.runs = {runs}")
     return done
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agent_memory.errors import ModelError
 from agent_memory.models import ProcessResult
 from agent_memory.processing.dead_letters import make_dead_letter
-from agent_memory.processing.draft import Draft, Reaffirmation
+from agent_memory.processing.draft import Draft, Reaffirmation, finish
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns
 from agent_memory.store.documents import Document, to_document
 
@@ -40,6 +40,11 @@ async def think_over_turns(
     found = await gather_turns(tools, request, container, step)
     if found is None:
         return None
+    if "intents" in found.before.extra:  # of a process that was killed; this commit would take their place
+        await finish(tools.store, container, (request.user_id, request.thread_id), step)
+        found = await gather_turns(tools, request, container, step)
+        if found is None:
+            return None
     try:
         # The turns of a dead letter may have been forgotten since; then it just goes.
         derived = await derive(found) if found.turns else Derived(ProcessResult(step=step))

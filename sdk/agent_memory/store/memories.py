@@ -108,8 +108,14 @@ async def supersede(
         changes["valid_to"] = iso(valid_to)
     try:
         loser = await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
-    except (Conflict, NotFound):
+    except NotFound:
         return False
+    except Conflict:
+        # A process that was killed may have come as far as this, and not to the raw talk.
+        known = await store.read(MEMORIES, loser_id, (user_id, thread_id))
+        if known is None or known.get("superseded_by") != winner.id:
+            return False
+        loser = known
     if valid_to is not None:
         await _outdate_chunks(store, from_document(Memory, loser), winner, valid_to)
     return True
