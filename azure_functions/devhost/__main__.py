@@ -23,10 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     for noisy in ("azure", "azure_functions_runtime", "embedded_cosmos", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     root = options.app.resolve()
-    apply_settings(read_settings(root) if options.settings is None else read_settings_file(options.settings))
     # The library finds the app's folder by it, as on the platform.
     os.environ.setdefault("AzureWebJobsScriptRoot", str(root))
     try:
+        apply_settings(read_settings(root) if options.settings is None else read_settings_file(options.settings))
         asyncio.run(_run(options, root))
     except HostError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -15,7 +15,6 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.partition_key import PartitionKey
 from toy_host import ToyHost, eventually, toy_host
 
-from azure_functions.devhost import feed
 from azure_functions.devhost.errors import HostError
 from azure_functions.devhost.feed import CosmosTrigger
 from azure_functions.devhost.http import aiohttp_paths
@@ -96,8 +95,7 @@ async def test_a_batch_is_handed_out_again_while_its_policy_says_so_and_then_lef
     assert handed_out() == [["a"], ["a"], ["b"], ["b"]]
 
 
-async def test_one_host_at_a_time_reads_a_feed(host: ToyHost, bricks: Bricks, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(feed, "LEASE_SECONDS", 1.0)
+async def test_one_host_at_a_time_reads_a_feed(host: ToyHost, bricks: Bricks):
     await bricks.add("a")
     async with bricks.read_by(host, "first"):
         await eventually(lambda: handed_out() == [["a"]])
@@ -106,7 +104,11 @@ async def test_one_host_at_a_time_reads_a_feed(host: ToyHost, bricks: Bricks, mo
             await eventually(lambda: handed_out()[-1] == ["b"])
             await asyncio.sleep(0.2)
             assert handed_out() == [["a"], ["b"]]
-    async with bricks.read_by(host, "second"):  # when the first is gone for long enough
+    (lease,) = [item async for item in bricks.leases.read_all_items()]
+    assert lease["Owner"] == "first"
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    await bricks.leases.upsert_item(lease | {"Expires": past})  # the first has given no sign of life for long
+    async with bricks.read_by(host, "second"):
         await bricks.add("c")
         await eventually(lambda: handed_out()[-1] == ["c"])
     (lease,) = [item async for item in bricks.leases.read_all_items()]

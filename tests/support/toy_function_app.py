@@ -46,6 +46,13 @@ def call(context: df.DurableOrchestrationContext):
 
 
 @app.orchestration_trigger(context_name="context")
+def listen(context: df.DurableOrchestrationContext):
+    given = context.get_input()
+    yield context.call_activity(given["request"]["activity"], given["request"]["value"])
+    return given["counts"]
+
+
+@app.orchestration_trigger(context_name="context")
 def retried(context: df.DurableOrchestrationContext):
     first = yield context.call_activity_with_retry("echo", RETRY, "one")
     second = yield context.call_activity("echo", "two")

@@ -1,0 +1,64 @@
+"""Starting orchestrations as often as one likes, through the SDK's own client."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
+
+import azure.durable_functions as df
+import toy_function_app as toy
+from azure.durable_functions.models.utils import http_utils
+from toy_host import ToyHost, eventually, toy_host
+
+from agent_memory.processing.due import Work
+from azure_functions.devhost.invoker import client_binding
+from azure_functions.starts import Start, of_work, start
+
+pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
+
+SLOW = Start("listen", "one", {"activity": "slow", "value": 1}, {"t1": 3})
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[ToyHost]:
+    async with toy_host(tmp_path / "state.db") as opened:
+        yield opened
+        await http_utils._close_session()
+
+
+@pytest.fixture
+def client(host: ToyHost) -> df.DurableOrchestrationClient:
+    return df.DurableOrchestrationClient(client_binding(host.url, "toys"))
+
+
+async def test_what_runs_is_left_alone_and_what_has_ended_is_replaced(
+    host: ToyHost, client: df.DurableOrchestrationClient
+):
+    assert await start(client, SLOW)
+    await eventually(lambda: toy.performed)
+    assert not await start(client, SLOW)
+    toy.gate.set()
+    assert (await host.ended("one")).execution == 0
+    assert await start(client, SLOW)
+    ended = await host.ended("one")
+    assert (ended.execution, ended.output) == (1, '{"t1": 3}')
+
+
+async def test_of_many_who_start_the_same_at_once_one_does(host: ToyHost, client: df.DurableOrchestrationClient):
+    assert sorted(await asyncio.gather(*(start(client, SLOW) for _ in range(5)))) == [False] * 4 + [True]
+    assert len(host.hub.instances()) == 1
+
+
+async def test_what_failed_is_started_again_and_what_cannot_be_started_is_an_error(
+    host: ToyHost, client: df.DurableOrchestrationClient
+):
+    work = Work("waiting", "alice", "t1", 20, 10)
+    assert await start(client, of_work(work))
+    assert (await host.ended(work.instance_id)).status == "Failed"
+    assert await start(client, of_work(work))
+    assert (await host.ended(work.instance_id)).execution == 1
+    with pytest.raises(Exception, match="doesn't exist"):
+        await start(client, Start("nothing", "two", {}))
