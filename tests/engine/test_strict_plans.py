@@ -60,8 +60,9 @@ def info(text: str, **parameters: Any) -> dict[str, Any]:
                 "top": 2,
                 "orderBy": ["Descending"],
                 "orderByExpressions": ["r.a"],
-                "rewrittenQuery": 'SELECT TOP 2 r._rid, [{"item": r.a}] AS orderByItems, {"a": r.a, "$1": r[0]} AS payload'
-                f"\nFROM root AS r\nWHERE ((r.b > 1) AND {FILTER})\nORDER BY r.a DESC",
+                "rewrittenQuery": 'SELECT TOP 2 r._rid, [{"item": r.a}] AS orderByItems,'
+                ' {"a": r.a, "$1": r[0]} AS payload\n'
+                f"FROM root AS r\nWHERE ((r.b > 1) AND {FILTER})\nORDER BY r.a DESC",
             },
         ),
         (
@@ -107,8 +108,9 @@ def info(text: str, **parameters: Any) -> dict[str, Any]:
                 "groupByExpressions": ["c.a"],
                 "groupByAliases": ["a", "n"],
                 "groupByAliasToAggregateType": {"a": None, "n": "Count"},
-                "rewrittenQuery": 'SELECT [{"item": c.a}] AS groupByItems, {"a": c.a, "n": {"item": COUNT(1)}} AS payload'
-                "\nFROM c\nGROUP BY c.a",
+                "rewrittenQuery": 'SELECT [{"item": c.a}] AS groupByItems,'
+                ' {"a": c.a, "n": {"item": COUNT(1)}} AS payload\n'
+                "FROM c\nGROUP BY c.a",
             },
         ),
         (

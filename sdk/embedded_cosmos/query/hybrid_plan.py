@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from embedded_cosmos.properties import JsonObject
 from embedded_cosmos.query.ranking import Component, Ranking, candidate_count
-from embedded_cosmos.query.rewrite import MAX_COUNT, payload_of, sorted_rows
+from embedded_cosmos.query.rewrite import MAX_COUNT, ORDER_BY_FILTER, payload_of, sorted_rows
 from embedded_cosmos.query.search import TextScore
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.printer import print_expression, print_query
@@ -87,7 +87,9 @@ def _component_query(
 ) -> ast.Query:
     of_all = (_or_worst(score, weight) for score, weight in zip(scores, ranking.weights, strict=True))
     payload = ast.ObjectLiteral((("payload", payload_of(query)), ("componentScores", ast.ArrayLiteral(tuple(of_all)))))
-    rows = sorted_rows(query, (scores[number],), payload)
+    # The Python client fills in this placeholder only along with statistics.
+    has_texts = any(score.name == "_FULLTEXTSCORE" for score in scores)
+    rows = sorted_rows(query, (scores[number],), payload, (ORDER_BY_FILTER if has_texts else ast.Literal(True),))
     order = ast.OrderItem(scores[number], "ASC" if ranking.weights[number] < 0 else None)
     select = replace(rows.select, top=None if top is None else ast.Literal(top))
     return replace(rows, select=select, order_by=(order,), by_rank=False, offset=None, limit=None)

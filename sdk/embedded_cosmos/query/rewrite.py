@@ -35,7 +35,7 @@ def sorted_rows(
     query: ast.Query,
     items: tuple[ast.Expression, ...],
     payload: ast.Expression,
-    conditions: Sequence[ast.Expression] = (ORDER_BY_FILTER,),
+    conditions: Sequence[ast.Expression],
 ) -> ast.Query:
     """The query with these columns instead of its own, and with more conditions."""
     rid = ast.Member(ast.Identifier(item_alias(query)[0]), ast.Literal("_rid"))
