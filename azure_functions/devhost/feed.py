@@ -64,15 +64,19 @@ class CosmosTrigger:
     async def run(self) -> None:
         """Feeds the function for ever; a store that does not answer is asked again."""
         while True:
+            client = self._client()
             try:
-                async with self._client() as client:
-                    while True:
-                        await self._read_on(client)
-                        await asyncio.sleep(self._poll)
+                await client.__aenter__()
+                while True:
+                    await self._read_on(client)
+                    await asyncio.sleep(self._poll)
             except LeaseLost as lost:
                 logger.warning("%s: another host reads this change feed: %s", self._function.name, lost)
             except (AzureError, HostError) as error:
                 logger.warning("%s: the change feed cannot be read: %s", self._function.name, error)
+            finally:
+                # Also when it was cancelled on its way in, which `async with` would leave half open.
+                await client.close()
             self._lease = {}
             await asyncio.sleep(self._poll)
 
