@@ -95,12 +95,12 @@ def _merge(
 ) -> UserProfile:
     clock = now()
     left = {memory.id for memory in gone}
-    sources = [*(earlier.source_ids if earlier else []), *(memory.id for memory in current)]
+    sources = {*(earlier.source_ids if earlier else []), *(memory.id for memory in current)}
     return UserProfile(
         id=user_summary_id(user_id),
         user_id=user_id,
         content=render_profile(output) or "Nothing is known yet.",
-        source_ids=[source for source in dict.fromkeys(sources) if source not in left],
+        source_ids=sorted(sources - left),
         created_at=earlier.created_at if earlier else clock,
         updated_at=clock,
         **ProfileView.model_validate(output.model_dump()).model_dump(),
