@@ -159,13 +159,9 @@ class _Execution:
         known = scores_shown(self._query, ranking, self._functions)
         if not known:
             return Pipeline(self._rest, self._compiler, self._bound).select(rows)
-        columns = []
-        for component in known:
-            at_hand = next(
-                (own for other, own in zip(ranking.components, merits, strict=True) if other is component), None
-            )
-            own = merit(component, selection, self._shards) if at_hand is None else at_hand
-            columns.append(shown(component, own[positions]))
+        first = ranking.components[0]
+        own_merits = [merits[0] if each is first else merit(each, selection, self._shards) for each in known]
+        columns = [shown(each, own[positions]) for each, own in zip(known, own_merits, strict=True)]
         rows = ((*row, values) for row, values in zip(rows, zip(*columns, strict=True), strict=True))
         compiler = self._compiler.knowing(tuple(component.call for component in known))
         return Pipeline(self._rest, compiler, self._bound).select(rows)
