@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,6 +15,8 @@ from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id
 from agent_memory.runtime import Runtime, total
 from azure_functions.starts import ACTIVE, Start, start
+
+_RUN_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 
 durable_client: ContextVar[df.DurableOrchestrationClient] = ContextVar("durable_client")
 """The Durable client of the request at hand."""
@@ -40,8 +43,10 @@ class DurableProcessing:
     async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
         """How far an orchestration is, if it is this user's."""
         client = durable_client.get()
+        if not _RUN_ID.fullmatch(run_id):  # the SDK puts it into a URL as it is
+            return None
         found = await client.get_status(run_id, show_input=True)
-        if not found or _plain(found.input_)["request"]["user_id"] != user_id:
+        if not found or _owner(found.input_) != user_id:
             return None
         status = found.runtime_status
         run = _with_urls(client, ProcessRun(id=run_id, step=found.name, status="running"))
@@ -57,6 +62,10 @@ def _with_urls(client: df.DurableOrchestrationClient, run: ProcessRun) -> Proces
     return ProcessRun.model_validate(client.create_http_management_payload(run.id) | run.model_dump())
 
 
-def _plain(given: Any) -> Any:
-    """An input as a client gave it: some send JSON, some a text of JSON."""
-    return json.loads(given) if isinstance(given, str) else given
+def _owner(given: Any) -> str | None:
+    """Whose an orchestration is, by its input: JSON, or a text of JSON, as clients send it."""
+    plain = json.loads(given) if isinstance(given, str) else given
+    try:
+        return str(plain["request"]["user_id"])
+    except (KeyError, TypeError):  # somebody else's orchestration
+        return None

@@ -236,7 +236,13 @@ def check_the_api(host: Host) -> None:
     assert host.call("GET", "/health")[1]["ok"] is True
     status, run = host.call("POST", "/v1/process/profile", {}, "ada")
     assert status == 202
+    assert host.call("GET", f"/v1/process/{run['id']}", user="ada")[0] in (200, 202)
+    for other in (run["id"] + "%3FshowHistory=true", run["id"] + "%23", "%2e%2e"):
+        assert host.call("GET", f"/v1/process/{other}", user="ada")[0] == 404
     assert host.call("GET", f"/v1/process/{run['id']}", user="chen")[0] == 404
+    hook = "/runtime/webhooks/durabletask/orchestrators/profile"
+    assert host.call("POST", f"{hook}/foreign", {"request": {"user_id": "chen"}})[0] == 202
+    assert host.call("GET", "/v1/process/foreign", user="ada")[0] == 404
     status, found = host.call("POST", "/v1/search", {"query": "Where do I live?"}, "ada")
     assert status == 200
     assert "Quito" in found["hits"][0]["memory"]["content"]
