@@ -15,17 +15,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from azure_functions.devhost.errors import HostError, InvocationFailed
+from azure_functions.devhost.events import orchestrator_completed, orchestrator_started, scheduled
 from azure_functions.devhost.functions import ACTIVITY, ORCHESTRATION, Function
 from azure_functions.devhost.invoker import Invoker
 from azure_functions.devhost.replay import Event, NonDeterministic, Task, Unsupported, continued, schedule
-from azure_functions.devhost.taskhub import (
-    Instance,
-    OpenTask,
-    TaskHub,
-    orchestrator_completed,
-    orchestrator_started,
-    scheduled,
-)
+from azure_functions.devhost.taskhub import Instance, OpenTask, TaskHub
 from azure_functions.devhost.worker import json_datum
 
 logger = logging.getLogger(__name__)
@@ -207,16 +201,16 @@ class Orchestrations:
                 value = await self._invoker.run(self._activities[task.name], json_datum(task.input or "null"))
             except InvocationFailed as error:
                 reason = f"Activity function '{task.name}' failed: {error}"
-                told = self._hub.failed(open_task, reason, error.details)
+                told = self._hub.task_failed(open_task, reason, error.details)
             else:
-                told = self._hub.completed(open_task, value.value if value is not None else None)
+                told = self._hub.task_completed(open_task, value.value if value is not None else None)
         if told:
             self._wake(open_task.instance)
 
     async def _wait(self, open_task: OpenTask) -> None:
         assert open_task.task.fire_at is not None
         await asyncio.sleep(max(0.0, (open_task.task.fire_at - datetime.now(UTC)).total_seconds()))
-        if self._hub.fired(open_task):
+        if self._hub.task_fired(open_task):
             self._wake(open_task.instance)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

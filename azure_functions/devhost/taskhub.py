@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_functions.devhost.errors import HostError
+from azure_functions.devhost.events import completed, execution_started, failed, timer_fired
 from azure_functions.devhost.replay import Event, EventType, Task, write_time
 
 RUNNING = ("Pending", "Running", "Suspended")
@@ -150,7 +151,7 @@ class TaskHub:
             "INSERT OR REPLACE INTO instances VALUES (?, ?, 'Pending', ?, ?, NULL, NULL, ?, ?, ?, ?, ?)",
             (instance_id, name, execution, given, now, now, *link),
         )
-        self._post(instance_id, execution, _execution_started(name, given, now))
+        self._post(instance_id, execution, execution_started(name, given, now))
 
     def end(self, instance: Instance, status: str, output: str | None) -> str | None:
         """Ends an instance from outside; the id of its parent, which hears of it."""
@@ -236,7 +237,7 @@ class TaskHub:
                 before = self.instance(child)
                 if before is not None and before.is_running:
                     reason = f"an orchestration {child} is running already"
-                    self._complete(parent, _failed(EventType.SUB_ORCHESTRATION_FAILED, task.id, reason, ""))
+                    self._complete(parent, failed(EventType.SUB_ORCHESTRATION_FAILED, task.id, reason, ""))
                 else:
                     self._create(child, task.name, json.dumps(task.input), parent)
             connection.execute(
@@ -273,7 +274,7 @@ class TaskHub:
                 "UPDATE instances SET execution = execution + 1, input = ?, updated = ? WHERE id = ?",
                 (given, now, instance.id),
             )
-            self._post(instance.id, instance.execution + 1, _execution_started(instance.name, given, now))
+            self._post(instance.id, instance.execution + 1, execution_started(instance.name, given, now))
             return True
 
     def _end(self, instance: Instance, status: str, output: str | None, custom_status: str | None) -> str | None:
@@ -287,10 +288,10 @@ class TaskHub:
         if parent is None:
             return None
         if status == "Completed":
-            self._complete(parent, _completed(EventType.SUB_ORCHESTRATION_COMPLETED, parent.task, output))
+            self._complete(parent, completed(EventType.SUB_ORCHESTRATION_COMPLETED, parent.task, output))
         else:
             reason = json.loads(output) if output else status
-            self._complete(parent, _failed(EventType.SUB_ORCHESTRATION_FAILED, parent.task, str(reason), status))
+            self._complete(parent, failed(EventType.SUB_ORCHESTRATION_FAILED, parent.task, str(reason), status))
         return parent.instance
 
     # Tasks
@@ -304,20 +305,18 @@ class TaskHub:
             for i, execution, n, kind, name, given, at in rows
         ]
 
-    def completed(self, open_task: OpenTask, result: str | None) -> bool:
+    def task_completed(self, open_task: OpenTask, result: str | None) -> bool:
         """Tells an orchestrator that an activity has ended well; False if it no longer waits for it."""
-        event = _completed(EventType.TASK_COMPLETED, open_task.task.id, result)
+        event = completed(EventType.TASK_COMPLETED, open_task.task.id, result)
         return self._tell(open_task, event)
 
-    def failed(self, open_task: OpenTask, reason: str, details: str) -> bool:
+    def task_failed(self, open_task: OpenTask, reason: str, details: str) -> bool:
         """Tells an orchestrator that an activity has failed; False if it no longer waits for it."""
-        return self._tell(open_task, _failed(EventType.TASK_FAILED, open_task.task.id, reason, details))
+        return self._tell(open_task, failed(EventType.TASK_FAILED, open_task.task.id, reason, details))
 
-    def fired(self, open_task: OpenTask) -> bool:
+    def task_fired(self, open_task: OpenTask) -> bool:
         """Tells an orchestrator that a timer has fired; False if it no longer waits for it."""
-        assert open_task.task.fire_at is not None
-        at = write_time(open_task.task.fire_at)
-        return self._tell(open_task, _event(EventType.TIMER_FIRED, TimerId=open_task.task.id, FireAt=at))
+        return self._tell(open_task, timer_fired(open_task.task))
 
     def _tell(self, open_task: OpenTask, event: Event) -> bool:
         with self._transaction():
@@ -360,54 +359,3 @@ def _instance(row: Sequence[Any]) -> Instance:
     instance_id, name, status, execution, given, output, custom, created, updated, *link = row
     parent = Parent(*link) if link[0] is not None else None
     return Instance(instance_id, name, status, execution, given, output, custom, created, updated, parent)
-
-
-def _event(kind: EventType, **fields: Any) -> dict[str, Any]:
-    return {
-        "EventType": int(kind),
-        "EventId": -1,
-        "IsPlayed": False,
-        "Timestamp": write_time(datetime.now(UTC)),
-        **fields,
-    }
-
-
-def _execution_started(name: str, given: str, timestamp: str) -> Event:
-    # The SDK takes it amiss when there is no Version.
-    return _event(EventType.EXECUTION_STARTED, Name=name, Input=given, Version="") | {"Timestamp": timestamp}
-
-
-def _completed(kind: EventType, task: int, result: str | None) -> Event:
-    return _event(kind, TaskScheduledId=task, Result=result)
-
-
-def _failed(kind: EventType, task: int, reason: str, details: str) -> Event:
-    return _event(kind, TaskScheduledId=task, Reason=reason, Details=details)
-
-
-def orchestrator_started() -> Event:
-    """The event with which an episode begins."""
-    return _event(EventType.ORCHESTRATOR_STARTED)
-
-
-def orchestrator_completed() -> Event:
-    """The event with which an episode ends."""
-    return _event(EventType.ORCHESTRATOR_COMPLETED)
-
-
-def scheduled(task: Task, child: str | None) -> Event:
-    """The event that says that a task was scheduled."""
-    kinds = {
-        "activity": EventType.TASK_SCHEDULED,
-        "orchestration": EventType.SUB_ORCHESTRATION_CREATED,
-        "timer": EventType.TIMER_CREATED,
-    }
-    fields: dict[str, Any] = {"EventId": task.id}
-    if task.kind == "timer":
-        assert task.fire_at is not None
-        fields["FireAt"] = write_time(task.fire_at)
-    else:
-        fields["Name"] = task.name
-    if child is not None:
-        fields["InstanceId"] = child
-    return {**_event(kinds[task.kind]), **fields}

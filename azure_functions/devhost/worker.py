@@ -6,7 +6,6 @@ through its entry for a host in the same process, whose values are `Datum`s.
 
 from __future__ import annotations
 
-import logging
 import sys
 import uuid
 from collections.abc import Mapping
@@ -24,8 +23,6 @@ try:
     from azure_functions_runtime.native_invocation import invocation_request_native
 except ImportError as error:
     raise HostError("the local host needs the package azure-functions-runtime, which needs Python 3.13") from error
-
-logger = logging.getLogger(__name__)
 
 Value: TypeAlias = Any
 """What functions are given and give: a `Datum`, which is a value and how it is to be read."""
