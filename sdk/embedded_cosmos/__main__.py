@@ -95,12 +95,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--partitions",
-        type=int,
+        type=_positive,
         default=STRICT_PARTITIONS,
         help=f"how many, if strict (default: {STRICT_PARTITIONS})",
     )
     parser.add_argument("--log", action="store_true", help="a line on stderr for each request")
     return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 def _tls(options: argparse.Namespace) -> ssl.SSLContext | None:

@@ -70,6 +70,8 @@ class Engine:
             partitions: How many partitions a container has if the engine is strict; with provisioned throughput, one
                 for each 10,000 RU/s, as in Azure. If the engine is not strict, it has one.
         """
+        if partitions < 1:
+            raise ValueError("A container has at least one partition.")
         # Clients cache by URL for as long as the process lives, so no two engines may share one.
         self.url = f"https://embedded-{secrets.token_hex(8)}.localhost:443/"
         self.credential = base64.b64encode(b"the embedded engine has no secrets").decode()

@@ -13,8 +13,10 @@ import pytest
 from azure.cosmos import ContainerProxy, CosmosClient, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 from azure.cosmos.exceptions import CosmosHttpResponseError
+from server_process import server_process
 
 from embedded_cosmos import AsyncTransport, Engine, SyncTransport
+from embedded_cosmos.auth import WELL_KNOWN_KEY
 from embedded_cosmos.messages import Request, Response
 from embedded_cosmos.partition import make_key
 from embedded_cosmos.partition_map import partition_map
@@ -274,3 +276,18 @@ def test_a_plan_is_no_part_of_other_errors(engine: Engine, container: ContainerP
     with pytest.raises(CosmosHttpResponseError) as error:
         list(container.query_items("SELECT * FROM c WHERE", enable_cross_partition_query=True))
     assert error.value.sub_status is None
+
+
+def test_a_server_can_be_strict() -> None:
+    with server_process("--strict", "--partitions", "4") as server:
+        client = CosmosClient(server.url, WELL_KNOWN_KEY)
+        container = client.create_database("db").create_container("c", KEY)
+        assert len(list(container.read_feed_ranges())) == 4
+        add(container, "1", "user1")
+        query = "SELECT TOP 1 VALUE c.id FROM c ORDER BY c.number"
+        assert list(container.query_items(query, enable_cross_partition_query=True)) == ["1"]
+
+
+def test_there_is_a_partition_at_least() -> None:
+    with pytest.raises(ValueError, match="at least one partition"):
+        Engine(strict=True, partitions=0)

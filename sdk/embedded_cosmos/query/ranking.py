@@ -196,10 +196,8 @@ def _candidates(components: Sequence[Component], merits: Sequence[Scores], count
     """The documents that are among the best of any component."""
     chosen = []
     for component, merit in zip(components, merits, strict=True):
-        ranked = np.arange(len(merit)) if component.ranks_all else np.flatnonzero(~np.isneginf(merit))
-        if len(ranked) > count:
-            ranked = ranked[np.argpartition(-merit[ranked], count)[:count]]
-        chosen.append(ranked)
+        best = np.argpartition(-merit, count)[:count] if len(merit) > count else np.arange(len(merit))
+        chosen.append(best if component.ranks_all else best[merit[best] > -np.inf])
     return np.unique(np.concatenate(chosen))
 
 
