@@ -62,22 +62,29 @@ class CosmosTrigger:
         self._renew_at = 0.0
 
     async def run(self) -> None:
-        """Feeds the function for ever; a store that does not answer is asked again."""
-        while True:
+        """Feeds the function until it is cancelled; a store that does not answer is asked again."""
+        while not _is_cancelled():
             client = self._client()
             try:
                 await client.__aenter__()
-                while True:
-                    await self._read_on(client)
-                    await asyncio.sleep(self._poll)
-            except LeaseLost as lost:
-                logger.warning("%s: another host reads this change feed: %s", self._function.name, lost)
-            except (AzureError, HostError) as error:
-                logger.warning("%s: the change feed cannot be read: %s", self._function.name, error)
+                await self._feed(client)
+            except AzureError as error:
+                logger.warning("%s: the store does not answer: %s", self._function.name, error)
+                await asyncio.sleep(self._poll)
             finally:
                 # Also when it was cancelled on its way in, which `async with` would leave half open.
                 await client.close()
-            self._lease = {}
+
+    async def _feed(self, client: CosmosClient) -> None:
+        while True:
+            try:
+                await self._read_on(client)
+            except LeaseLost as lost:
+                logger.warning("%s: another host reads this change feed: %s", self._function.name, lost)
+                self._lease = {}
+            except (AzureError, HostError) as error:
+                logger.warning("%s: the change feed cannot be read: %s", self._function.name, error)
+                self._lease = {}
             await asyncio.sleep(self._poll)
 
     def _client(self) -> CosmosClient:
@@ -160,3 +167,9 @@ class CosmosTrigger:
         self._renew_at = asyncio.get_running_loop().time() + LEASE_SECONDS / 3
         expires = datetime.now(UTC) + timedelta(seconds=LEASE_SECONDS)
         return {"Owner": self._owner, "Expires": expires.isoformat()}
+
+
+def _is_cancelled() -> bool:
+    """Whether this task is to end. A client that is being closed takes a cancellation for its own, and says nothing."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
