@@ -1,0 +1,1 @@
+"""What is allowed: switches, tiers and quotas, trust, forgetting, and the record of who did what."""
