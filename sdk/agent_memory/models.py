@@ -17,7 +17,7 @@ MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
 FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
 Source = Literal["user", "agent", "tool", "imported"]
 Status = Literal["active", "candidate", "quarantined"]
-SupersedeReason = Literal["duplicate", "contradict", "update"]
+SupersedeReason = Literal["duplicate", "contradict", "update", "expired", "revoked"]
 
 ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
 """Names other systems give to the four roles."""
@@ -138,6 +138,8 @@ class Memory(Model):
     status: Status = "active"
     quote: str | None = Field(default=None, description="The words of the transcript that it rests on, verbatim.")
     source_turn_ids: list[str] = Field(default_factory=list)
+    source_ids: list[str] = Field(default_factory=list, description="The memories that it was made from, if any.")
+    pinned: bool = Field(default=False, description="Whether it is kept however seldom it is used.")
     time_phrase: str | None = Field(default=None, description="The words that a resolved date came from.")
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -151,7 +153,7 @@ class Memory(Model):
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
     recorded_at: UtcTime = Field(description="When the store learned it.")
     superseded_at: UtcTime | None = None
-    superseded_by: str | None = None
+    superseded_by: str | None = Field(default=None, description="What replaced it; `__nobody__` if nothing did.")
     supersede_reason: SupersedeReason | None = None
     supersedes_ids: list[str] = Field(default_factory=list)
     content_hash: str = ""
@@ -165,6 +167,21 @@ class Memory(Model):
     def last_said_at(self) -> datetime:
         """When it was said, or last said again."""
         return max(self.created_at, self.reaffirmed_at or self.created_at)
+
+
+class Provenance(Model):
+    """Why a memory is believed: the words and turns that it rests on, what it was made from, what it replaced.
+
+    Its quote, and the model and prompt version that derived it, are in the memory itself.
+    """
+
+    memory: Memory
+    turns: list[Turn] = Field(description="The turns that it rests on, in the order of the talk.")
+    missing_turn_ids: list[str] = Field(default_factory=list, description="Turns that it names and nobody keeps.")
+    sources: list[Memory] = Field(default_factory=list, description="The memories that it was made from.")
+    replaced: list[Memory] = Field(default_factory=list, description="What it took the place of.")
+    replaced_by: Memory | None = Field(default=None, description="What took its place.")
+    history: list[Memory] = Field(default_factory=list, description="All its versions, oldest first.")
 
 
 class ThreadSummary(Model):

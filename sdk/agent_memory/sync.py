@@ -24,6 +24,7 @@ from agent_memory.models import (
     Health,
     Hit,
     ProcessResult,
+    Provenance,
     Receipt,
     Stats,
     ThreadInfo,
@@ -237,15 +238,23 @@ class UserScope:
         """
         return self._portal.run(self._inner.get(id))
 
-    def update(self, id: str, *, content: str, reason: str | None = None) -> models.Memory:
-        """Corrects what a memory says. The new version replaces the old one, which stays in the history.
+    def update(
+        self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
+    ) -> models.Memory:
+        """Corrects what a memory says, or pins it. A new content makes a new version; the old stays in the history.
+
+        Args:
+            id: Which memory.
+            content: What it shall say.
+            pinned: Whether it is kept however seldom it is used.
+            reason: Why it is corrected; kept in the new version's metadata.
 
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
-            InvalidInput: if the content is empty.
+            InvalidInput: if there is nothing to change, or the content is empty.
         """
-        return self._portal.run(self._inner.update(id, content=content, reason=reason))
+        return self._portal.run(self._inner.update(id, content=content, pinned=pinned, reason=reason))
 
     def history(self, id: str) -> list[models.Memory]:
         """All versions of a memory, oldest first: what it replaced and what replaced it.
@@ -254,6 +263,14 @@ class UserScope:
             NotFound: if the user has no such memory.
         """
         return self._portal.run(self._inner.history(id))
+
+    def why(self, id: str) -> Provenance:
+        """Why a memory is believed: its quote and the turns around it, who derived it, what it replaced.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return self._portal.run(self._inner.why(id))
 
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""

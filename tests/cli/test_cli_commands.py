@@ -185,3 +185,15 @@ def test_every_command_has_help(command):
 
 def test_a_wrong_date_is_a_usage_error(store):
     assert "is not a date like" in run("search", "x", "--as-of", "soon", "--store", store, code=2).stderr
+
+
+def test_why_tells_who_said_it_and_what_it_replaced(store):
+    (budget,) = [m for m in parsed("show", "--store", store)["memories"] if "15,000" in m["content"]]
+    found = parsed("why", budget["id"], "--store", store)
+    assert [turn["content"] for turn in found["turns"]] == ["My budget for the Hawaii trip is now $15,000."]
+    assert ["10,000" in old["content"] for old in found["replaced"]] == [True]
+    text = run("why", budget["id"], "--store", store).stdout
+    assert "My budget for the Hawaii trip is now $15,000." in text
+    assert "offline-extractive" in text
+    assert "Versions" in text
+    assert "error: no memory nothing" in run("why", "nothing", "--store", store, code=2).stderr

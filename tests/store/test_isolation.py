@@ -37,10 +37,10 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "thread.end": (await chat.end()).turns,
     }
     assert {name: value for name, value in seen.items() if value} == {}
-    for refused in (bob.get(fact.id), bob.update(fact.id, content="mine now"), bob.history(fact.id)):
+    for refused in (bob.get(fact.id), bob.update(fact.id, content="mine now"), bob.history(fact.id), bob.why(fact.id)):
         with pytest.raises(NotFound):
             await refused
-    tried = {name.split(".")[1] for name in seen} | {"get", "update", "history"}
+    tried = {name.split(".")[1] for name in seen} | {"get", "update", "history", "why"}
     writes = {"add", "add_many", "remember", "thread"}
     methods = {
         name

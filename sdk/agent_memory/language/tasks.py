@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_memory.models import FactKind, Role, SupersedeReason, Usage, UtcTime
+from agent_memory.models import FactKind, Role, Usage, UtcTime
 
 
 class Data(BaseModel):
@@ -145,7 +145,7 @@ class Contradiction(Data):
     """Two facts that cannot both be true now. Who wins is not the model's to say: newer, then surer, wins."""
 
     refs: list[str] = Field(min_length=2, max_length=2)
-    reason: SupersedeReason = "contradict"
+    reason: Literal["duplicate", "contradict", "update"] = "contradict"
 
 
 class ReconcileOutput(Data):

@@ -13,12 +13,14 @@ from agent_memory.models import (
     Hit,
     Memory,
     ProcessResult,
+    Provenance,
     Stats,
     ThreadInfo,
     UserProfile,
     content_hash,
     now,
 )
+from agent_memory.processing.provenance import why
 from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.shared import count_stats, find, memory_types, validated
@@ -27,8 +29,8 @@ from agent_memory.store import queries
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document
-from agent_memory.store.ids import USER_THREAD, check_id, new_turn_id
-from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories
+from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
+from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories, set_pinned
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
 from agent_memory.telemetry import operation
@@ -169,21 +171,34 @@ class AsyncUserScope:
         """
         return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
 
-    async def update(self, id: str, *, content: str, reason: str | None = None) -> Memory:
-        """Corrects what a memory says. The new version replaces the old one, which stays in the history.
+    async def update(
+        self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
+    ) -> Memory:
+        """Corrects what a memory says, or pins it. A new content makes a new version; the old stays in the history.
+
+        Args:
+            id: Which memory.
+            content: What it shall say.
+            pinned: Whether it is kept however seldom it is used.
+            reason: Why it is corrected; kept in the new version's metadata.
 
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
-            InvalidInput: if the content is empty.
+            InvalidInput: if there is nothing to change, or the content is empty.
         """
-        if not content.strip():
+        if content is None and pinned is None:
+            raise InvalidInput("nothing to change: give a content or pinned")
+        if content is not None and not content.strip():
             raise InvalidInput("a memory needs content")
         old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        if old.superseded_by == NOBODY:
+            raise Conflict(f"memory {id} was withdrawn ({old.supersede_reason})")
         if old.superseded_by is not None:
             raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
-        if old.content == content.strip():
-            return old
+        pin = old.pinned if pinned is None else pinned
+        if content is None or old.content == content.strip():
+            return old if old.pinned == pin else await set_pinned(self._runtime.store, old, pin)
         clock = now()
         new = old.model_copy(
             update={
@@ -195,6 +210,9 @@ class AsyncUserScope:
                 "valid_from": clock,
                 "valid_to": None,
                 "confidence": 1.0,
+                "pinned": pin,
+                "model": None,
+                "prompt_version": None,
                 "supersedes_ids": [old.id],
                 "embedding_model": self._runtime.tools.embeddings.model_id,
                 "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
@@ -226,6 +244,14 @@ class AsyncUserScope:
             NotFound: if the user has no such memory.
         """
         return await history(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    async def why(self, id: str) -> Provenance:
+        """Why a memory is believed: its quote and the turns around it, who derived it, what it replaced.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return await why(self._runtime.store, self.user_id, check_id(id, "id"))
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

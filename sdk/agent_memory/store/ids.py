@@ -17,6 +17,8 @@ from agent_memory.errors import InvalidInput
 USER_THREAD = "__user__"
 """The reserved thread that holds what belongs to a user and to no conversation."""
 USER_SUMMARY_THREAD = "__user_summary__"
+PROCEDURES_THREAD = "__procedural__"
+"""The reserved thread of the procedures that were put together from several threads."""
 COUNTERS_THREAD = "__counters__"
 SETTINGS_THREAD = "__settings__"
 FEED_THREAD = "__feed__"
@@ -24,6 +26,8 @@ FEED_THREAD = "__feed__"
 STATIC_USER = "__static__"
 STORE_USER = "__store__"
 """The reserved user whose documents describe the store itself."""
+NOBODY = "__nobody__"
+"""Stands for the successor of a memory that was withdrawn without one."""
 
 _FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f\x7f]")
 

@@ -14,6 +14,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
+from agent_memory.store.ids import NOBODY
 
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
@@ -57,6 +58,13 @@ async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory
     if not rows:
         raise NotFound(f"no memory {memory_id} in this scope")
     return from_document(Memory, rows[0]), rows[0]["_etag"]
+
+
+async def get_memories(store: Store, user_id: str, ids: Sequence[str]) -> list[Memory]:
+    """Those of these memories that the user has, in no order."""
+    sql = queries.MEMORIES_BY_ID.format(types=_TYPES)
+    rows = await store.query(MEMORIES, sql, (user_id,), ids=list(ids)) if ids else []
+    return [from_document(Memory, row) for row in rows]
 
 
 async def active_by_hash(store: Store, user_id: str, hashes: list[str]) -> dict[str, Memory]:
@@ -118,6 +126,38 @@ async def supersede(
         loser = known
     if valid_to is not None:
         await _outdate_chunks(store, from_document(Memory, loser), winner, valid_to)
+    return True
+
+
+async def set_pinned(store: Store, memory: Memory, pinned: bool) -> Memory:
+    """Pins an active memory, or no longer.
+
+    Raises:
+        Conflict: if it was replaced meanwhile, NotFound if it was forgotten.
+    """
+    changes = {"pinned": pinned, "updated_at": iso(now())}
+    document = await store.patch(
+        MEMORIES, memory.id, (memory.user_id, memory.thread_id), changes, f"FROM c WHERE {queries.ACTIVE}"
+    )
+    return from_document(Memory, document)
+
+
+async def retire(store: Store, user_id: str, thread_id: str, memory_id: str, reason: SupersedeReason) -> bool:
+    """Withdraws a memory that nothing takes the place of; it is kept for the record.
+
+    False if it is pinned, or was replaced, withdrawn or forgotten already.
+    """
+    changes = {
+        "superseded_by": NOBODY,
+        "superseded_at": iso(now()),
+        "supersede_reason": reason,
+        "updated_at": iso(now()),
+    }
+    condition = f"FROM c WHERE {queries.ACTIVE} AND (NOT IS_DEFINED(c.pinned) OR NOT c.pinned)"
+    try:
+        await store.patch(MEMORIES, memory_id, (user_id, thread_id), changes, condition)
+    except (Conflict, NotFound):
+        return False
     return True
 
 

@@ -20,9 +20,10 @@ ACTIVE = "(NOT IS_DEFINED(c.superseded_by) OR IS_NULL(c.superseded_by))"
 AS_OF = (
     "(NOT IS_DEFINED(c.valid_from) OR c.valid_from <= @as_of)"
     " AND (NOT IS_DEFINED(c.valid_to) OR IS_NULL(c.valid_to) OR c.valid_to > @as_of)"
-    f' AND ({ACTIVE} OR c.supersede_reason IN ("update", "contradict"))'
+    f' AND ({ACTIVE} OR c.supersede_reason IN ("update", "contradict")'
+    ' OR (c.supersede_reason = "expired" AND c.superseded_at > @as_of))'
 )
-"""What was true at a time: also what was replaced later, but not what was merged into something else."""
+"""What was true at a time: also what was replaced or faded later, but not what was merged into something else."""
 
 USABLE = 'c.status = "active"'
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
@@ -46,6 +47,7 @@ MEMORIES_BY_HASH = (
     f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND NOT {CHUNK} AND {ACTIVE}"
 )
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
+MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(@ids, c.id)"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"

@@ -1,0 +1,76 @@
+"""`agent-memory why`: what a memory rests on, back to the words of the transcript."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import clean, emit, one_line, stdout
+from agent_memory.cli.views import day, heading, memory_table, table
+from agent_memory.models import Memory as Remembered
+from agent_memory.models import Provenance, Turn
+
+EXAMPLES = examples("why ID", "why ID --user maya --json")
+
+
+def why(
+    memory_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The memory; `show --json` and `search --json` name it.")
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say why something is remembered: who said it when, who derived it, what it replaced."""
+    with existing_store(store) as memory:
+        found = one_user(memory, user).why(memory_id)
+    if as_json:
+        emit(found)
+        return
+    console = stdout()
+    console.print(memory_table([found.memory]), _facts(found.memory), sep="\n")
+    if found.turns:
+        console.print(heading("Said"), _turn_table(found.turns), sep="\n")
+    if found.missing_turn_ids:
+        console.print(f"No longer kept: {', '.join(map(clean, found.missing_turn_ids))}")
+    if found.sources:
+        console.print(heading("Made from"), memory_table(found.sources), sep="\n")
+    if len(found.history) > 1:
+        console.print(heading("Versions"), _version_table(found), sep="\n")
+
+
+def _facts(memory: Remembered) -> Table:
+    lines = Table.grid(padding=(0, 2))
+    derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "given by hand, or edited"
+    lines.add_row("  derived by", Text(one_line(derived)))
+    lines.add_row("  quote", Text(one_line(memory.quote)) if memory.quote else "(none)")
+    lines.add_row("  said by", f"{memory.source}, {memory.status}{', pinned' if memory.pinned else ''}")
+    return lines
+
+
+def _turn_table(turns: list[Turn]) -> Table:
+    made = table("when", "thread", "who", "words")
+    for turn in turns:
+        who = turn.name or turn.role
+        made.add_row(day(turn.created_at), one_line(turn.thread_id, 24), one_line(who, 16), one_line(turn.content))
+    return made
+
+
+def _version_table(found: Provenance) -> Table:
+    made = table("said", "remembered", "why")
+    for version in found.history:
+        mark = " (this one)" if version.id == found.memory.id else ""
+        made.add_row(day(version.created_at), one_line(version.content) + mark, version.supersede_reason or "holds")
+    return made

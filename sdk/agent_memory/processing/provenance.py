@@ -1,0 +1,64 @@
+"""Provenance: why a memory is believed, back to the words of the transcript."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+from agent_memory.models import Memory, Provenance, Turn
+from agent_memory.store.client import Store
+from agent_memory.store.memories import get_memories, get_memory, history
+from agent_memory.store.turns import in_order, turns_by_id
+
+
+async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
+    """What a memory rests on: its turns, the memories that it was made from, its versions.
+
+    Costs a query for each thread that it comes from and for each level of memories that it was made from.
+
+    Raises:
+        NotFound: if the user has no such memory.
+    """
+    memory, _ = await get_memory(store, user_id, memory_id)
+    versions, turns, sources = await asyncio.gather(
+        history(store, user_id, memory_id), _turns(store, memory), get_memories(store, user_id, memory.source_ids)
+    )
+    kept = {turn.id for turn in turns}
+    return Provenance(
+        memory=memory,
+        turns=turns,
+        missing_turn_ids=[turn_id for turn_id in memory.source_turn_ids if turn_id not in kept],
+        sources=sorted(sources, key=lambda source: (source.created_at, source.id)),
+        replaced=[version for version in versions if version.superseded_by == memory.id],
+        replaced_by=next((version for version in versions if version.id == memory.superseded_by), None),
+        history=versions,
+    )
+
+
+async def _turns(store: Store, memory: Memory) -> list[Turn]:
+    named: dict[str, list[str]] = defaultdict(list)
+    for thread_id, turn_id in await _places(store, memory):
+        named[thread_id].append(turn_id)
+    found = await asyncio.gather(*(turns_by_id(store, memory.user_id, *place) for place in named.items()))
+    return in_order([turn for turns in found for turn in turns])
+
+
+async def _places(store: Store, memory: Memory) -> list[tuple[str, str]]:
+    """The turns that a memory rests on, each with its thread, in which alone its id means something.
+
+    A memory of no conversation (merged, put together) has them from those that it was made from.
+    """
+    places: dict[tuple[str, str], None] = {}
+    seen = {memory.id}
+    level = [memory]
+    while level:
+        places |= {(one.thread_id, turn): None for one in level if _is_of_a_talk(one) for turn in one.source_turn_ids}
+        deeper = [one for one in level if not _is_of_a_talk(one)]
+        ids = {origin for one in deeper for origin in (*one.source_ids, *one.supersedes_ids)} - seen
+        seen |= ids
+        level = await get_memories(store, memory.user_id, sorted(ids))
+    return list(places)
+
+
+def _is_of_a_talk(memory: Memory) -> bool:
+    return not memory.thread_id.startswith("__")
