@@ -18,7 +18,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
-from agent_memory.store.memories import get_memory, reaffirm, supersede
+from agent_memory.store.memories import get_memory, reaffirm, retire, supersede
 
 
 class Supersession(Model):
@@ -29,6 +29,14 @@ class Supersession(Model):
     winner_id: str
     reason: SupersedeReason
     valid_to: UtcTime | None = None
+
+
+class Retirement(Model):
+    """The intent to withdraw a memory that nothing takes the place of."""
+
+    memory_id: str
+    thread_id: str
+    reason: SupersedeReason
 
 
 class Reaffirmation(Model):
@@ -43,11 +51,12 @@ class Intents(Model):
     """What is to be done in other partitions once a draft is committed."""
 
     supersede: list[Supersession] = Field(default_factory=list)
+    retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.supersede or self.reaffirm)
+        return bool(self.supersede or self.retire or self.reaffirm)
 
 
 class Draft(Model):
@@ -64,6 +73,7 @@ class Draft(Model):
     upsert: list[Document] = Field(default_factory=list)
     delete: list[str] = Field(default_factory=list)
     supersede: list[Supersession] = Field(default_factory=list)
+    retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
     result: ProcessResult
@@ -76,7 +86,7 @@ class Draft(Model):
     @property
     def intents(self) -> Intents:
         """What follows the commit."""
-        return Intents(supersede=self.supersede, reaffirm=self.reaffirm)
+        return Intents(supersede=self.supersede, retire=self.retire, reaffirm=self.reaffirm)
 
 
 class Committed(Model):
@@ -151,6 +161,8 @@ async def _apply(
             done += await supersede(
                 store, user_id, intent.loser_thread_id, intent.loser_id, winner, intent.reason, intent.valid_to
             )
+    for gone in intents.retire:
+        done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
     with contextlib.suppress(Conflict, NotFound):
         # Only if no later run has written its own intents there.
         await store.patch(container, cursor_id(step), partition, {"extra": extra}, f"FROM c WHERE c.runs = {runs}")

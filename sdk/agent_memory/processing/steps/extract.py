@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, ExtractOutput, TaskResult
-from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, content_hash, iso, now
+from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput
+from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.processing.draft import Draft, Reaffirmation
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
@@ -33,31 +34,54 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """
 
     async def derive(found: TurnRange) -> Derived:
-        before = await turns_before(tools.store, found.turns[0], tools.limits.turns_before)
-        if sum(len(turn.content.strip()) for turn in [*before, *found.turns]) < SHORTEST:
-            return Derived(ProcessResult(step=NAME))
-        data = ExtractInput(turns=view_turns(found.turns), before=view_turns(before, "b"))
-        return await _keep(tools, request.user_id, found.turns, await tools.chat.run(EXTRACT, data))
+        extracted = await extract(tools, found.turns)
+        return await _keep(tools, request.user_id, extracted)
 
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
 
 
-async def _keep(tools: Tools, user_id: str, turns: Sequence[Turn], answer: TaskResult[ExtractOutput]) -> Derived:
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The memories that a model found in turns, not yet compared with what is known."""
+
+    memories: list[Memory] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+
+async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
+    """Asks for the memories in turns. Ids, statuses and times are settled here, whoever asks.
+
+    Raises:
+        ModelError: if a model is unavailable, or its answer cannot be used.
+    """
+    before = await turns_before(tools.store, turns[0], tools.limits.turns_before)
+    if sum(len(turn.content.strip()) for turn in [*before, *turns]) < SHORTEST:
+        return Extracted()
+    answer = await tools.chat.run(EXTRACT, ExtractInput(turns=view_turns(turns), before=view_turns(before, "b")))
+    found = answer.output.memories
+    kept = found[: tools.limits.batch_memories]
+    dropped = len(found) - len(kept)
+    return Extracted(
+        _memories(turns, kept, answer.model, answer.prompt_version, tools.embeddings.model_id),
+        answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []),
+        answer.usage,
+    )
+
+
+async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
     """The documents of what was extracted, less what is known word for word."""
-    extracted = answer.output.memories[: tools.limits.batch_memories]
-    memories = _memories(turns, extracted, answer.model, answer.prompt_version, tools.embeddings.model_id)
-    fresh, again = await _without_known(tools, user_id, memories)
+    fresh, again = await _without_known(tools, user_id, extracted.memories)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
-    dropped = len(answer.output.memories) - len(extracted)
-    skipped = len(memories) - len(fresh)
+    skipped = len(extracted.memories) - len(fresh)
     exact_dedup_skipped.add(skipped)
     return Derived(
         ProcessResult(
             step=NAME,
             created=len(fresh),
             exact_dedup_skipped=skipped,
-            rejected=answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []),
-            usage=answer.usage + embedded.usage,
+            rejected=extracted.rejected,
+            usage=extracted.usage + embedded.usage,
         ),
         create=[to_document(memory, vector) for memory, vector in zip(fresh, embedded.vectors, strict=True)],
         reaffirm=again,
