@@ -16,12 +16,14 @@ def _app(parts: Parts) -> func.AsgiMiddleware:
     global _asgi
     if _asgi is None:
         # A worker that only ever processes turns starts faster without a web framework.
-        from agent_memory.api import HeaderIdentity, create_app
+        from agent_memory.api import ApiSettings, HeaderIdentity, create_app
         from azure_functions.pull import DurableProcessing
 
         # The platform has checked the function key of whatever comes as far as this.
-        identity = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
-        app = create_app(parts.memory, DurableProcessing(parts.runtime), identity)
+        header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
+        settings = ApiSettings()
+        processing = DurableProcessing(parts.runtime)
+        app = create_app(parts.memory, processing, settings.identity(header=header), rate_limit=settings.rate_limit)
         _asgi = func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
     return _asgi
 

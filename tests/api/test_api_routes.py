@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from api_world import client_of
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
@@ -14,11 +15,8 @@ from agent_memory.errors import ModelError, StoreUnavailable
 ALICE = {"x-user-id": "alice"}
 
 
-def serve(memory: AsyncMemory, *, client: str = "127.0.0.1", **options: Any) -> httpx.AsyncClient:
-    identity = HeaderIdentity(allowed=options.pop("allowed", True), behind_key=options.pop("behind_key", False))
-    app = create_app(memory, InlineProcessing(memory.runtime), identity, **options)
-    transport = httpx.ASGITransport(app=app, client=(client, 1234), raise_app_exceptions=True)
-    return httpx.AsyncClient(transport=transport, base_url="http://test")
+def serve(memory: AsyncMemory, *, allowed: bool = True, behind_key: bool = False, **options: Any) -> httpx.AsyncClient:
+    return client_of(memory, HeaderIdentity(allowed=allowed, behind_key=behind_key), **options)
 
 
 @pytest.fixture
@@ -103,7 +101,7 @@ async def test_what_may_pass_says_when_to_come_back(memory: AsyncMemory, chat: S
 
     processing = Down(memory.runtime)
     app = create_app(memory, processing, HeaderIdentity(allowed=True))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://test") as http:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as http:
 
         async def answer() -> tuple[int, str, str | None]:
             got = await http.post("/v1/process/profile", json={}, headers=ALICE)

@@ -8,6 +8,7 @@ from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.identity import Identity
 from agent_memory.api.processing import Processing
+from agent_memory.api.rates import Rates
 from agent_memory.api.routes import router
 from agent_memory.memory import AsyncMemory
 
@@ -15,20 +16,27 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
 def create_app(
-    memory: AsyncMemory, processing: Processing, identity: Identity, *, max_body_bytes: int = MAX_BODY_BYTES
+    memory: AsyncMemory,
+    processing: Processing,
+    identity: Identity,
+    *,
+    rate_limit: str | None = None,
+    max_body_bytes: int = MAX_BODY_BYTES,
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
     Args:
         memory: What it serves.
         processing: Who runs the steps that `POST /v1/process/…` asks for.
-        identity: Who tells the user of a request.
+        identity: Which credentials it accepts.
+        rate_limit: How often one caller may ask, as in `600/minute`; without it, as often as they like.
         max_body_bytes: The largest request that it reads.
     """
     app = FastAPI(title="Agent Memory", summary="A memory that outlives an agent's context window.")
     app.state.memory = memory
     app.state.processing = processing
     app.state.identity = identity
+    app.state.rates = Rates(rate_limit)
     add_error_handlers(app)
     app.include_router(router)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)

@@ -32,12 +32,21 @@ _STATUS: dict[type[AgentMemoryError], int] = {
     InvalidInput: 400,
     NotFound: 404,
     Conflict: 409,
-    QuotaExceeded: 403,
+    QuotaExceeded: 402,
     MemoryDisabled: 403,
     StaticMemoryError: 403,
     StoreUnavailable: 503,
 }
-_CODES = {401: "unauthenticated", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+_CODES = {
+    400: InvalidInput.code,
+    401: "unauthenticated",
+    403: "forbidden",
+    404: NotFound.code,
+    405: "method_not_allowed",
+    413: "too_large",
+    429: "rate_limited",
+    503: StoreUnavailable.code,
+}
 
 
 def error_response(

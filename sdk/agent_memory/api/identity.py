@@ -1,8 +1,15 @@
-"""Whose memory a request is about."""
+"""Who asks, and whose memory they ask for.
+
+A credential names a caller: a user, or a service. A user gets their own memory and nothing else; a service with the
+right to act for users names one in the header `x-user-id`. Nothing else in a request says who it is for: a `user_id`
+in the query or the body may repeat it, and is refused when it differs.
+"""
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated, Protocol, cast
 
 from fastapi import Depends, Request
@@ -14,57 +21,127 @@ from agent_memory.store.ids import check_id
 USER_HEADER = "x-user-id"
 
 
-class Identity(Protocol):
-    """Tells the user of a request."""
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a credential belongs to.
 
-    def user_of(self, request: Request) -> str:
-        """The id of the user.
+    Attributes:
+        name: What tells callers apart, for rate limits and the log.
+        user_id: The user that the caller is; None for a service that is no user.
+        acts_for_users: Whether it may name another user.
+        operates: Whether it may see to what concerns all users: dead letters, health, the list of users.
+    """
+
+    name: str
+    user_id: str | None
+    acts_for_users: bool = False
+    operates: bool = False
+
+
+class Identity(Protocol):
+    """Reads one kind of credentials."""
+
+    async def caller(self, request: Request) -> Caller | None:
+        """The caller of a request; None if it brings no credentials of this kind.
 
         Raises:
-            HTTPException: 401, if the request does not show who it is for.
-            InvalidInput: if the id cannot be used.
+            HTTPException: 401, if it brings such credentials and they do not hold.
         """
         ...
 
 
-class HeaderIdentity:
-    """Believes the header `x-user-id`, in UTF-8: for a backend that speaks for its users, and for development.
+class AnyOf:
+    """Several kinds of credentials: the first that a request brings counts."""
 
-    Only where that is switched on (`ALLOW_HEADER_IDENTITY=true`), and only from a caller that is trusted for
-    another reason: it is on this machine, or the platform has checked its function key (`behind_key`).
+    def __init__(self, identities: Sequence[Identity]) -> None:
+        self._identities = identities
+
+    async def caller(self, request: Request) -> Caller | None:
+        """The caller by the first kind of credentials that the request brings."""
+        for identity in self._identities:
+            found = await identity.caller(request)
+            if found is not None:
+                return found
+        return None
+
+
+def unauthenticated(message: str) -> HTTPException:
+    """The refusal of a request that does not show who it comes from."""
+    return HTTPException(401, message, headers={"WWW-Authenticate": 'Bearer realm="agent-memory"'})
+
+
+def named_user(request: Request) -> str | None:
+    """The user that the header `x-user-id` names, in UTF-8.
+
+    Raises:
+        InvalidInput: if it is there and cannot be an id.
     """
-
-    def __init__(self, *, allowed: bool, behind_key: bool = False) -> None:
-        self._allowed = allowed
-        self._behind_key = behind_key
-
-    def user_of(self, request: Request) -> str:
-        """The id in the header."""
-        if not self._allowed:
-            raise HTTPException(401, f"{USER_HEADER} is not accepted here; ALLOW_HEADER_IDENTITY switches it on")
-        if not self._behind_key and not _is_local(request):
-            raise HTTPException(401, f"{USER_HEADER} is accepted from this machine only")
-        raw = dict(request.headers.raw).get(USER_HEADER.encode(), b"")
-        if not raw:
-            raise HTTPException(401, f"the header {USER_HEADER} is missing")
-        try:
-            return check_id(raw.decode(), USER_HEADER)
-        except UnicodeDecodeError as error:
-            raise InvalidInput(f"the header {USER_HEADER} is not UTF-8") from error
-
-
-def _is_local(request: Request) -> bool:
-    if request.client is None:
-        return False
+    values = [value for name, value in request.headers.raw if name == USER_HEADER.encode()]
+    if not values:
+        return None
+    if len(values) > 1:
+        raise InvalidInput(f"the header {USER_HEADER} is there more than once")
     try:
-        return ipaddress.ip_address(request.client.host).is_loopback
-    except ValueError:
-        return False
+        return check_id(values[0].decode(), USER_HEADER)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the header {USER_HEADER} is not UTF-8") from error
 
 
-def _user_id(request: Request) -> str:
-    return cast(Identity, request.app.state.identity).user_of(request)
+async def caller_of(request: Request) -> Caller:
+    """The caller of a request, asked for once.
+
+    Raises:
+        HTTPException: 401, if it does not show who it comes from; 429, if they ask too often.
+    """
+    known = getattr(request.state, "caller", None)
+    if known is not None:
+        return cast(Caller, known)
+    caller = await cast(Identity, request.app.state.identity).caller(request)
+    if caller is None:
+        raise unauthenticated("this needs credentials")
+    request.app.state.rates.take(caller.name, named_user(request) or caller.user_id or "")
+    request.state.caller = caller
+    return caller
 
 
-UserId = Annotated[str, Depends(_user_id)]
+async def user_of(request: Request) -> str:
+    """The user whose memory a request is for.
+
+    Raises:
+        HTTPException: 401, if it does not show who that is; 403, if it names a user that the caller may not name.
+    """
+    caller = await caller_of(request)
+    user_id = named_user(request) or caller.user_id
+    if user_id is None:
+        raise unauthenticated(f"this caller is no user; it names one in the header {USER_HEADER}")
+    if user_id != caller.user_id and not caller.acts_for_users:
+        raise HTTPException(403, "this caller may not act for another user")
+    for said in [*request.query_params.getlist("user_id"), *await _users_in_body(request)]:
+        if said != user_id:
+            raise HTTPException(403, "user_id differs from the user that the credentials show")
+    return user_id
+
+
+async def _users_in_body(request: Request) -> list[object]:
+    """The users that a JSON body names: its `user_id`, and that of its `memory_context` (row S0-071)."""
+    body: object = None
+    with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
+        body = await request.json()
+    if not isinstance(body, dict):
+        return []
+    inner = body.get("memory_context")
+    places = [body, inner if isinstance(inner, dict) else {}]
+    return [place["user_id"] for place in places if place.get("user_id") is not None]
+
+
+async def _operator(request: Request) -> Caller:
+    caller = await caller_of(request)
+    if not caller.operates:
+        raise HTTPException(403, "this is for the operator of the service")
+    return caller
+
+
+UserId = Annotated[str, Depends(user_of)]
 """A parameter of a route: the user that the request is for."""
+Operator = Annotated[Caller, Depends(_operator)]
+"""A parameter of a route: the operator who asks."""

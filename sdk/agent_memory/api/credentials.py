@@ -1,0 +1,183 @@
+"""The kinds of credentials that need no key of an issuer: the platform's word, API keys, and a header."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from pydantic import Field, TypeAdapter, ValidationError
+
+from agent_memory.api.identity import Caller, named_user, unauthenticated
+from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.models import Model
+from agent_memory.store.ids import check_id
+
+KEY_HEADER = "x-api-key"
+PRINCIPAL_HEADER = "x-ms-client-principal"
+
+_LONG_CLAIMS = {
+    "oid": "http://schemas.microsoft.com/identity/claims/objectidentifier",
+    "sub": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
+}
+"""The names that the platform gives to claims of a token (App Service authentication)."""
+_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Which claim is the user, and which roles give rights."""
+
+    user: str = "oid"
+    act_role: str = "Memory.ActForUsers"
+    operator_role: str = "Memory.Operate"
+
+    def caller(self, user_id: object, roles: Sequence[object]) -> Caller:
+        """The caller that claims describe.
+
+        Raises:
+            HTTPException: 401, if the user claim is missing or cannot be an id.
+        """
+        try:
+            user = check_id(user_id, f"the claim {self.user}")
+        except InvalidInput as error:
+            raise unauthenticated(str(error)) from error
+        return Caller(user, user, self.act_role in roles, self.operator_role in roles)
+
+
+class PlatformPrincipal:
+    """Believes the header that App Service and Azure Functions set when their authentication is on.
+
+    The platform removes such a header when a client sends one, but only while that authentication is on: nothing else
+    may stand in front of this.
+    """
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+
+    async def caller(self, request: Request) -> Caller | None:
+        """The signed-in user or application."""
+        header = request.headers.get(PRINCIPAL_HEADER)
+        if header is None:
+            return None
+        try:
+            principal = json.loads(base64.b64decode(header, validate=True))
+            given = [(str(claim["typ"]), claim["val"]) for claim in principal["claims"]]
+        except (binascii.Error, ValueError, TypeError, KeyError) as error:
+            raise unauthenticated(f"{PRINCIPAL_HEADER} cannot be read") from error
+        names = {self._claims.user, _LONG_CLAIMS.get(self._claims.user)}
+        users = {value for name, value in given if name in names}
+        if len(users) > 1:
+            raise unauthenticated(f"{PRINCIPAL_HEADER} names several users")
+        role_names = {"roles", principal.get("role_typ")}
+        return self._claims.caller(next(iter(users), None), [value for name, value in given if name in role_names])
+
+
+class ApiKey(Model):
+    """What a key may do. The key itself is kept nowhere; its hash is, and a key is too long to be guessed from it."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    name: str = Field(min_length=1, max_length=100)
+    user: str | None = None
+    acts_for_users: bool = False
+    operates: bool = False
+
+
+class ApiKeys:
+    """Keys that the operator gave out, in the header `x-api-key` or as a bearer token."""
+
+    def __init__(self, keys: Sequence[ApiKey]) -> None:
+        if len({key.sha256 for key in keys}) < len(keys):
+            raise ConfigurationError("an API key is listed twice")
+        for key in keys:
+            if key.user is not None:
+                check_id(key.user, f"the user of API key {key.name}")
+        self._keys = list(keys)
+
+    @classmethod
+    def parse(cls, text: str) -> ApiKeys:
+        """Keys out of JSON: a list of objects with the fields of `ApiKey`.
+
+        Raises:
+            ConfigurationError: if it is something else.
+        """
+        try:
+            return cls(TypeAdapter(list[ApiKey]).validate_json(text))
+        except (ValidationError, InvalidInput) as error:
+            raise ConfigurationError(f"the list of API keys cannot be used: {_without_input(error)}") from error
+
+    async def caller(self, request: Request) -> Caller | None:
+        """Whose key it is."""
+        given = request.headers.get(KEY_HEADER) or bearer(request)
+        if given is None:
+            return None
+        digest = hashlib.sha256(given.encode()).hexdigest()
+        found = [key for key in self._keys if hmac.compare_digest(key.sha256, digest)]
+        if not found:
+            raise unauthenticated("this key is not known")
+        key = found[0]
+        return Caller(f"key {key.name}", key.user, key.acts_for_users, key.operates)
+
+
+def new_key(name: str, **rights: Any) -> tuple[str, ApiKey]:
+    """A fresh key of 256 random bits, and its entry in the list of keys."""
+    key = f"amk_{secrets.token_urlsafe(32)}"
+    return key, ApiKey(sha256=hashlib.sha256(key.encode()).hexdigest(), name=name, **rights)
+
+
+class HeaderIdentity:
+    """Believes the header `x-user-id`: for development, and for a backend that has a function key.
+
+    It is taken from a caller that is trusted for another reason only: it is a program on this machine, or the platform
+    has checked its function key (`behind_key`). Such a caller operates the service, too.
+    """
+
+    def __init__(self, *, allowed: bool, behind_key: bool = False) -> None:
+        self._allowed = allowed
+        self._behind_key = behind_key
+
+    async def caller(self, request: Request) -> Caller | None:
+        """Whoever the header says."""
+        if not self._allowed:
+            raise unauthenticated("credentials are missing (ALLOW_HEADER_IDENTITY would accept a header)")
+        if not self._behind_key and not _is_local(request):
+            raise unauthenticated("a header as identity is accepted from this machine only")
+        return Caller("header", named_user(request), acts_for_users=True, operates=True)
+
+
+def bearer(request: Request) -> str | None:
+    """The bearer token of a request."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() or None if kind.lower() == "bearer" else None
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program on this machine asks, for itself.
+
+    A proxy on this machine asks for others, and says so. A page of the web that has given its own name the address of
+    this machine cannot hide that name from the Host header.
+    """
+    if request.client is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    host = request.headers.get("host", "").lower()
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    try:
+        return ipaddress.ip_address(request.client.host).is_loopback and name in _LOOPBACK_NAMES
+    except ValueError:
+        return False
+
+
+def _without_input(error: ValidationError | InvalidInput) -> str:
+    if isinstance(error, InvalidInput):
+        return str(error)
+    problems: list[Mapping[str, Any]] = [dict(problem) for problem in error.errors(include_input=False)]
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)

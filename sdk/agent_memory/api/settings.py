@@ -1,0 +1,65 @@
+"""What the HTTP API reads from the environment: who may ask, and how often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agent_memory.api.credentials import ApiKeys, Claims, HeaderIdentity, PlatformPrincipal
+from agent_memory.api.identity import AnyOf, Identity
+from agent_memory.api.tokens import JwtIdentity
+from agent_memory.errors import ConfigurationError
+
+RATE_LIMIT = "1200/minute"
+"""Twenty requests a second: far above what one person's agent asks, and a bound on a loop gone wild."""
+
+
+class ApiSettings(BaseSettings):
+    """The environment variables of the API."""
+
+    model_config = SettingsConfigDict(env_file=None, extra="ignore", populate_by_name=True)
+
+    platform_auth: bool = Field(
+        default=False,
+        # The platform sets the second one when its authentication is on.
+        validation_alias=AliasChoices("AGENT_MEMORY_PLATFORM_AUTH", "WEBSITE_AUTH_ENABLED"),
+    )
+    jwt_issuer: str | None = Field(default=None, validation_alias="AGENT_MEMORY_JWT_ISSUER")
+    jwt_audience: str | None = Field(default=None, validation_alias="AGENT_MEMORY_JWT_AUDIENCE")
+    user_claim: str = Field(default="oid", validation_alias="AGENT_MEMORY_USER_CLAIM")
+    act_role: str = Field(default="Memory.ActForUsers", validation_alias="AGENT_MEMORY_ACT_ROLE")
+    operator_role: str = Field(default="Memory.Operate", validation_alias="AGENT_MEMORY_OPERATOR_ROLE")
+    api_keys: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS")
+    api_keys_file: Path | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS_FILE")
+    rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
+
+    def identity(self, *, header: HeaderIdentity) -> Identity:
+        """The credentials that are accepted; the header is the last resort.
+
+        Raises:
+            ConfigurationError: if a setting lacks its other half, or the keys cannot be read.
+        """
+        claims = Claims(self.user_claim, self.act_role, self.operator_role)
+        kinds: list[Identity] = []
+        if self.platform_auth:
+            kinds.append(PlatformPrincipal(claims))
+        if self.jwt_issuer is not None:
+            if self.jwt_audience is None:
+                raise ConfigurationError("AGENT_MEMORY_JWT_ISSUER needs AGENT_MEMORY_JWT_AUDIENCE beside it")
+            kinds.append(JwtIdentity(self.jwt_issuer, self.jwt_audience, claims))
+        kinds += [ApiKeys.parse(text) for text in self._key_texts()]
+        return AnyOf([*kinds, header])
+
+    def _key_texts(self) -> list[str]:
+        if self.api_keys is not None and self.api_keys_file is not None:
+            raise ConfigurationError("give AGENT_MEMORY_API_KEYS or AGENT_MEMORY_API_KEYS_FILE, not both")
+        if self.api_keys is not None:
+            return [self.api_keys.get_secret_value()]
+        if self.api_keys_file is None:
+            return []
+        try:
+            return [self.api_keys_file.read_text()]
+        except OSError as error:
+            raise ConfigurationError(f"the API keys cannot be read: {error}") from error

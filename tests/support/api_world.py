@@ -1,0 +1,62 @@
+"""The API in this process, and the credentials that callers bring to it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from typing import Any
+
+import httpx2 as httpx
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from agent_memory import AsyncMemory
+from agent_memory.api import HeaderIdentity, Identity, InlineProcessing, create_app
+
+
+def client_of(
+    memory: AsyncMemory, identity: Identity | None = None, *, client: str = "127.0.0.1", **options: Any
+) -> httpx.AsyncClient:
+    """A client of the app itself; without an identity the header of development is believed."""
+    identity = identity or HeaderIdentity(allowed=True)
+    app = create_app(memory, InlineProcessing(memory.runtime), identity, **options)
+    transport = httpx.ASGITransport(app=app, client=(client, 1234), raise_app_exceptions=True)
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+class Issuer:
+    """An issuer of tokens, with one key."""
+
+    def __init__(self, url: str, key_id: str = "k1") -> None:
+        self.url = url
+        self._key_id = key_id
+        self._private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+    def configuration(self) -> dict[str, str]:
+        return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+
+    def keys(self) -> dict[str, Any]:
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self._private.public_key()))
+        return {"keys": [{**public, "kid": self._key_id, "use": "sig", "alg": "RS256"}]}
+
+    def token(self, *, algorithm: str = "RS256", key: Any = None, headers: Any = None, **claims: Any) -> str:
+        plain = {"iss": self.url, "aud": "api://memory", "exp": int(time.time()) + 600, "oid": "alice"} | claims
+        plain = {name: value for name, value in plain.items() if value is not None}
+        return jwt.encode(
+            plain,
+            self._private if key is None else key,
+            algorithm=algorithm,
+            headers={"kid": self._key_id} | (headers or {}),
+        )
+
+
+def platform_header(*claims: tuple[str, str], role_typ: str = "roles") -> dict[str, str]:
+    """The header that App Service authentication sets."""
+    principal = {
+        "auth_typ": "aad",
+        "claims": [{"typ": name, "val": value} for name, value in claims],
+        "name_typ": "name",
+        "role_typ": role_typ,
+    }
+    return {"x-ms-client-principal": base64.b64encode(json.dumps(principal).encode()).decode()}
