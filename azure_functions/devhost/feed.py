@@ -102,8 +102,9 @@ class CosmosTrigger:
         leases = database.get_container_client(binding.get("leaseContainerName") or LEASE_CONTAINER)
         await self._hold(leases)
         start: dict[str, Any] = {"start_time": "Beginning" if binding.get("startFromBeginning") else "Now"}
-        if self._lease.get(CONTINUATION):
-            start = {"continuation": self._lease[CONTINUATION]}
+        known = self._lease.get(CONTINUATION)
+        if known:
+            start = {"continuation": known}
         feed = database.get_container_client(binding["containerName"])
         pages = feed.query_items_change_feed(
             max_item_count=int(binding.get("maxItemsPerInvocation") or 100), **start
@@ -112,9 +113,14 @@ class CosmosTrigger:
             documents = [document async for document in page]
             if documents:
                 await self._hand_out(leases, documents)
-            token = pages.continuation_token  # type: ignore[attr-defined]
-            if token and token != self._lease.get(CONTINUATION):
-                await self._renew(leases, {CONTINUATION: token})
+            if known:
+                await self._keep(leases, pages.continuation_token)  # type: ignore[attr-defined]
+        # On the way of a first reading some partitions have no place in the token yet, and the SDK would refuse it.
+        await self._keep(leases, pages.continuation_token)  # type: ignore[attr-defined]
+
+    async def _keep(self, leases: ContainerProxy, token: str | None) -> None:
+        if token and token != self._lease.get(CONTINUATION):
+            await self._renew(leases, {CONTINUATION: token})
 
     async def _hand_out(self, leases: ContainerProxy, documents: list[dict[str, Any]]) -> None:
         """Runs the function until it is done with a batch, and shows meanwhile that the lease is held."""

@@ -152,7 +152,8 @@ class Worker:
         async for page, continuation in store.changes(lease["continuation"] if lease else None, PAGE):
             counters = await count_turns(self._tools, self.counters, page)
             touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
-            await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
+            if continuation is not None:
+                await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
         return list(touched.values())
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:

@@ -277,8 +277,14 @@ class Store:
             )
             return [row async for row in pages]
 
-    async def changes(self, continuation: str | None, page_size: int) -> AsyncIterator[tuple[list[Document], str]]:
-        """Pages of the change feed of the turns, each with the continuation that follows it, until it is empty."""
+    async def changes(
+        self, continuation: str | None, page_size: int
+    ) -> AsyncIterator[tuple[list[Document], str | None]]:
+        """Pages of the change feed of the turns until it is empty, each with the continuation that follows it.
+
+        While the feed is read for the first time there is none before its end: the SDK gives one then that it would
+        not read again, because some partitions have no place in it yet.
+        """
         if self._feed is None:
             raise StoreUnavailable("the store is not open")
         start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
@@ -288,7 +294,9 @@ class Store:
                 documents = [document async for document in page]
                 token = pages.continuation_token  # type: ignore[attr-defined]
                 if documents and token:
-                    yield documents, token
+                    yield documents, token if continuation else None
+            if not continuation:
+                yield [], pages.continuation_token  # type: ignore[attr-defined]
 
     async def count(self, container: str, partition: Sequence[str] | None = None) -> int:
         """How many documents a partition (or the container) holds."""
