@@ -67,7 +67,7 @@ class Draft(Model):
     user_id: str
     thread_id: str
     cursor: dict[str, Any]
-    etag: str | None
+    etag: str
     extra: dict[str, Any] = Field(default_factory=dict, description="What the step keeps beside its cursor.")
     create: list[Document] = Field(default_factory=list)
     upsert: list[Document] = Field(default_factory=list)

@@ -10,7 +10,7 @@ from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, Tur
 from agent_memory.models import DeadLetter, Memory, Model, Turn
 from agent_memory.settings import Limits
 from agent_memory.store.client import Store
-from agent_memory.store.commits import StoredCursor, read_cursor
+from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import in_order, new_turns, turns_by_id
@@ -51,8 +51,8 @@ class TurnRange:
 async def gather_turns(tools: Tools, request: StepRequest, container: str, step: str) -> TurnRange | None:
     """The next turns that a step has not covered, bounded by number and tokens; None if there are none."""
     partition = (request.user_id, request.thread_id)
-    stored = await read_cursor(tools.store, container, partition, step)
     if request.dead_letter_id is not None:
+        stored = await read_cursor(tools.store, container, partition, step)
         document = await tools.store.read(container, request.dead_letter_id, partition)
         if document is None:
             raise NotFound(f"no dead letter {request.dead_letter_id} in this thread")
@@ -60,7 +60,11 @@ async def gather_turns(tools: Tools, request: StepRequest, container: str, step:
         turns = await turns_by_id(tools.store, *partition, letter.turn_ids)
         return TurnRange(turns, stored, stored.cursor, more=False)
     limit = tools.limits.batch_turns
-    found = await new_turns(tools.store, *partition, stored.cursor, limit)
+
+    async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
+        return await new_turns(tools.store, *partition, stored.cursor, limit)
+
+    stored, found = await read_ahead(tools.store, container, partition, step, read)
     if not found:
         return None
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from agent_memory.errors import Conflict
 from agent_memory.models import iso, now
 from agent_memory.store.client import Operation, Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class StoredCursor:
-    """A cursor as it was read: with the ETag that its replacement must meet, and what the step keeps beside it."""
+    """A cursor as it was read: with the ETag that its replacement must meet, and what the step keeps beside it.
+
+    The ETag is empty if none is stored.
+    """
 
     cursor: Cursor
-    etag: str | None
+    etag: str
     extra: dict[str, Any]
 
 
@@ -26,8 +33,30 @@ async def read_cursor(store: Store, container: str, partition: Sequence[str], st
     """The cursor of a step in the partition that it commits to."""
     document = await store.read(container, cursor_id(step), partition)
     if document is None:
-        return StoredCursor(Cursor(), None, {})
+        return StoredCursor(Cursor(), "", {})
     return StoredCursor(Cursor.from_document(document), document["_etag"], document.get("extra", {}))
+
+
+async def read_ahead(
+    store: Store,
+    container: str,
+    partition: Sequence[str],
+    step: str,
+    read: Callable[[StoredCursor], Awaitable[Sequence[T]]],
+) -> tuple[StoredCursor, Sequence[T]]:
+    """What a step is to cover next, and the cursor, which was there before any of it was read.
+
+    So a draft always names a version of a stored cursor, and whoever takes something out of its range afterwards, to
+    forget it, makes the draft fail by touching or deleting that cursor. Nothing to cover leaves no cursor behind.
+    """
+    stored = await read_cursor(store, container, partition, step)
+    found = await read(stored)
+    if found and not stored.etag:
+        with contextlib.suppress(Conflict):
+            await store.create(container, cursor_document(partition, step, Cursor()))
+        stored = await read_cursor(store, container, partition, step)
+        found = await read(stored)
+    return stored, found
 
 
 async def commit(
@@ -37,7 +66,7 @@ async def commit(
     step: str,
     *,
     cursor: Cursor,
-    etag: str | None,
+    etag: str,
     operations: Sequence[Operation] = (),
     extra: dict[str, Any] | None = None,
 ) -> None:
@@ -46,7 +75,16 @@ async def commit(
     Raises:
         Conflict: if the cursor has moved since it was read: another run committed first, and nothing was written.
     """
-    document: Document = {
+    document = cursor_document(partition, step, cursor, extra)
+    move: Operation = ("replace", (document["id"], document), {"if_match_etag": etag})
+    await store.batch(container, partition, [*operations, move])
+
+
+def cursor_document(
+    partition: Sequence[str], step: str, cursor: Cursor, extra: dict[str, Any] | None = None
+) -> Document:
+    """The stored form of a step's cursor in the partition that it commits to."""
+    return {
         "id": cursor_id(step),
         "user_id": partition[0],
         "thread_id": partition[1],
@@ -56,12 +94,6 @@ async def commit(
         "extra": extra or {},
         **cursor.to_document(),
     }
-    move: Operation = (
-        ("create", (document,), {})
-        if etag is None
-        else ("replace", (document["id"], document), {"if_match_etag": etag})
-    )
-    await store.batch(container, partition, [*operations, move])
 
 
 def create(document: Document) -> Operation:

@@ -9,9 +9,9 @@ from agent_memory.models import Memory, ProcessResult, UserProfile, now
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
 from agent_memory.store import queries
-from agent_memory.store.commits import read_cursor
+from agent_memory.store.commits import StoredCursor, read_ahead
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.documents import from_document, to_document
+from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
 from agent_memory.store.summaries import read_profile
 
@@ -25,13 +25,16 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         ModelError: if the model gave nothing usable; the profile stays as it is.
     """
     partition = (request.user_id, USER_SUMMARY_THREAD)
-    stored = await read_cursor(tools.store, SUMMARIES, partition, NAME)
-    limit = tools.limits.profile_facts + len(stored.cursor.seen) + 1
-    rows = await tools.store.query(
-        MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
-    )
-    # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
-    changed = [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
+
+    async def read(stored: StoredCursor) -> list[Document]:
+        limit = tools.limits.profile_facts + len(stored.cursor.seen) + 1
+        rows = await tools.store.query(
+            MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
+        )
+        # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
+        return [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
+
+    stored, changed = await read_ahead(tools.store, SUMMARIES, partition, NAME, read)
     if not changed:
         return None
     taken = changed[: tools.limits.profile_facts]

@@ -16,7 +16,7 @@ from agent_memory.models import Memory, ProcessResult, content_hash, now
 from agent_memory.processing.draft import Draft, Supersession, finish
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
 from agent_memory.store import queries
-from agent_memory.store.commits import read_cursor
+from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import to_document
@@ -43,8 +43,12 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """
     partition = (request.user_id, USER_THREAD)
     await finish(tools.store, MEMORIES, partition, NAME)
-    stored = await read_cursor(tools.store, MEMORIES, partition, NAME)
-    facts = await newest_facts(tools.store, request.user_id, request.n or tools.limits.reconcile_candidates)
+
+    async def read(_: StoredCursor) -> list[Memory]:
+        facts = await newest_facts(tools.store, request.user_id, request.n or tools.limits.reconcile_candidates)
+        return facts if len(facts) > 1 else []
+
+    stored, facts = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
     if len(facts) < 2:
         return None
     answer = await tools.chat.run(RECONCILE, ReconcileInput(facts=view_facts(facts)))
