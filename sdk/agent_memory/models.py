@@ -122,6 +122,13 @@ class Turn(Model):
     run_id: str | None = None
 
 
+class LiveView(Model):
+    """What a conversation still shows."""
+
+    turns: list[Turn] = Field(default_factory=list, description="In the order of the talk.")
+    retired: int = Field(default=0, description="How many have left since the view was last cleared.")
+
+
 class Memory(Model):
     """One thing remembered, with when it was true, when it was known, and what it rests on."""
 

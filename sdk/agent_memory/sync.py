@@ -23,6 +23,7 @@ from agent_memory.models import (
     FactKind,
     Health,
     Hit,
+    LiveView,
     ProcessResult,
     Provenance,
     Receipt,
@@ -94,8 +95,35 @@ class ThreadScope:
         return self._portal.run(self._inner.add_many(turns))
 
     def turns(self, last: int | None = None) -> list[Turn]:
-        """The turns of the thread (or the `last` ones), oldest first."""
+        """The turns of the thread (or the `last` ones), oldest first: all that were ever written."""
         return self._portal.run(self._inner.turns(last))
+
+    def view(self) -> LiveView:
+        """The live view of the conversation: the turns that were neither cleared nor retired."""
+        return self._portal.run(self._inner.view())
+
+    def clear(self) -> int:
+        """Empties the live view of the conversation; how many turns were in it.
+
+        The turns stay on record and what was learned from them stays known. The thread's summary and state go.
+        """
+        return self._portal.run(self._inner.clear())
+
+    def retire(self, through: str, *, covered_by: Sequence[ThreadStep] = ()) -> int:
+        """Takes turns out of the live view, the oldest first, up to and with `through`; how many went.
+
+        They stay on record. The system's turns stay in view. With `covered_by`, no turn goes that one of these steps
+        has not covered yet, or gave up on: so nothing leaves before what replaces it is durable.
+
+        Args:
+            through: The id of a turn in the live view; another changes nothing.
+            covered_by: Steps of this thread (see `process`).
+
+        Raises:
+            InvalidInput: for a step that there is not.
+            Conflict: if others keep moving the window.
+        """
+        return self._portal.run(self._inner.retire(through, covered_by=covered_by))
 
     def context(
         self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
@@ -135,7 +163,10 @@ class ThreadScope:
         return self._portal.run(self._inner.stats())
 
     def process(self, step: ThreadStep) -> ProcessResult:
-        """Runs a step now for all turns that it has not covered: `extract` (memories) or `summarize`.
+        """Runs a step now for all turns that it has not covered.
+
+        `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
+        state.
 
         Raises:
             InvalidInput: for a step that there is not.

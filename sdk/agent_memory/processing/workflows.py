@@ -81,8 +81,12 @@ def _until_done(step: str, request: Json, results: list[Json]) -> Step:
         yield Checkpoint(list(results))
 
 
-def _extract(request: Json, results: list[Json]) -> Step:
+def _index(request: Json, results: list[Json]) -> Step:
     yield from _until_done("index", request, results)
+
+
+def _extract(request: Json, results: list[Json]) -> Step:
+    yield from _index(request, results)
     yield from _until_done("extract", request, results)
 
 
@@ -98,13 +102,24 @@ def _reconcile(request: Json, results: list[Json]) -> Step:
     yield from _once("reconcile", request, results)
 
 
-_PARTS = {"extract": _extract, "summarize": _summarize, "profile": _profile, "reconcile": _reconcile}
+_PARTS = {
+    "index_turns": _index,
+    "extract": _extract,
+    "summarize": _summarize,
+    "profile": _profile,
+    "reconcile": _reconcile,
+}
 
 
 def _alone(name: str, request: Json) -> Workflow:
     results: list[Json] = []
     yield from _PARTS[name](request, results)
     return results
+
+
+def index_turns(request: Json) -> Workflow:
+    """Makes the raw turns of a thread searchable."""
+    return (yield from _alone("index_turns", request))
 
 
 def extract(request: Json) -> Workflow:
@@ -159,6 +174,7 @@ def replay(request: Json) -> Workflow:
 
 
 WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
+    "index_turns": index_turns,
     "extract": extract,
     "summarize": summarize,
     "profile": profile,

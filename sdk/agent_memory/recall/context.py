@@ -15,7 +15,7 @@ from agent_memory.models import Context, Hit, ThreadSummary, Turn, UserProfile
 from agent_memory.recall.render import Line, memory_line, profile_line, render, summary_line
 from agent_memory.recall.search import Searcher, search
 from agent_memory.store.summaries import read_profile, read_summary
-from agent_memory.store.turns import last_turns
+from agent_memory.store.windows import last_live_turns
 
 logger = logging.getLogger("agent_memory")
 
@@ -90,7 +90,7 @@ async def _gather(searcher: Searcher, request: ContextRequest, degraded: list[st
     async def turns() -> Sequence[Turn]:
         if request.thread_id is None:
             return []
-        recent = await last_turns(store, user, request.thread_id, LAST_TURNS)
+        recent = await last_live_turns(store, user, request.thread_id, LAST_TURNS)
         # A tool's answer without its call is refused by chat models.
         return [turn for turn in recent if turn.role in ("user", "agent")]
 

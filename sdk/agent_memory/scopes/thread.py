@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import (
     Context,
     Hit,
+    LiveView,
     Memory,
     ProcessResult,
     Receipt,
@@ -24,6 +25,7 @@ from agent_memory.models import (
 from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.shared import count_stats, find, memory_types, validated
+from agent_memory.store import windows
 from agent_memory.store.client import metered
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import list_memories
@@ -31,7 +33,7 @@ from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.telemetry import operation
 
-ThreadStep = Literal["extract", "summarize"]
+ThreadStep = Literal["index", "extract", "summarize"]
 
 
 class AsyncThreadScope:
@@ -109,10 +111,43 @@ class AsyncThreadScope:
         return Receipt(ids=[turn.id for turn in kept], created=created, usage=usage)
 
     async def turns(self, last: int | None = None) -> list[Turn]:
-        """The turns of the thread (or the `last` ones), oldest first."""
+        """The turns of the thread (or the `last` ones), oldest first: all that were ever written."""
         if last is not None and last < 1:
             raise InvalidInput(f"last must be at least 1, not {last}")
         return await last_turns(self._runtime.store, self.user_id, self.thread_id, last)
+
+    async def view(self) -> LiveView:
+        """The live view of the conversation: the turns that were neither cleared nor retired."""
+        store = self._runtime.store
+        window = await windows.read_window(store, self.user_id, self.thread_id)
+        live = await windows.live_turns(store, self.user_id, self.thread_id, window)
+        return LiveView(turns=[one.turn for one in live], retired=window.retired)
+
+    async def clear(self) -> int:
+        """Empties the live view of the conversation; how many turns were in it.
+
+        The turns stay on record and what was learned from them stays known. The thread's summary and state go.
+        """
+        return await windows.clear(self._runtime.store, self.user_id, self.thread_id)
+
+    async def retire(self, through: str, *, covered_by: Sequence[ThreadStep] = ()) -> int:
+        """Takes turns out of the live view, the oldest first, up to and with `through`; how many went.
+
+        They stay on record. The system's turns stay in view. With `covered_by`, no turn goes that one of these steps
+        has not covered yet, or gave up on: so nothing leaves before what replaces it is durable.
+
+        Args:
+            through: The id of a turn in the live view; another changes nothing.
+            covered_by: Steps of this thread (see `process`).
+
+        Raises:
+            InvalidInput: for a step that there is not.
+            Conflict: if others keep moving the window.
+        """
+        check_id(through, "a turn's id")
+        for step in covered_by:
+            _check_step(step)
+        return await windows.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
     async def context(
         self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
@@ -165,19 +200,28 @@ class AsyncThreadScope:
         return await count_stats(self._runtime, (self.user_id, self.thread_id))
 
     async def process(self, step: ThreadStep) -> ProcessResult:
-        """Runs a step now for all turns that it has not covered: `extract` (memories) or `summarize`.
+        """Runs a step now for all turns that it has not covered.
+
+        `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
+        state.
 
         Raises:
             InvalidInput: for a step that there is not.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
-        if step not in ("extract", "summarize"):
-            raise InvalidInput(f"a thread's steps are extract and summarize, not {step!r}")
-        return await self._runtime.run(step, user_id=self.user_id, thread_id=self.thread_id)
+        _check_step(step)
+        # Functions of an app share one space of names, and there the activity has this one.
+        workflow = "index_turns" if step == "index" else step
+        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id)
 
     async def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are."""
         return await self._runtime.run("settle", user_id=self.user_id, thread_id=self.thread_id)
+
+
+def _check_step(step: str) -> None:
+    if step not in get_args(ThreadStep):
+        raise InvalidInput(f"a thread's steps are {', '.join(get_args(ThreadStep))}, not {step!r}")
 
 
 def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
