@@ -224,10 +224,7 @@ def test_every_turn_is_processed_once(seed: int):
 def test_a_seed_is_one_interleaving():
     async def trace(world: World) -> tuple[object, ...]:
         await run(world)
-        return (
-            world.requests,
-            asyncio.get_running_loop().time(),
-            [(one.step, one.cursor["seen"]) for one in world.commits],
-        )
+        commits = [(commit.step, commit.cursor["count"]) for commit in world.commits]
+        return world.requests, asyncio.get_running_loop().time(), commits
 
     assert simulate(3, trace) == simulate(3, trace)

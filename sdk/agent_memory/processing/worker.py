@@ -229,4 +229,9 @@ class Worker:
             async with gate:
                 return await item()
 
-        return all(await asyncio.gather(*(one(item) for item in work)))
+        # Also after a failure the others are waited for, so that nothing goes on behind the worker's back.
+        outcomes = await asyncio.gather(*(one(item) for item in work), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return all(outcomes)
