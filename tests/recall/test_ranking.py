@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_memory.models import Memory
-from agent_memory.recall.bm25 import bm25
+from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.fusion import Candidate, fuse
 from agent_memory.recall.render import HEADER, memory_line, profile_line, render
 from agent_memory.recall.terms import MAX_TERMS, query_terms
@@ -61,12 +61,12 @@ def test_bm25_prefers_rare_words_and_short_texts():
         "third": "no cat, no bird",
         "none": "nothing of it",
     }
-    scores = bm25(["zebra", "cats"], texts)
+    scores = Bm25(texts).scores(["zebra", "cats"])
     assert scores["rare"] > scores["long"] > 0
     assert scores["rare"] > scores["common"] > 0  # "cats" finds "cat"
     assert scores["none"] == 0
-    assert bm25([], texts) == dict.fromkeys(texts, 0)
-    assert bm25(["x"], {}) == {}
+    assert Bm25(texts).scores([]) == dict.fromkeys(texts, 0)
+    assert Bm25({}).scores(["x"]) == {}
 
 
 @pytest.mark.req("S1-24")

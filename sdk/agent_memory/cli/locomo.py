@@ -8,8 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agent_memory.cli.utterances import Place, Utterance, utterance
+from agent_memory.evaluation.dataset import ADVERSARIAL, Question
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: ADVERSARIAL}
 
 _SESSION = re.compile(r"session_(\d+)")
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")  # some samples write several in one text, or D:11:26
 _DATE = "%I:%M %p on %d %B, %Y"
 
 
@@ -35,6 +39,28 @@ def read_locomo(samples: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
             yield from _session(place.within(f"session_{number}"), str(name), number, talk)
 
 
+def read_questions(sample: Mapping[str, Any]) -> tuple[list[Question], int]:
+    """The questions of a sample whose evidence is among its turns, and how many others there are.
+
+    Only the talk and the questions are read: never the facts, events and summaries that the data set holds as well.
+    """
+    talk = sample["conversation"]
+    there = {str(turn["dia_id"]) for name in talk if _SESSION.fullmatch(name) for turn in talk[name]}
+    asked = sample.get("qa") or []
+    questions = []
+    for row in asked:
+        named = {f"D{session}:{turn}" for session, turn in _EVIDENCE.findall(" ".join(row.get("evidence") or []))}
+        evidence = frozenset(_turn_id(sample["sample_id"], turn) for turn in named & there)
+        if evidence:
+            category = CATEGORIES.get(row.get("category"), str(row.get("category")))
+            questions.append(Question(str(row["question"]), category, evidence))
+    return questions, len(asked) - len(questions)
+
+
+def _turn_id(sample: str, turn: str) -> str:
+    return f"{sample}:{turn}"
+
+
 def _session(place: Place, sample: str, number: int, talk: Mapping[str, Any]) -> Iterator[Utterance]:
     began = _date(place, talk.get(f"session_{number}_date_time"))
     turns = talk[f"session_{number}"]
@@ -48,7 +74,7 @@ def _session(place: Place, sample: str, number: int, talk: Mapping[str, Any]) ->
             "role": "user",
             "name": turn["speaker"],
             "content": _text(turn),
-            "id": f"{sample}:{turn['dia_id']}",
+            "id": _turn_id(sample, turn["dia_id"]),
             # Only the session is dated: seconds keep its turns in order.
             "created_at": began + timedelta(seconds=position),
         }

@@ -23,21 +23,26 @@ def words(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.lower())]
 
 
-def bm25(terms: Sequence[str], texts: Mapping[str, str]) -> dict[str, float]:
-    """How well each text matches the terms; 0 for those that share no word with them."""
-    wanted = {part for term in terms for part in words(term)}
-    counts = {key: Counter(words(text)) for key, text in texts.items()}
-    lengths = {key: count.total() for key, count in counts.items()}
-    average = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
-    weights = {}
-    for term in wanted:
-        having = sum(term in count for count in counts.values())
-        weights[term] = math.log(1 + (len(counts) - having + 0.5) / (having + 0.5))
-    return {
-        key: sum(
-            weights[term] * count[term] * (K1 + 1) / (count[term] + K1 * (1 - B + B * lengths[key] / average))
-            for term in wanted
-            if count[term]
-        )
-        for key, count in counts.items()
-    }
+class Bm25:
+    """Texts made ready to be scored."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._counts = {key: Counter(words(text)) for key, text in texts.items()}
+        self._lengths = {key: count.total() for key, count in self._counts.items()}
+        self._average = max(1.0, sum(self._lengths.values()) / max(1, len(texts)))
+
+    def scores(self, terms: Sequence[str]) -> dict[str, float]:
+        """How well each text matches the terms; 0 for those that share no word with them."""
+        weights = {term: self._weight(term) for term in {part for term in terms for part in words(term)}}
+        return {
+            key: sum(
+                weight * count[term] * (K1 + 1) / (count[term] + K1 * (1 - B + B * self._lengths[key] / self._average))
+                for term, weight in weights.items()
+                if count[term]
+            )
+            for key, count in self._counts.items()
+        }
+
+    def _weight(self, term: str) -> float:
+        having = sum(term in count for count in self._counts.values())
+        return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import bm25
+from agent_memory.recall.bm25 import Bm25
 from agent_memory.settings import RecallSettings
 
 
@@ -42,7 +42,7 @@ def fuse(
         known = found.get(candidate.memory.id)
         if known is None or known.similarity is None:
             found[candidate.memory.id] = candidate
-    text = _scaled(bm25(terms, {key: candidate.memory.content for key, candidate in found.items()}))
+    text = _scaled(Bm25({key: candidate.memory.content for key, candidate in found.items()}).scores(terms))
     vector = _scaled({key: c.similarity for key, c in found.items() if c.similarity is not None})
     by_words = {candidate.memory.id for candidate in arms.get("text", ())}
     hits = []

@@ -1,0 +1,170 @@
+"""`agent-memory eval`: how much of what answers a question is brought back, beside baselines."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+
+from agent_memory.cli.locomo import is_locomo, read_locomo, read_questions
+from agent_memory.cli.options import JsonOption, examples
+from agent_memory.cli.terminal import emit, one_line, progress, stdout
+from agent_memory.cli.utterances import Place
+from agent_memory.cli.views import heading, table
+from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.evaluation.dataset import Conversation
+from agent_memory.models import TurnInput
+
+if TYPE_CHECKING:
+    from agent_memory.evaluation import Adapter
+
+EXAMPLES = examples(
+    "eval locomo10.json",
+    "eval locomo10.json --store eval.db --json --out answers.jsonl --plot recall.png",
+    "eval locomo10.json --adapter my_adapters:OtherMemory",
+)
+WHERE = "LoCoMo is at github.com/snap-research/locomo: data/locomo10.json (CC BY-NC 4.0)"
+
+
+def evaluate(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help=f"A file in LoCoMo's format. {WHERE}.")],
+    adapter: Annotated[
+        str | None,
+        typer.Option("--adapter", metavar="MODULE:NAME", help="Another system: a callable that makes an Adapter."),
+    ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines/--no-baselines", help="Whether plain searches are measured beside it.")
+    ] = True,
+    conversations: Annotated[
+        int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
+    ] = None,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of a context.")] = 650,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="PATH", help="Keep what was taken in, so that the next run need not."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write every answer as a line of JSON.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw recall as PNG, SVG or PDF.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure recall on conversations with known answers.
+
+    Evidence recall at k is the share of the turns that answer a question among the first k turns that a search
+    brings back; a result counts as the turns that it rests on. Overall figures leave adversarial questions out.
+    """
+    from agent_memory.evaluation import AgentMemory
+    from agent_memory.evaluation import baselines as plain_searches
+    from agent_memory.evaluation import evaluate as run
+    from agent_memory.evaluation.adapters import CachedEmbeddings
+    from agent_memory.language.defaults import default_embeddings
+
+    given, skipped = read_dataset(dataset)
+    chosen = given[:conversations]
+    embeddings = CachedEmbeddings(default_embeddings())
+    made = AgentMemory(store, embeddings=embeddings) if adapter is None else load_adapter(adapter)
+    opened: AbstractContextManager[Any] = made if isinstance(made, AbstractContextManager) else nullcontext(made)
+    with opened as system, progress("Evaluating") as show:
+        others = plain_searches(embeddings) if baselines else []
+        done = run(system, chosen, baselines=others, budget=budget, progress=show)
+    report = {"dataset": dataset.name, "questions_without_evidence": skipped, **done.report()}
+    if out is not None:
+        out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in done.rows()), "utf-8")
+    if plot is not None:
+        from agent_memory.evaluation.plot import draw
+
+        draw(report, plot)
+    if as_json:
+        emit(report)
+    else:
+        stdout().print(view(report))
+
+
+def read_dataset(path: Path) -> tuple[list[Conversation], int]:
+    """The conversations of a file with their questions, and how many questions have no evidence in it.
+
+    Raises:
+        InvalidInput: if the file cannot be read or is no such data set.
+    """
+    try:
+        samples = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}. {WHERE}") from error
+    except ValueError as error:
+        raise InvalidInput(f"{path}: not JSON: {error}") from error
+    rows = samples if isinstance(samples, list) else [samples]
+    if not rows or not all(is_locomo(row) for row in rows):
+        raise InvalidInput(f'{path}: not a LoCoMo file: each sample needs a "conversation" with sessions')
+    conversations, skipped = [], 0
+    for number, sample in enumerate(rows, 1):
+        threads: dict[str, list[TurnInput]] = defaultdict(list)
+        for utterance in read_locomo([(Place(str(path), item=f"sample {number}"), sample)]):
+            threads[utterance.thread_id].append(utterance.turn)
+        questions, left = read_questions(sample)
+        skipped += left
+        conversations.append(Conversation(str(sample["sample_id"]), threads, questions))
+    if not any(conversation.questions for conversation in conversations):
+        raise InvalidInput(f'{path}: there is no question with evidence in it (a list "qa" with "evidence")')
+    return conversations, skipped
+
+
+def load_adapter(name: str) -> Adapter:
+    """Makes the system that `module:attribute` names.
+
+    Raises:
+        ConfigurationError: if there is none, or it has not the methods of an adapter.
+    """
+    from agent_memory.evaluation import Adapter
+
+    module, _, attribute = name.partition(":")
+    try:
+        made = getattr(import_module(module), attribute)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"no adapter {one_line(name)} (module:attribute): {error}") from error
+    if not isinstance(made, Adapter):
+        raise ConfigurationError(f"{name} is no adapter: it needs name, ingest, search and context")
+    return made
+
+
+def view(report: Mapping[str, Any]) -> RenderableType:
+    """The report as tables."""
+    overall = report["overall"]
+    parts: list[RenderableType] = [
+        f"{report['dataset']}: {report['conversations']} conversations, {report['turns']} turns, "
+        f"{overall['questions']} questions (without adversarial)",
+        heading("Overall"),
+        _figures({report["system"]: overall, **report["baselines"]}),
+        heading(f"{report['system']}, by category"),
+        _figures(report["categories"]),
+    ]
+    told = report["context"]
+    if "hit" in told:
+        parts += [
+            heading(f"Context of {told['budget']} tokens"),
+            f"some evidence {told['hit']:.1%}, all evidence {told['all_evidence']:.1%}, "
+            f"{told['tokens']:.0f} tokens on average, {told['milliseconds_p50']:.1f} ms",
+        ]
+    return Group(*parts)
+
+
+def _figures(rows: Mapping[str, Mapping[str, float]]) -> RenderableType:
+    names: Sequence[str] = [name for name in next(iter(rows.values())) if name not in ("questions", "milliseconds_p50")]
+    made = table("", "questions", *names, "ms", right=["questions", *names, "ms"])
+    for label, figures in rows.items():
+        made.add_row(label, *_cells(figures, names))
+    return made
+
+
+def _cells(figures: Mapping[str, float], names: Iterable[str]) -> list[str]:
+    if not figures["questions"]:
+        return ["0"]
+    shares = (f"{figures[name]:.1%}" for name in names)
+    return [f"{figures['questions']}", *shares, f"{figures['milliseconds_p50']:.1f}"]

@@ -1,0 +1,132 @@
+"""What an evaluation asks of a memory system, and this library behind it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
+
+from agent_memory.evaluation.dataset import Conversation
+from agent_memory.language.defaults import default_embeddings
+from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
+from agent_memory.models import Usage
+from agent_memory.sync import Memory
+
+BATCH = 200
+"""Turns a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a context costs, and the turns that it rests on."""
+
+    tokens: int
+    turns: frozenset[str]
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """A memory system under evaluation. Each conversation is a user of its own."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a report."""
+        ...
+
+    def ingest(self, conversation: Conversation) -> None:
+        """Takes in a conversation, and returns when all of it can be found."""
+        ...
+
+    def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
+        """At most `limit` results, best first: for each, the ids of the turns that it rests on."""
+        ...
+
+    def context(self, conversation: Conversation, question: str, budget: int) -> Told | None:
+        """What an agent would be told within a budget of tokens; None if the system has no such call."""
+        ...
+
+
+class AgentMemory:
+    """This library, embedded, through its public calls."""
+
+    def __init__(
+        self, store: str | os.PathLike[str] | None = None, *, embeddings: EmbeddingModel | None = None
+    ) -> None:
+        """Opens it.
+
+        Args:
+            store: A file to keep what was ingested in, so that a later run need not do it again; None: in RAM.
+            embeddings: Another embedding model than the embedded default.
+        """
+        self.name = "agent-memory"
+        self.embeddings = CachedEmbeddings(embeddings or default_embeddings())
+        self._memory = Memory.local(store, embedding_model=self.embeddings)
+        self._sources: dict[str, list[str]] = {}
+
+    def __enter__(self) -> Self:
+        """Opens the store."""
+        self._memory.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the store."""
+        self._memory.close()
+
+    def ingest(self, conversation: Conversation) -> None:
+        """Writes all turns and waits until they are processed."""
+        user = self._memory.user(conversation.name)
+        for thread_id, turns in conversation.threads.items():
+            for start in range(0, len(turns), BATCH):
+                user.thread(thread_id).add_many(list(turns[start : start + BATCH]))
+        self._memory.drain()
+
+    def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
+        """As `UserScope.search`."""
+        hits = self._memory.user(conversation.name).search(question, limit=limit)
+        return [hit.memory.source_turn_ids for hit in hits]
+
+    def context(self, conversation: Conversation, question: str, budget: int) -> Told:
+        """As `UserScope.context`: a new conversation, without turns or a summary of its own."""
+        context = self._memory.user(conversation.name).context(question, budget=budget)
+        turns = [turn for item in context.used for turn in self._turns_of(conversation, item)]
+        return Told(context.tokens, frozenset(turns))
+
+    def _turns_of(self, conversation: Conversation, item: dict[str, Any]) -> list[str]:
+        """The turns behind a line of a context. A profile or a summary does not say which turn a line comes from."""
+        if item["type"] == "turn":
+            return [item["id"]]
+        if "id" not in item:
+            return []
+        if item["id"] not in self._sources:
+            memory = self._memory.user(conversation.name).get(item["id"])
+            self._sources[item["id"]] = memory.source_turn_ids
+        return self._sources[item["id"]]
+
+
+class CachedEmbeddings:
+    """An embedding model that embeds each text once, so that baselines over the same text cost nothing more."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        self._model = model
+        self._known: dict[str, Vector] = {}
+
+    @property
+    def model_id(self) -> str:
+        """That of the model."""
+        return self._model.model_id
+
+    @property
+    def dimensions(self) -> int:
+        """That of the model."""
+        return self._model.dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        """Embeds what is not known yet."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        embedded = await self._model.embed(new) if new else Embedded([], Usage())
+        self._known.update(zip(new, embedded.vectors, strict=True))
+        return Embedded([self._known[text] for text in texts], embedded.usage)
+
+    async def close(self) -> None:
+        """Closes the model."""
+        await self._model.close()

@@ -1,0 +1,95 @@
+"""The plain ways to search, over the same text that this library indexes: one turn with its date and speaker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from agent_memory.evaluation.adapters import Told
+from agent_memory.evaluation.dataset import Conversation
+from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.models import Turn
+from agent_memory.processing.steps.index import chunk_text
+from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.terms import query_terms
+from agent_memory.store.turns import make_turns
+
+RRF_K = 60
+"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), and what most systems leave it at."""
+
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The turns of a conversation as a baseline holds them."""
+
+    vectors: Mapping[str, Vector]
+    words: Bm25
+
+
+class Baseline:
+    """One way to score all turns of a conversation."""
+
+    def __init__(self, name: str, embeddings: EmbeddingModel, score: Callable[[Index, Vector, str], Scores]) -> None:
+        self.name = name
+        self._embeddings = embeddings
+        self._score = score
+        self._indices: dict[str, Index] = {}
+
+    def ingest(self, conversation: Conversation) -> None:
+        """Indexes the turns."""
+        texts = {turn.id: chunk_text(turn) for turn in _turns(conversation)}
+        vectors = asyncio.run(self._embeddings.embed(list(texts.values()))).vectors
+        self._indices[conversation.name] = Index(dict(zip(texts, vectors, strict=True)), Bm25(texts))
+
+    def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
+        """Scores every turn."""
+        vector = asyncio.run(self._embeddings.embed([question])).vectors[0]
+        scores = self._score(self._indices[conversation.name], vector, question)
+        return [[turn] for turn in _ranked(scores)[:limit]]
+
+    def context(self, conversation: Conversation, question: str, budget: int) -> Told | None:
+        """A plain search makes no context."""
+        return None
+
+
+def baselines(embeddings: EmbeddingModel) -> list[Baseline]:
+    """Cosine of the vectors, BM25 of the stemmed words, and reciprocal rank fusion of both with k = 60."""
+    return [
+        Baseline("dense", embeddings, dense),
+        Baseline("bm25", embeddings, words),
+        Baseline("rrf", embeddings, reciprocal_ranks),
+    ]
+
+
+def dense(index: Index, vector: Vector, question: str) -> Scores:
+    """Cosine; vectors have length 1."""
+    return {key: sum(a * b for a, b in zip(vector, other, strict=True)) for key, other in index.vectors.items()}
+
+
+def words(index: Index, vector: Vector, question: str) -> Scores:
+    """BM25; turns without a word of the question come last."""
+    return index.words.scores(query_terms(question))
+
+
+def reciprocal_ranks(index: Index, vector: Vector, question: str) -> Scores:
+    """The sum of 1 / (k + place) over both rankings."""
+    scores: dict[str, float] = {}
+    for ranking in (_ranked(dense(index, vector, question)), _ranked(words(index, vector, question))):
+        for place, key in enumerate(ranking, 1):
+            scores[key] = scores.get(key, 0.0) + 1 / (RRF_K + place)
+    return scores
+
+
+def _ranked(scores: Scores) -> list[str]:
+    return sorted(scores, key=lambda key: -scores[key])
+
+
+def _turns(conversation: Conversation) -> list[Turn]:
+    return [
+        turn
+        for thread_id, turns in conversation.threads.items()
+        for turn in make_turns(list(turns), conversation.name, thread_id)
+    ]

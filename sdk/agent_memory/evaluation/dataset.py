@@ -1,0 +1,34 @@
+"""What an evaluation is made with: conversations, and questions whose answers stand in known turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_memory.models import TurnInput
+
+ADVERSARIAL = "adversarial"
+"""The category of questions that the talk does not answer; it does not count in an overall figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the ids of the turns that answer it (at least one)."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that one user said, by thread, and what is asked about it. Every turn has an id and a time."""
+
+    name: str
+    threads: Mapping[str, Sequence[TurnInput]]
+    questions: Sequence[Question]
+
+    @property
+    def turns(self) -> int:
+        """How many turns it has."""
+        return sum(len(turns) for turns in self.threads.values())

@@ -1,0 +1,156 @@
+"""One run: every question put to every system, the answers kept as they came, and the figures over them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agent_memory.evaluation.adapters import Adapter
+from agent_memory.evaluation.dataset import ADVERSARIAL, Conversation, Question
+from agent_memory.evaluation.metrics import DEPTHS, distinct, measures
+
+Progress = Callable[[int, int], None]
+"""Told how many turns and questions are dealt with, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one system found for one question."""
+
+    system: str
+    conversation: str
+    question: str
+    category: str
+    evidence: list[str]
+    found: list[str]
+    milliseconds: float
+    figures: dict[str, float]
+    context: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The raw answers of a run, and what they come to."""
+
+    system: str
+    answers: list[Answer]
+    conversations: int
+    turns: int
+    budget: int
+    ingest_seconds: float
+
+    def report(self) -> dict[str, Any]:
+        """The figures, as `agent-memory eval --json` prints them. Overall is without adversarial questions."""
+        own = [answer for answer in self.answers if answer.system == self.system]
+        others = list(dict.fromkeys(answer.system for answer in self.answers if answer.system != self.system))
+        categories = sorted({answer.category for answer in own})
+        return {
+            "system": self.system,
+            "conversations": self.conversations,
+            "turns": self.turns,
+            "ingest_seconds": round(self.ingest_seconds, 1),
+            "overall": _figures(_counted(own)),
+            "categories": {name: _figures(a for a in own if a.category == name) for name in categories},
+            "context": {"budget": self.budget, **_context(_counted(own))},
+            "baselines": {name: _figures(_counted(a for a in self.answers if a.system == name)) for name in others},
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The raw answers, one row a question and system."""
+        return [asdict(answer) for answer in self.answers]
+
+
+def evaluate(
+    system: Adapter,
+    conversations: Sequence[Conversation],
+    *,
+    baselines: Sequence[Adapter] = (),
+    budget: int = 650,
+    progress: Progress = lambda done, total: None,
+) -> Evaluation:
+    """Lets each system take in all conversations, then asks it all questions.
+
+    A system is asked for as many results as the deepest measure needs, and gets no second chance.
+    """
+    answers: list[Answer] = []
+    done, ingest_seconds = 0, 0.0
+    total = (1 + len(baselines)) * sum(talk.turns + len(talk.questions) for talk in conversations)
+    for asked in (system, *baselines):
+        for conversation in conversations:
+            began = time.perf_counter()
+            asked.ingest(conversation)
+            ingest_seconds += time.perf_counter() - began if asked is system else 0.0
+            progress(done := done + conversation.turns, total)
+        for conversation in conversations:
+            for question in conversation.questions:
+                answers.append(_ask(asked, conversation, question, budget))
+                progress(done := done + 1, total)
+    return Evaluation(
+        system=system.name,
+        answers=answers,
+        conversations=len(conversations),
+        turns=sum(conversation.turns for conversation in conversations),
+        budget=budget,
+        ingest_seconds=ingest_seconds,
+    )
+
+
+def _ask(system: Adapter, conversation: Conversation, question: Question, budget: int) -> Answer:
+    began = time.perf_counter()
+    found = distinct(system.search(conversation, question.text, max(DEPTHS)))
+    searched = time.perf_counter()
+    told = system.context(conversation, question.text, budget)
+    context = (
+        {}
+        if told is None
+        else {
+            "tokens": told.tokens,
+            "hit": float(not question.evidence.isdisjoint(told.turns)),
+            "all_evidence": float(question.evidence <= told.turns),
+            "milliseconds": (time.perf_counter() - searched) * 1000,
+        }
+    )
+    return Answer(
+        system=system.name,
+        conversation=conversation.name,
+        question=question.text,
+        category=question.category,
+        evidence=sorted(question.evidence),
+        found=found,
+        milliseconds=(searched - began) * 1000,
+        figures=measures(found, question.evidence),
+        context=context,
+    )
+
+
+def _counted(answers: Iterable[Answer]) -> list[Answer]:
+    return [answer for answer in answers if answer.category != ADVERSARIAL]
+
+
+def _figures(answers: Iterable[Answer]) -> dict[str, float]:
+    """The means over questions, and the median time."""
+    chosen = list(answers)
+    if not chosen:
+        return {"questions": 0}
+    means = {name: _mean(answer.figures[name] for answer in chosen) for name in chosen[0].figures}
+    milliseconds = statistics.median(answer.milliseconds for answer in chosen)
+    return {"questions": len(chosen), **means, "milliseconds_p50": round(milliseconds, 2)}
+
+
+def _context(answers: Sequence[Answer]) -> dict[str, float]:
+    told = [answer.context for answer in answers if answer.context]
+    if not told:
+        return {}
+    means = {name: _mean(context[name] for context in told) for name in ("hit", "all_evidence")}
+    return {
+        **means,
+        "tokens": round(statistics.mean(context["tokens"] for context in told), 1),
+        "milliseconds_p50": round(statistics.median(context["milliseconds"] for context in told), 2),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    return round(statistics.mean(values), 4)
