@@ -94,9 +94,17 @@ class ThreadScope:
         """
         return self._portal.run(self._inner.add_many(turns))
 
-    def turns(self, last: int | None = None) -> list[Turn]:
-        """The turns of the thread (or the `last` ones), oldest first: all that were ever written."""
-        return self._portal.run(self._inner.turns(last))
+    def turns(self, last: int | None = None, *, before: datetime | None = None) -> list[Turn]:
+        """The turns of the thread (or the `last` ones), oldest first: all that were ever written.
+
+        Args:
+            last: How many; those of one time come together, so that a few more may come.
+            before: Only turns ahead of this time: the first one of the page before, to page backwards.
+
+        Raises:
+            InvalidInput: if `last` is below 1.
+        """
+        return self._portal.run(self._inner.turns(last, before=before))
 
     def view(self) -> LiveView:
         """The live view of the conversation: the turns that were neither cleared nor retired."""
@@ -145,10 +153,31 @@ class ThreadScope:
         return self._portal.run(self._inner.search(query, limit=limit, types=types, as_of=as_of))
 
     def memories(
-        self, *, types: Sequence[str] | None = None, include_superseded: bool = False, as_of: datetime | None = None
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
     ) -> list[models.Memory]:
-        """The memories that come from this thread, newest first."""
-        return self._portal.run(self._inner.memories(types=types, include_superseded=include_superseded, as_of=as_of))
+        """The memories that come from this thread, newest first.
+
+        Args:
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Also what was replaced since.
+            as_of: What was true then, instead of now.
+            before: Only memories of before this time: the last one of the page before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a type that there is not, or a limit below 1.
+        """
+        return self._portal.run(
+            self._inner.memories(
+                types=types, include_superseded=include_superseded, as_of=as_of, before=before, limit=limit
+            )
+        )
 
     def summary(self) -> ThreadSummary | None:
         """The summary of the thread, once there is one."""
@@ -227,10 +256,31 @@ class UserScope:
         return self._portal.run(self._inner.profile())
 
     def memories(
-        self, *, types: Sequence[str] | None = None, include_superseded: bool = False, as_of: datetime | None = None
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
     ) -> list[models.Memory]:
-        """The user's memories, newest first: what is believed now, unless asked otherwise."""
-        return self._portal.run(self._inner.memories(types=types, include_superseded=include_superseded, as_of=as_of))
+        """The user's memories, newest first: what is believed now, unless asked otherwise.
+
+        Args:
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Also what was replaced since.
+            as_of: What was true then, instead of now.
+            before: Only memories of before this time: the last one of the page before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a type that there is not, or a limit below 1.
+        """
+        return self._portal.run(
+            self._inner.memories(
+                types=types, include_superseded=include_superseded, as_of=as_of, before=before, limit=limit
+            )
+        )
 
     def remember(
         self,

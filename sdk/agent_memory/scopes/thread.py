@@ -110,11 +110,17 @@ class AsyncThreadScope:
         usage = Usage(request_units=sum(charges))
         return Receipt(ids=[turn.id for turn in kept], created=created, usage=usage)
 
-    async def turns(self, last: int | None = None) -> list[Turn]:
-        """The turns of the thread (or the `last` ones), oldest first: all that were ever written."""
-        if last is not None and last < 1:
-            raise InvalidInput(f"last must be at least 1, not {last}")
-        return await last_turns(self._runtime.store, self.user_id, self.thread_id, last)
+    async def turns(self, last: int | None = None, *, before: datetime | None = None) -> list[Turn]:
+        """The turns of the thread (or the `last` ones), oldest first: all that were ever written.
+
+        Args:
+            last: How many; those of one time come together, so that a few more may come.
+            before: Only turns ahead of this time: the first one of the page before, to page backwards.
+
+        Raises:
+            InvalidInput: if `last` is below 1.
+        """
+        return await last_turns(self._runtime.store, self.user_id, self.thread_id, last, before)
 
     async def view(self) -> LiveView:
         """The live view of the conversation: the turns that were neither cleared nor retired."""
@@ -176,8 +182,21 @@ class AsyncThreadScope:
         types: Sequence[str] | None = None,
         include_superseded: bool = False,
         as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
     ) -> list[Memory]:
-        """The memories that come from this thread, newest first."""
+        """The memories that come from this thread, newest first.
+
+        Args:
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Also what was replaced since.
+            as_of: What was true then, instead of now.
+            before: Only memories of before this time: the last one of the page before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a type that there is not, or a limit below 1.
+        """
         return await list_memories(
             self._runtime.store,
             self.user_id,
@@ -185,6 +204,8 @@ class AsyncThreadScope:
             types=memory_types(types),
             include_superseded=include_superseded,
             as_of=as_of,
+            before=before,
+            limit=limit,
         )
 
     async def summary(self) -> ThreadSummary | None:
@@ -231,7 +252,7 @@ def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Ma
     filled = {name: value for name, value in defaults.items() if given.get(name) is None}
     read = validated(TurnInput, given | filled, f"turn {position}: ")
     try:
-        json.dumps([read.content, read.metadata]).encode()
+        json.dumps([read.content, read.metadata], allow_nan=False).encode()
         read.content.encode()
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"turn {position}: cannot be written as JSON: {error}") from error

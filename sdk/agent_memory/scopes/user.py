@@ -107,14 +107,29 @@ class AsyncUserScope:
         types: Sequence[str] | None = None,
         include_superseded: bool = False,
         as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
     ) -> list[Memory]:
-        """The user's memories, newest first: what is believed now, unless asked otherwise."""
+        """The user's memories, newest first: what is believed now, unless asked otherwise.
+
+        Args:
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Also what was replaced since.
+            as_of: What was true then, instead of now.
+            before: Only memories of before this time: the last one of the page before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a type that there is not, or a limit below 1.
+        """
         return await list_memories(
             self._runtime.store,
             self.user_id,
             types=memory_types(types),
             include_superseded=include_superseded,
             as_of=as_of,
+            before=before,
+            limit=limit,
         )
 
     async def remember(

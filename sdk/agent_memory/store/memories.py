@@ -13,8 +13,9 @@ from agent_memory.models import Memory, MemoryType, SupersedeReason, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import from_document
+from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import NOBODY
+from agent_memory.store.pages import newest
 
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
@@ -31,21 +32,26 @@ async def list_memories(
     include_superseded: bool = False,
     as_of: datetime | None = None,
     chunks: bool = False,
+    before: datetime | None = None,
+    limit: int | None = None,
 ) -> list[Memory]:
     """A user's memories (or those of one thread), newest first. Chunks of raw talk only if asked for."""
-    sql = queries.memories(
-        types=types is not None,
-        kinds=kinds is not None,
-        superseded=include_superseded,
-        as_of=as_of is not None,
-        chunks=chunks,
-    )
     parameters: dict[str, Any] = {"types": types, "kinds": kinds, "as_of": iso(as_of) if as_of else None}
     partition = (user_id,) if thread_id is None else (user_id, thread_id)
-    rows = await store.query(
-        MEMORIES, sql, partition, **{name: value for name, value in parameters.items() if value is not None}
-    )
-    return [from_document(Memory, row) for row in rows]
+    given = {name: value for name, value in parameters.items() if value is not None}
+
+    async def fetch(part: queries.Part, bounds: dict[str, Any]) -> list[Document]:
+        sql = queries.memories(
+            types=types is not None,
+            kinds=kinds is not None,
+            superseded=include_superseded,
+            as_of=as_of is not None,
+            chunks=chunks,
+            part=part,
+        )
+        return await store.query(MEMORIES, sql, partition, **given, **bounds)
+
+    return [from_document(Memory, row) for row in await newest(fetch, before=before, limit=limit)]
 
 
 async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:

@@ -6,7 +6,31 @@ cross-partition says so; nothing that a scope offers uses it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from agent_memory.models import Memory, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a listing by time: `@at` is compared with the time, `@limit` says how many at most."""
+
+    comparison: Literal["", "<", "="] = ""
+    limited: bool = False
+
+    @property
+    def top(self) -> str:
+        """How many."""
+        return "TOP @limit " if self.limited else ""
+
+    @property
+    def condition(self) -> str:
+        """Of which time."""
+        return f" AND c.created_at {self.comparison} @at" if self.comparison else ""
+
+
+ALL = Part()
 
 
 def fields(*names: str) -> str:
@@ -39,7 +63,6 @@ NEW_TURNS = (
 )
 TURNS_BEFORE = f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c.created_at < @before ORDER BY c.created_at DESC"
 LAST_TURNS = f"SELECT TOP @limit {TURN_FIELDS}, c._ts FROM c ORDER BY c.created_at DESC"
-ALL_TURNS = f"SELECT {TURN_FIELDS} FROM c"
 LIVE_TURNS = f'SELECT {TURN_FIELDS}, c._ts FROM c WHERE c.created_at >= @after OR c._ts >= @since OR c.role = "system"'
 NEW_TURN_IDS = "SELECT c.id, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"
 TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
@@ -89,10 +112,15 @@ RECENTLY_EXTRACTED = (
 )
 
 
-def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:
-    """A listing of memories, newest first (`@types`, `@kinds`, `@as_of` as asked for)."""
+def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool, part: Part = ALL) -> str:
+    """A listing of memories, newest first (`@types`, `@kinds`, `@as_of` as asked for), or a part of it."""
     where = _where(types, kinds, superseded, as_of, chunks)
-    return f"SELECT {MEMORY_FIELDS} FROM c WHERE {where} ORDER BY c.created_at DESC"
+    return f"SELECT {part.top}{MEMORY_FIELDS} FROM c WHERE {where}{part.condition} ORDER BY c.created_at DESC"
+
+
+def turns(part: Part) -> str:
+    """The turns of a thread, newest first, or a part of them."""
+    return f"SELECT {part.top}{TURN_FIELDS} FROM c WHERE true{part.condition} ORDER BY c.created_at DESC"
 
 
 def nearest(*, types: bool, as_of: bool, chunks: bool = True) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.models import Turn, TurnInput, iso, now
@@ -14,6 +15,7 @@ from agent_memory.store.containers import TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import check_id, new_turn_id
+from agent_memory.store.pages import newest
 
 BATCH_TURNS = 100
 BATCH_BYTES = 1_800_000
@@ -93,14 +95,16 @@ async def turns_by_id(store: Store, user_id: str, thread_id: str, ids: list[str]
     return in_order(await _by_id(store, (user_id, thread_id), ids))
 
 
-async def last_turns(store: Store, user_id: str, thread_id: str, limit: int | None) -> list[Turn]:
-    """The newest turns of a thread (or all), oldest first."""
+async def last_turns(
+    store: Store, user_id: str, thread_id: str, limit: int | None, before: datetime | None = None
+) -> list[Turn]:
+    """The newest turns of a thread (or all, or those ahead of a time), oldest first."""
     partition = (user_id, thread_id)
-    if limit is None:
-        rows = await store.query(TURNS, queries.ALL_TURNS, partition)
-    else:
-        rows = await store.query(TURNS, queries.LAST_TURNS, partition, limit=limit)
-    return in_order([from_document(Turn, row) for row in rows])
+
+    async def fetch(part: queries.Part, bounds: dict[str, Any]) -> list[Document]:
+        return await store.query(TURNS, queries.turns(part), partition, **bounds)
+
+    return in_order([from_document(Turn, row) for row in await newest(fetch, before=before, limit=limit)])
 
 
 async def turns_before(store: Store, first: Turn, limit: int) -> list[Turn]:

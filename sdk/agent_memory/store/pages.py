@@ -1,0 +1,38 @@
+"""Pages of a listing by time, newest first: what has the same time stands on the same page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import iso
+from agent_memory.store.documents import Document
+from agent_memory.store.queries import Part
+
+Fetch = Callable[[Part, dict[str, Any]], Awaitable[list[Document]]]
+"""Runs a query for a part of a listing, with the parameters that it adds."""
+
+
+async def newest(fetch: Fetch, *, before: datetime | None = None, limit: int | None = None) -> list[Document]:
+    """The newest documents of a listing, or the newest ahead of a time.
+
+    They are `limit` at most, unless more have the time of the last one: a page that ends between two documents of one
+    time could not say where the next one begins.
+
+    Raises:
+        InvalidInput: for a limit below 1.
+    """
+    if limit is not None and limit < 1:
+        raise InvalidInput(f"a page holds at least 1, not {limit}")
+    bound = {} if before is None else {"at": iso(before)}
+    if limit is None:
+        return await fetch(Part("<" if bound else ""), bound)
+    rows = await fetch(Part("<" if bound else "", limited=True), {**bound, "limit": limit + 1})
+    if len(rows) <= limit:
+        return rows
+    last = rows[limit - 1]["created_at"]
+    if rows[limit]["created_at"] != last:
+        return rows[:limit]
+    return [row for row in rows if row["created_at"] != last] + await fetch(Part("="), {"at": last})
