@@ -85,6 +85,9 @@ CHANGED_MEMORIES = (
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 
+# What was forgotten, in its reserved thread.
+TOMBSTONES = 'SELECT * FROM c WHERE c.type = "tombstone" AND c.at >= @since'
+
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput
+from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
+from agent_memory.policy.tombstones import Said, forgotten_after
 from agent_memory.processing.draft import Draft, Reaffirmation
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
@@ -72,20 +73,39 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
 async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
     """The documents of what was extracted, less what is known word for word."""
     fresh, again = await _without_known(tools, user_id, extracted.memories)
-    embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     skipped = len(extracted.memories) - len(fresh)
     exact_dedup_skipped.add(skipped)
+    embedded = await tools.embeddings.embed([memory.content for memory in fresh])
+    kept = await unforgotten(tools, user_id, list(zip(fresh, embedded.vectors, strict=True)))
+    forgotten = len(fresh) - len(kept)
     return Derived(
         ProcessResult(
             step=NAME,
-            created=len(fresh),
+            created=len(kept),
             exact_dedup_skipped=skipped,
-            rejected=extracted.rejected,
+            rejected=extracted.rejected + ([f"{forgotten} that were forgotten since they were said"] * bool(forgotten)),
             usage=extracted.usage + embedded.usage,
         ),
-        create=[to_document(memory, vector) for memory, vector in zip(fresh, embedded.vectors, strict=True)],
+        create=[to_document(memory, vector) for memory, vector in kept],
         reaffirm=again,
     )
+
+
+async def unforgotten(
+    tools: Tools, user_id: str, memories: Sequence[tuple[Memory, Vector]]
+) -> list[tuple[Memory, Vector]]:
+    """Those of these memories (each with its vector) that were not forgotten after they were said."""
+    if not memories:
+        return []
+    first = min(memory.created_at for memory, _ in memories)
+    forgotten = await forgotten_after(tools.store, user_id, first, tools.embeddings.model_id)
+    return [
+        (memory, vector)
+        for memory, vector in memories
+        if not forgotten.covers(
+            Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
+        )
+    ]
 
 
 def _memories(

@@ -8,6 +8,7 @@ several turns lower it, so neighbours are brought in when searching instead.
 from __future__ import annotations
 
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
+from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange
 from agent_memory.processing.over_turns import Derived, think_over_turns
@@ -31,8 +32,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def derive(found: TurnRange) -> Derived:
         placed = list(enumerate(found.turns, found.before.cursor.count))
+        forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
         chunks = [
-            _chunk(turn, position, tools.embeddings.model_id) for position, turn in placed if _is_worth_finding(turn)
+            _chunk(turn, position, tools.embeddings.model_id)
+            for position, turn in placed
+            if _is_worth_finding(turn) and turn.id not in forgotten
         ]
         embedded = await tools.embeddings.embed([chunk.content for chunk in chunks])
         return Derived(
