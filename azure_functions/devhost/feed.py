@@ -29,7 +29,8 @@ LEASE_SECONDS = 60.0
 """How long a lease is held without a sign of life of its owner."""
 DEFAULT_POLL_MILLISECONDS = 5000
 LEASE_CONTAINER = "leases"
-CONTINUATION = "ContinuationToken"
+CONTINUATIONS = "ContinuationTokens"
+"""By part of the feed: one for each physical partition, as the real trigger has a lease for each."""
 
 _UNSUPPORTED = ("leaseConnection", "leaseDatabaseName", "startFromTime", "preferredLocations")
 
@@ -101,11 +102,18 @@ class CosmosTrigger:
         database = client.get_database_client(binding["databaseName"])
         leases = database.get_container_client(binding.get("leaseContainerName") or LEASE_CONTAINER)
         await self._hold(leases)
-        start: dict[str, Any] = {"start_time": "Beginning" if binding.get("startFromBeginning") else "Now"}
-        known = self._lease.get(CONTINUATION)
-        if known:
-            start = {"continuation": known}
         feed = database.get_container_client(binding["containerName"])
+        if CONTINUATIONS not in self._lease:
+            parts = {json.dumps(part): None async for part in feed.read_feed_ranges()}
+            await self._renew(leases, {CONTINUATIONS: parts})
+        for part, token in dict(self._lease[CONTINUATIONS]).items():
+            await self._read_part(feed, leases, part, token)
+
+    async def _read_part(self, feed: ContainerProxy, leases: ContainerProxy, part: str, token: str | None) -> None:
+        binding = self._function.trigger
+        start: dict[str, Any] = {"continuation": token} if token else {"feed_range": json.loads(part)}
+        if not token:
+            start["start_time"] = "Beginning" if binding.get("startFromBeginning") else "Now"
         pages = feed.query_items_change_feed(
             max_item_count=int(binding.get("maxItemsPerInvocation") or 100), **start
         ).by_page()
@@ -113,14 +121,9 @@ class CosmosTrigger:
             documents = [document async for document in page]
             if documents:
                 await self._hand_out(leases, documents)
-            if known:
-                await self._keep(leases, pages.continuation_token)  # type: ignore[attr-defined]
-        # On the way of a first reading some partitions have no place in the token yet, and the SDK would refuse it.
-        await self._keep(leases, pages.continuation_token)  # type: ignore[attr-defined]
-
-    async def _keep(self, leases: ContainerProxy, token: str | None) -> None:
-        if token and token != self._lease.get(CONTINUATION):
-            await self._renew(leases, {CONTINUATION: token})
+            came = pages.continuation_token  # type: ignore[attr-defined]
+            if came and came != token:
+                await self._renew(leases, {CONTINUATIONS: self._lease[CONTINUATIONS] | {part: came}})
 
     async def _hand_out(self, leases: ContainerProxy, documents: list[dict[str, Any]]) -> None:
         """Runs the function until it is done with a batch, and shows meanwhile that the lease is held."""

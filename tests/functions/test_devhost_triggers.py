@@ -42,7 +42,7 @@ class Bricks:
 
     async def add(self, *names: str) -> None:
         for name in names:
-            await self.container.create_item({"id": name})
+            await self.container.create_item({"id": name, "wall": "north"})
 
     @contextlib.asynccontextmanager
     async def read_by(self, host: ToyHost, owner: str = "me") -> AsyncIterator["asyncio.Task[None]"]:
@@ -62,7 +62,7 @@ async def bricks() -> AsyncIterator[Bricks]:
     with Engine() as engine, contextlib.closing(LoopbackServer(engine)) as server:
         async with CosmosClient(server.url, server.key) as client:
             database = await client.create_database("toys")
-            container = await database.create_container("bricks", PartitionKey("/id"))
+            container = await database.create_container("bricks", PartitionKey("/wall"))
             leases = await database.create_container("leases", PartitionKey("/id"))
             yield Bricks(server, container, leases)
 

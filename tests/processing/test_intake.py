@@ -24,7 +24,9 @@ def facts(count: int, prefix: str = "k") -> list[dict[str, object]]:
 
 
 async def feed(memory: AsyncMemory) -> list[dict[str, object]]:
-    return [document async for page, _ in memory.runtime.store.changes(None, 100) for document in page]
+    store = memory.runtime.store
+    parts = await store.feed_ranges()
+    return [document for part in parts async for page, _ in store.changes(part, None, 100) for document in page]
 
 
 @pytest.mark.req("S1-42")

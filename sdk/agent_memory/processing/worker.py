@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
@@ -148,12 +149,16 @@ class Worker:
         """Advances the counters by what is new in the change feed; the counters that it touched."""
         store = self._tools.store
         lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
+        parts: list[dict[str, Any]] = (
+            lease["parts"] if lease else [{"range": part} for part in await store.feed_ranges()]
+        )
         touched: dict[tuple[str, str], ThreadCounter] = {}
-        async for page, continuation in store.changes(lease["continuation"] if lease else None, PAGE):
-            counters = await count_turns(self._tools, self.counters, page)
-            touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
-            if continuation is not None:
-                await store.upsert(LEASES, {"id": FEED_LEASE, "continuation": continuation})
+        for part in parts:
+            async for page, continuation in store.changes(part["range"], part.get("continuation"), PAGE):
+                counters = await count_turns(self._tools, self.counters, page)
+                touched |= {(counter.user_id, counter.thread_id): counter for counter in counters}
+                part["continuation"] = continuation
+                await store.upsert(LEASES, {"id": FEED_LEASE, "parts": parts})
         return list(touched.values())
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:

@@ -277,26 +277,37 @@ class Store:
             )
             return [row async for row in pages]
 
-    async def changes(
-        self, continuation: str | None, page_size: int
-    ) -> AsyncIterator[tuple[list[Document], str | None]]:
-        """Pages of the change feed of the turns until it is empty, each with the continuation that follows it.
+    async def feed_ranges(self) -> list[Document]:
+        """The parts of the change feed of the turns: one for each physical partition that there is now.
 
-        While the feed is read for the first time there is none before its end: the SDK gives one then that it would
-        not read again, because some partitions have no place in it yet.
+        Each is read on its own, because the SDK does not take back a continuation over several parts as long as one
+        of them has brought nothing.
         """
-        if self._feed is None:
-            raise StoreUnavailable("the store is not open")
-        start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
         with _into_container():
-            pages = self._feed.query_items_change_feed(max_item_count=page_size, **start).by_page()
+            return [dict(part) async for part in self._changes_of_turns().read_feed_ranges()]
+
+    async def changes(
+        self, feed_range: Document, continuation: str | None, page_size: int
+    ) -> AsyncIterator[tuple[list[Document], str]]:
+        """Pages of a part of the change feed, each with the continuation that follows it, until it is empty.
+
+        A continuation outlives a split of the partition that it was made for.
+        """
+        start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
+        part: dict[str, Any] = {} if continuation else {"feed_range": feed_range}
+        with _into_container():
+            feed = self._changes_of_turns().query_items_change_feed(max_item_count=page_size, **part, **start)
+            pages = feed.by_page()
             async for page in pages:
                 documents = [document async for document in page]
                 token = pages.continuation_token  # type: ignore[attr-defined]
                 if documents and token:
-                    yield documents, token if continuation else None
-            if not continuation:
-                yield [], pages.continuation_token  # type: ignore[attr-defined]
+                    yield documents, token
+
+    def _changes_of_turns(self) -> ContainerProxy:
+        if self._feed is None:
+            raise StoreUnavailable("the store is not open")
+        return self._feed
 
     async def count(self, container: str, partition: Sequence[str] | None = None) -> int:
         """How many documents a partition (or the container) holds."""
