@@ -48,8 +48,8 @@ class TurnRange:
     more: bool
 
 
-async def gather_turns(tools: Tools, request: StepRequest, container: str, step: str) -> TurnRange | None:
-    """The next turns that a step has not covered, bounded by number and tokens; None if there are none."""
+async def gather_turns(tools: Tools, request: StepRequest, container: str, step: str) -> TurnRange:
+    """The next turns that a step has not covered, bounded by number and tokens."""
     partition = (request.user_id, request.thread_id)
     if request.dead_letter_id is not None:
         stored = await read_cursor(tools.store, container, partition, step)
@@ -66,7 +66,7 @@ async def gather_turns(tools: Tools, request: StepRequest, container: str, step:
 
     stored, found = await read_ahead(tools.store, container, partition, step, read)
     if not found:
-        return None
+        return TurnRange([], stored, stored.cursor, more=False)
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
     cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
     more = len(found) == limit or len(taken) < len(found)

@@ -38,13 +38,11 @@ async def think_over_turns(
         ModelError: if a model is unavailable, or a replay failed again; nothing advances then.
     """
     found = await gather_turns(tools, request, container, step)
-    if found is None:
-        return None
     if "intents" in found.before.extra:  # of a process that was killed; this commit would take their place
         await finish(tools.store, container, (request.user_id, request.thread_id), step)
         found = await gather_turns(tools, request, container, step)
-        if found is None:
-            return None
+    if not found.turns and request.dead_letter_id is None:
+        return None
     try:
         # The turns of a dead letter may have been forgotten since; then it just goes.
         derived = await derive(found) if found.turns else Derived(ProcessResult(step=step))
