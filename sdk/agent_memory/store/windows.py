@@ -142,17 +142,14 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
     """
     partition = (user_id, thread_id)
 
+    async def unsummarized(stored: commits.StoredCursor) -> list[Document]:
+        cursor = stored.cursor
+        return await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
+
     async def empty() -> int:
         window = await read_window(store, user_id, thread_id)
         live = await live_turns(store, user_id, thread_id, window)
-        summarized = await commits.read_cursor(store, SUMMARIES, partition, SUMMARIZE)
-        rows = await store.query(
-            TURNS,
-            queries.NEW_TURN_IDS,
-            partition,
-            since=summarized.cursor.since,
-            seen=list(summarized.cursor.seen),
-        )
+        summarized, rows = await commits.read_ahead(store, SUMMARIES, partition, SUMMARIZE, unsummarized)
         gone = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
         letters = await store.query(SUMMARIES, queries.DEAD_LETTERS, partition)
         stale = [item for item in gone if await store.read(SUMMARIES, item, partition) is not None]

@@ -1,0 +1,173 @@
+"""Long-term blocks: what a short-term memory can be given to remember beyond one conversation (row S4-61).
+
+All have the interface of `AsyncLongTermBlock`, as the short-term memory has itself; any object that has it can be a
+block. Ours are views of the one store: static knowledge, extracted facts, the raw talk by meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from agent_memory.errors import ModelError
+from agent_memory.language.tokens import TiktokenCounter, TokenCounter
+from agent_memory.models import Hit, Memory
+from agent_memory.scopes import AsyncUserScope, ThreadStep
+from agent_memory.working.content import within
+from agent_memory.working.messages import ChatMessage, read_message, to_turn
+
+Message = ChatMessage | Mapping[str, Any]
+QUERY_CHARACTERS = 2000
+"""Of a message, that are searched for; embedding models read less than that."""
+
+
+@runtime_checkable
+class AsyncLongTermBlock(Protocol):
+    """A kind of long-term memory. `name` is the element in which it is shown, so it must be one word."""
+
+    name: str
+
+    async def get(self, session_id: str, message: Message) -> Sequence[Any]:
+        """What it remembers that matters for a message, best first: texts, memories, hits or data."""
+        ...
+
+    async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
+        """Takes in a message, or several of one conversation. When it returns, what it keeps of them is durable.
+
+        Raises:
+            StaticMemoryError: if it takes in nothing, ever.
+            AgentMemoryError: if it could not; nothing must be dropped then.
+        """
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Deletes what it keeps of a conversation."""
+        ...
+
+
+@runtime_checkable
+class CoveredByStep(Protocol):
+    """A block that is filled by a step of the thread: what the step has covered, the block has taken in."""
+
+    @property
+    def step(self) -> ThreadStep:
+        """The step."""
+        ...
+
+
+class AsyncExtractiveMemory:
+    """The facts that were extracted from a user's conversations, in whichever of them they were said.
+
+    Example:
+        ```python
+        facts = AsyncExtractiveMemory(memory.user("sarah"))
+        await facts.update("s1", {"role": "user", "content": "I work in Marketing."})
+        await facts.get("s2", {"role": "user", "content": "Which department am I in?"})
+        ```
+    """
+
+    def __init__(
+        self,
+        user: AsyncUserScope,
+        *,
+        name: str = "extractive_memory",
+        max_tokens: int = 2000,
+        limit: int = 20,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        """The model that extracts, and the store, are those of the user's memory.
+
+        Args:
+            user: Whose facts.
+            name: The element in which they are shown.
+            max_tokens: What they may take of a view (row S4-52).
+            limit: How many facts at most.
+            tokens: Counts tokens.
+        """
+        self.name = name
+        self._user = user
+        self._max_tokens = max_tokens
+        self._limit = limit
+        self._tokens = tokens or TiktokenCounter()
+
+    @property
+    def step(self) -> ThreadStep:
+        """Extraction."""
+        return "extract"
+
+    async def get(self, session_id: str, message: Message) -> list[Memory]:
+        """The user's facts that matter for a message, best first, as many as `max_tokens` holds."""
+        query = _query(message)
+        if not query:
+            return []
+        hits = await self._user.search(query, types=["fact"], limit=self._limit)
+        return within([hit.memory for hit in hits], self._max_tokens, self._tokens)
+
+    async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
+        """Keeps messages in their conversation, and extracts from all of it that was not covered yet.
+
+        Raises:
+            ModelError: if the model is unavailable, or nothing could be made of the messages.
+        """
+        await _keep(self._user, session_id, message, self.step)
+
+
+class AsyncVectorMemory:
+    """The raw talk of a user's conversations, found by meaning."""
+
+    def __init__(
+        self,
+        user: AsyncUserScope,
+        *,
+        name: str = "vector_memory",
+        scope: Literal["user", "thread"] = "user",
+        limit: int = 5,
+    ) -> None:
+        """The embedding model and the store are those of the user's memory.
+
+        Args:
+            user: Whose conversations.
+            name: The element in which they are shown.
+            scope: All conversations of the user, or only the one that is going on.
+            limit: How many turns at most.
+        """
+        self.name = name
+        self._user = user
+        self._scope = scope
+        self._limit = limit
+
+    @property
+    def step(self) -> ThreadStep:
+        """Indexing, which asks no chat model."""
+        return "index"
+
+    async def get(self, session_id: str, message: Message) -> list[Hit]:
+        """The turns that are nearest to a message, best first."""
+        query = _query(message)
+        if not query:
+            return []
+        within = self._user if self._scope == "user" else self._user.thread(session_id)
+        hits = await within.search(query, types=["vector"], limit=self._limit)
+        return [hit for hit in hits if hit.memory.kind == "chunk"]
+
+    async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
+        """Keeps messages in their conversation, and embeds all of it that was not covered yet.
+
+        Raises:
+            ModelError: if the embedding model is unavailable.
+        """
+        await _keep(self._user, session_id, message, self.step)
+
+
+async def _keep(user: AsyncUserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
+    """Writes messages, which changes nothing for those that have been written, and runs a step over them."""
+    thread = user.thread(session_id)
+    messages = [message] if isinstance(message, ChatMessage | Mapping) else message
+    await thread.add_many([to_turn(read_message(one)) for one in messages])
+    result = await thread.process(step)
+    if result.dead_letters:
+        raise ModelError(f"nothing could be made of some messages: {'; '.join(result.rejected)}")
+
+
+def _query(message: Message) -> str:
+    return read_message(message).content.strip()[:QUERY_CHARACTERS]

@@ -1,0 +1,236 @@
+"""ShortTermMemory: keeps live conversations of a user inside a model's window without losing what matters."""
+
+from __future__ import annotations
+
+import logging
+import re
+from asyncio import Lock
+from collections.abc import Sequence
+from typing import Any
+
+from agent_memory.errors import AgentMemoryError, InvalidInput, StaticMemoryError
+from agent_memory.language.tokens import TiktokenCounter, TokenCounter
+from agent_memory.models import Hit, Turn
+from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep
+from agent_memory.working.blocks import AsyncLongTermBlock, CoveredByStep, Message
+from agent_memory.working.content import SUMMARY_PREFIX, MemoryContent, Updated, fit_recalled, render_recalled
+from agent_memory.working.messages import ChatMessage, count_tokens, from_turn, read_message, to_turn, without_orphans
+from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim, fitting, leaving, limit_of
+
+logger = logging.getLogger("agent_memory")
+
+DEFAULT = Summarize()
+"""The strategy when none is given (row S4-30)."""
+RECALLED_SHARE = 0.25
+"""Of a view's tokens, that what blocks remember may take from the talk; beyond it they get what the talk leaves."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+class AsyncShortTermMemory:
+    """The live conversations of one user, each kept inside a window of tokens.
+
+    Messages are turns of the conversation's thread, so they outlive the process. When a conversation outgrows its
+    window, `overflow` says what leaves the view; it leaves only when what replaces it is durable, and stays on record.
+
+    Example:
+        ```python
+        chats = AsyncShortTermMemory(memory.user("sarah"))
+        await chats.update("s1", {"role": "user", "content": "Hi, I'm Sarah from Marketing."})
+        messages = (await chats.get("s1")).messages
+        ```
+    """
+
+    def __init__(
+        self,
+        user: AsyncUserScope,
+        overflow: Overflow | None = DEFAULT,
+        *,
+        blocks: Sequence[AsyncLongTermBlock] = (),
+        max_tokens: int = MAX_TOKENS,
+        memory_in_system_prompt: bool = False,
+        agent_id: str | None = None,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        """Reads and writes nothing yet.
+
+        Args:
+            user: Whose conversations.
+            overflow: What is done when a conversation outgrows its window; None: nothing leaves the view.
+            blocks: Long-term memory that `get` asks, and that `Flush` fills.
+            max_tokens: What a view may hold at most.
+            memory_in_system_prompt: Whether what blocks remember is put into the system's message, or is one of its
+                own.
+            agent_id: The agent whose messages these are.
+            tokens: Counts tokens; as OpenAI's current models do if not given.
+
+        Raises:
+            InvalidInput: if a block's name is no word, or two have the same.
+        """
+        names = [block.name for block in blocks]
+        if len(set(names)) < len(names) or not all(_NAME.fullmatch(name) for name in names):
+            raise InvalidInput(f"blocks need names, one word each and all different, not {names}")
+        self._user = user
+        self._strategy = overflow
+        self._blocks = list(blocks)
+        self._max_tokens = max_tokens
+        self._in_system_prompt = memory_in_system_prompt
+        self._agent_id = agent_id
+        self._tokens = tokens or TiktokenCounter()
+        self._one_at_a_time = Lock()
+
+    async def get(self, session_id: str, message: Message | None = None) -> MemoryContent:
+        """The view of a conversation, with what the blocks remember for a message, within `max_tokens`.
+
+        The system's messages come first, then the summary of what has left the view, then the newest messages. A block
+        that fails is left out and named in `degraded`.
+
+        Args:
+            session_id: The conversation.
+            message: What is about to be answered; the user's last message if not given.
+
+        Raises:
+            StoreUnavailable: if the conversation cannot be read.
+        """
+        thread = self._thread(session_id)
+        view = await thread.view()
+        head, talk = _split(view.turns)
+        degraded: list[str] = []
+        if view.retired and isinstance(self._strategy, Summarize):
+            head += await self._summary(thread, self._strategy, degraded)
+        asked = message or next((one for one in reversed(talk) if one.role == "user"), None)
+        live = {one.id for one in talk}
+        recalled = {} if asked is None else await self._recall(session_id, asked, live, degraded)
+        room = self._max_tokens - count_tokens([*head, *talk], self._tokens)
+        recalled = fit_recalled(recalled, max(room, int(self._max_tokens * RECALLED_SHARE)), self._tokens)
+        ahead = count_tokens(head, self._tokens) + self._tokens.count(render_recalled(recalled))
+        gone = fitting(talk, self._max_tokens - ahead, self._tokens)
+        shown = without_orphans(talk[gone:])
+        return MemoryContent(
+            chat_messages=[*head, *shown],
+            recalled=recalled,
+            memory_in_system_prompt=self._in_system_prompt,
+            tokens=ahead + count_tokens(shown, self._tokens),
+            left_out=len(talk) - len(shown),
+            degraded=degraded,
+        )
+
+    async def update(self, session_id: str, message: Message) -> Updated:
+        """Keeps a message, and makes room if the view has outgrown its window.
+
+        When room cannot be made (a model is unavailable), nothing leaves the view, and `degraded` says why; the next
+        message tries again.
+
+        Raises:
+            InvalidInput: if it is no message.
+            Conflict: if its id is taken by another.
+            StoreUnavailable: if the store did not answer; the call may be repeated if the message has an id.
+        """
+        thread = self._thread(session_id)
+        receipt = await thread.add_many([to_turn(read_message(message))])
+        updated = Updated(turn_id=receipt.ids[0], created=receipt.created > 0, tokens=0)
+        try:
+            async with self._one_at_a_time:
+                await self._make_room(session_id, thread, updated)
+        except AgentMemoryError as error:
+            logger.warning("A conversation outgrew its window and nothing could leave it: %s", error)
+            updated.degraded.append(f"overflow: {error}")
+        return updated
+
+    async def clear(self, session_id: str) -> int:
+        """Empties the view of a conversation; how many messages were in it. They stay on record."""
+        return await self._thread(session_id).clear()
+
+    async def tokens(self, session_id: str) -> int:
+        """How many tokens the messages in the view have; overflow acts when they exceed `limit` (row S2-16)."""
+        system, talk = _split((await self._thread(session_id).view()).turns)
+        return count_tokens([*system, *talk], self._tokens)
+
+    @property
+    def limit(self) -> int:
+        """The tokens above which overflow acts."""
+        return self._max_tokens if self._strategy is None else limit_of(self._strategy, self._max_tokens)
+
+    def _thread(self, session_id: str) -> AsyncThreadScope:
+        return self._user.thread(session_id, agent_id=self._agent_id)
+
+    async def _summary(self, thread: AsyncThreadScope, strategy: Summarize, degraded: list[str]) -> list[ChatMessage]:
+        try:
+            summary = await thread.summary()
+        except AgentMemoryError as error:
+            degraded.append(f"summary: {error}")
+            return []
+        if summary is None:
+            return []
+        text = summary.content
+        if strategy.max_summary_tokens is not None:
+            text = self._tokens.truncate(text, strategy.max_summary_tokens)
+        return [ChatMessage(role=strategy.summary_role, content=SUMMARY_PREFIX + text)]
+
+    async def _recall(
+        self, session_id: str, message: Message, live: set[str | None], degraded: list[str]
+    ) -> dict[str, list[Any]]:
+        recalled = {}
+        for block in self._blocks:
+            try:
+                found = await block.get(session_id, message)
+            except Exception as error:  # of anybody's making; an answer without it is better than none
+                logger.warning("The memory block %s failed", block.name, exc_info=True)
+                degraded.append(f"{block.name}: {error}")
+                continue
+            recalled[block.name] = [item for item in found if not _is_live(item, live)]
+        return recalled
+
+    async def _make_room(self, session_id: str, thread: AsyncThreadScope, updated: Updated) -> None:
+        system, talk = _split((await thread.view()).turns)
+        ahead = count_tokens(system, self._tokens)
+        updated.tokens = ahead + count_tokens(talk, self._tokens)
+        strategy = self._strategy
+        if strategy is None:
+            return
+        going = talk[: leaving(strategy, talk, self._max_tokens, self._tokens, ahead=ahead)]
+        if not going:
+            return
+        covered_by: list[ThreadStep] = []
+        match strategy:
+            case Summarize():
+                covered_by.append("summarize")
+                # The background may have summarized them already; that costs no model call.
+                updated.retired = await thread.retire(_last(going), covered_by=covered_by)
+                if updated.retired < len(going):
+                    await thread.process("summarize")
+            case Flush():
+                filled = await self._fill_blocks(session_id, going)
+                covered_by += [block.step for block in filled if isinstance(block, CoveredByStep)]
+                if not filled:
+                    going = talk[: leaving(Trim(), talk, self.limit, self._tokens, ahead=ahead)]
+        if updated.retired < len(going):
+            updated.retired += await thread.retire(_last(going), covered_by=covered_by)
+        if updated.retired < len(going):
+            updated.degraded.append(f"{len(going) - updated.retired} messages stay: what replaces them is not made yet")
+
+    async def _fill_blocks(self, session_id: str, going: Sequence[ChatMessage]) -> list[AsyncLongTermBlock]:
+        """Gives messages to every block that takes any in; which those are."""
+        filled = []
+        for block in self._blocks:
+            try:
+                await block.update(session_id, going)
+            except StaticMemoryError:
+                continue
+            filled.append(block)
+        return filled
+
+
+def _split(turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
+    """The system's messages, each wording once, and the talk."""
+    messages = [from_turn(turn) for turn in turns]
+    system = {message.content: message for message in messages if message.role == "system"}
+    return list(system.values()), [message for message in messages if message.role != "system"]
+
+
+def _last(messages: Sequence[ChatMessage]) -> str:
+    return str(messages[-1].id)
+
+
+def _is_live(item: Any, live: set[str | None]) -> bool:
+    """Whether a hit only says what the view says already."""
+    return isinstance(item, Hit) and bool(item.memory.source_turn_ids) and live.issuperset(item.memory.source_turn_ids)
