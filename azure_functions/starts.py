@@ -14,7 +14,7 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.processing.due import THREAD_STEPS, Work, due_work, every, instance_id, user_steps
-from agent_memory.processing.intake import due_user_work, mark, mark_settled, user_total
+from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
 from agent_memory.store.counters import ThreadCounter
 from azure_functions.wiring import Parts
 
@@ -82,8 +82,10 @@ async def start_due(parts: Parts, client: df.DurableOrchestrationClient, touched
 
     A user whose threads have work to do comes afterwards: what finishes that work looks again.
     """
+    runtime = parts.runtime
     touched = list(touched)
-    work = due_work(touched, parts.cadence)
+    due = due_work(touched, parts.cadence)
+    work = [one for one in due if await is_wanted(runtime.tools, runtime.counters, one)]
     started = sum([await start(client, of_work(one)) for one in work])
     for user_id in sorted({counter.user_id for counter in touched} - {one.user_id for one in work}):
         started += await start_due_of_user(parts, client, user_id)
@@ -95,7 +97,7 @@ async def start_due_of_user(parts: Parts, client: df.DurableOrchestrationClient,
     runtime = parts.runtime
     due = await due_user_work(runtime.tools, runtime.counters, parts.cadence, user_id)
     for work in due:
-        if work.workflow != but:
+        if work.workflow != but and await is_wanted(runtime.tools, runtime.counters, work):
             return int(await start(client, of_work(work)))
     return 0
 

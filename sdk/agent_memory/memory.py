@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,7 +12,8 @@ from azure.cosmos.aio import CosmosClient
 from agent_memory.errors import ConfigurationError, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
-from agent_memory.models import DeadLetter, Health, ProcessResult
+from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
+from agent_memory.policy.switches import Asked
 from agent_memory.processing.activities import activities
 from agent_memory.processing.dead_letters import INTAKE, list_dead_letters
 from agent_memory.processing.due import enabled_steps
@@ -21,11 +22,14 @@ from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.search import Searcher
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncUserScope
-from agent_memory.settings import Cadence, Environment, Limits, RecallSettings
+from agent_memory.scopes.shared import validated
+from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
+from agent_memory.store.ids import check_id
+from agent_memory.store.preferences import change_settings
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -59,11 +63,12 @@ class AsyncMemory:
         provision: bool,
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
+        policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
-        tools = Tools(store, chat_model, embedding_model, limits or Limits())
+        tools = Tools(store, chat_model, embedding_model, limits or Limits(), policy or PolicySettings())
         worker = Worker(tools, cadence) if process == "inline" else None
         self._runtime = Runtime(
             store=store,
@@ -89,6 +94,7 @@ class AsyncMemory:
         cadence: Cadence | None = None,
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
+        policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
         """A memory in this process: kept in the file at `path`, or in RAM if there is none.
@@ -122,6 +128,7 @@ class AsyncMemory:
             provision=True,
             limits=limits,
             recall=recall,
+            policy=policy,
             tokens=tokens,
             on_close=engine.close,
         )
@@ -139,6 +146,7 @@ class AsyncMemory:
         cadence: Cadence | None = None,
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
+        policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         connection_verify: bool = True,
@@ -155,6 +163,7 @@ class AsyncMemory:
             cadence: How often, when this process does.
             limits: Bounds on one run of a step.
             recall: How search and context choose.
+            policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers made here; None for serverless accounts.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
@@ -173,6 +182,7 @@ class AsyncMemory:
             provision=False,
             limits=limits,
             recall=recall,
+            policy=policy,
             tokens=tokens,
             autoscale_max_ru=autoscale_max_ru,
         )
@@ -190,7 +200,7 @@ class AsyncMemory:
         env = environment or Environment()
         chat, embeddings = _models(env)
         if env.cosmos_endpoint is None:
-            return cls.local(env.store, chat_model=chat, embedding_model=embeddings)
+            return cls.local(env.store, chat_model=chat, embedding_model=embeddings, policy=env.policy)
         key = env.cosmos_key.get_secret_value() if env.cosmos_key else None
         return cls.cosmos(
             env.cosmos_endpoint,
@@ -199,6 +209,7 @@ class AsyncMemory:
             chat_model=chat or _offline_chat(),
             embedding_model=embeddings or _local_embeddings(),
             cadence=env.cadence,
+            policy=env.policy,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
         )
 
@@ -260,8 +271,8 @@ class AsyncMemory:
 
     @property
     def enabled(self) -> bool:
-        """Whether it is open and remembers (row S0-065)."""
-        return self._open
+        """Whether it is open and not switched off as a whole (row S0-065)."""
+        return self._open and self._runtime.tools.policy.enabled
 
     async def create_memory_store(self) -> None:
         """Makes the database and its five containers where they are missing (row S1-55).
@@ -277,14 +288,30 @@ class AsyncMemory:
         if self._open:
             await self._begin()
 
-    def user(self, user_id: str) -> AsyncUserScope:
+    def user(self, user_id: str, *, config: MemoryConfig | Mapping[str, Any] | None = None) -> AsyncUserScope:
         r"""The scope of one user: all that can be written and read of them.
+
+        Args:
+            user_id: Whose memory.
+            config: What the requests made through this handle ask of memory (row S0-070); it can only restrict.
 
         Raises:
             InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \ ? # or a control character,
-                or begins with __.
+                or begins with __; or if the config cannot be used.
         """
-        return AsyncUserScope(self._runtime, user_id)
+        asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
+        return AsyncUserScope(self._runtime, user_id, asked)
+
+    async def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """Puts a user into a tier, or (None) back into the default one; for the operator.
+
+        Raises:
+            InvalidInput: if the id cannot be used.
+            ConfigurationError: if there is no such tier.
+        """
+        if tier is not None:
+            self._runtime.tools.policy.tier(tier)
+        await change_settings(self._runtime.store, check_id(user_id, "user_id"), None, {"tier": tier})
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until all that was written so far is processed, whatever the thresholds.

@@ -120,6 +120,9 @@ class Turn(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
+    off_record: bool | None = Field(
+        default=None, description="True: written while memory was switched off, so nothing is ever derived from it."
+    )
 
 
 class LiveView(Model):
@@ -245,6 +248,7 @@ class Receipt(Model):
 
     ids: list[str]
     created: int = Field(description="How many are new; the others were there already, with the same content.")
+    skipped_reason: str | None = Field(default=None, description="Why nothing was kept: a switch is off.")
     usage: Usage = Field(default_factory=Usage)
 
 
@@ -281,6 +285,10 @@ class Stats(Model):
     superseded: int = 0
     oldest_memory: UtcTime | None = None
     newest_memory: UtcTime | None = None
+    memory_enabled: bool = True
+    tier: str | None = None
+    max_memories: int | None = Field(default=None, description="What the tier allows; None: any number.")
+    retrieval_limit: int | None = Field(default=None, description="How many results the tier allows.")
 
 
 class ThreadInfo(Model):
@@ -303,6 +311,7 @@ class ProcessResult(Model):
     rejected: list[str] = Field(default_factory=list, description="Why items of a model's answer were dropped.")
     counts: dict[str, int] = Field(default_factory=dict, description="Of a reconciliation: kept, merged, contradicted.")
     dead_letters: int = 0
+    skipped_reason: str | None = Field(default=None, description="Why it did not run: a switch is off.")
     usage: Usage = Field(default_factory=Usage)
 
 
@@ -344,6 +353,25 @@ class Health(Model):
 
 
 class ScopeSettings(Model):
-    """The switches of a user or a thread."""
+    """The switches of a user or a thread. They only restrict: what any of them forbids is forbidden."""
+
+    enabled: bool = Field(default=True, description="Off: nothing is remembered and nothing recalled.")
+    auto_store: bool = Field(default=True, description="Off: nothing is derived from what is said; recall goes on.")
+    keep_turns: bool = Field(default=True, description="Off: not even the conversation is kept.")
+    deny_categories: list[str] = Field(default_factory=list, description="What is never remembered: health, …")
+    allow_categories: list[str] = Field(default_factory=list, description="If any, all that is remembered.")
+    retention_days: dict[str, int] = Field(
+        default_factory=dict, description="After how many days memories of a type are deleted; never, if not given."
+    )
+    updated_at: UtcTime | None = None
+    etag: str | None = Field(default=None, description="Of this version, for a conditional update.")
+
+
+class MemoryConfig(Model):
+    """What one request asks of memory (row S0-070); like every switch, it can only restrict."""
 
     enabled: bool = True
+    auto_store: bool = Field(default=True, description="Off: nothing is ever derived from turns that it writes.")
+    memory_types: list[str] | None = Field(default=None, description="Only these are recalled.")
+    retrieval_limit: int | None = Field(default=None, ge=1, le=100)
+    similarity_threshold: float | None = Field(default=None, ge=-1, le=1, description="Least cosine of a hit.")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agent_memory.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,75 @@ class RecallSettings:
         return self.default_threshold
 
 
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What a plan includes: how many memories are kept (None: any number) and how many one search gives.
+
+    A plan with 0 of either has no memory at all.
+    """
+
+    max_memories: int | None
+    retrieval_limit: int
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the plan includes memory."""
+        return self.max_memories != 0 and self.retrieval_limit > 0
+
+
+TIERS: dict[str, Tier] = {
+    "free": Tier(0, 0),
+    "basic": Tier(100, 5),
+    "pro": Tier(500, 10),
+    "enterprise": Tier(None, 20),
+}
+"""The plans of rows S3-18 to S3-21."""
+
+TierResolver = Callable[[str], str | Awaitable[str | None] | None]
+"""Tells the tier of a user by their id; None for the one that the store knows, or the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """What the operator allows. `enabled` is the global switch.
+
+    A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`.
+    """
+
+    enabled: bool = True
+    tiers: Mapping[str, Tier] = field(default_factory=lambda: dict(TIERS))
+    default_tier: str = "enterprise"
+    tier_of: TierResolver | None = None
+
+    def tier(self, name: str) -> Tier:
+        """The tier of this name.
+
+        Raises:
+            ConfigurationError: if there is none.
+        """
+        if name not in self.tiers:
+            raise ConfigurationError(f"no tier {name!r}; there are {', '.join(self.tiers)}")
+        return self.tiers[name]
+
+
+def read_tiers(text: str) -> dict[str, Tier]:
+    """The tiers of a JSON object: `{"basic": {"max_memories": 100, "retrieval_limit": 5}}`, null for any number.
+
+    Raises:
+        ConfigurationError: if the text is something else.
+    """
+    try:
+        given = json.loads(text)
+        tiers = {name: Tier(plan["max_memories"], plan["retrieval_limit"]) for name, plan in given.items()}
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
+        raise ConfigurationError(f"MEMORY_TIERS: not a JSON object of tiers: {error!r}") from error
+    for name, tier in tiers.items():
+        for number in (tier.max_memories or 0, tier.retrieval_limit):
+            if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+                raise ConfigurationError(f"MEMORY_TIERS: {name}: {number!r} is not a number from 0")
+    return tiers
+
+
 class Environment(BaseSettings):
     """The environment variables that `from_env` and the function app read. Several systems' names are accepted."""
 
@@ -113,6 +186,9 @@ class Environment(BaseSettings):
     reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
+    memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
+    tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")
+    default_tier: str = Field(default="enterprise", validation_alias="MEMORY_DEFAULT_TIER")
 
     @property
     def cadence(self) -> Cadence:
@@ -124,3 +200,15 @@ class Environment(BaseSettings):
             reconcile=self.reconcile_every,
             idle_seconds=self.idle_seconds,
         )
+
+    @property
+    def policy(self) -> PolicySettings:
+        """What the operator allows.
+
+        Raises:
+            ConfigurationError: if the tiers cannot be read, or the default is none of them.
+        """
+        tiers = dict(TIERS) if self.tiers is None else read_tiers(self.tiers)
+        policy = PolicySettings(enabled=self.memory_enabled, tiers=tiers, default_tier=self.default_tier)
+        policy.tier(policy.default_tier)
+        return policy

@@ -24,9 +24,11 @@ from agent_memory.models import (
     Health,
     Hit,
     LiveView,
+    MemoryConfig,
     ProcessResult,
     Provenance,
     Receipt,
+    ScopeSettings,
     Stats,
     ThreadInfo,
     ThreadState,
@@ -39,7 +41,7 @@ from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
-from agent_memory.settings import Cadence, Environment, Limits, RecallSettings
+from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 
 
 class ThreadScope:
@@ -207,6 +209,45 @@ class ThreadScope:
         """Says that the conversation is over: all its turns are processed now, however few they are."""
         return self._portal.run(self._inner.end())
 
+    def settings(self) -> ScopeSettings:
+        """What is switched on and off for this thread; the user's own settings hold beside them."""
+        return self._portal.run(self._inner.settings())
+
+    def update_settings(
+        self,
+        *,
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
+
+        Args:
+            enabled: Off: nothing is remembered of this thread, and nothing is recalled in it.
+            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
+            keep_turns: Off: not even the conversation is kept.
+            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
+            allow_categories: If any, all that is remembered.
+            if_match: Only if the settings still have this `etag`.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the settings have changed since `if_match`.
+        """
+        return self._portal.run(
+            self._inner.update_settings(
+                enabled=enabled,
+                auto_store=auto_store,
+                keep_turns=keep_turns,
+                deny_categories=deny_categories,
+                allow_categories=allow_categories,
+                if_match=if_match,
+            )
+        )
+
 
 class UserScope:
     """All that is kept of one user."""
@@ -216,13 +257,31 @@ class UserScope:
         self._portal = portal
         self.user_id = inner.user_id
 
-    def thread(self, thread_id: str, *, agent_id: str | None = None, project_id: str | None = None) -> ThreadScope:
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+        config: MemoryConfig | Mapping[str, Any] | None = None,
+        resources: Sequence[str] | None = None,
+    ) -> ThreadScope:
         """A conversation of this user, new or old. Turns written through it carry the agent and the project.
 
+        Args:
+            thread_id: Which conversation.
+            agent_id: The agent that talks.
+            project_id: The project that it is about.
+            config: What the requests made through this handle ask of memory; the user handle's, if not given.
+            resources: What the agent's profile lets it use; without "memory" among them it has none.
+
         Raises:
-            InvalidInput: if an id cannot be used.
+            InvalidInput: if an id or the config cannot be used.
         """
-        return ThreadScope(self._inner.thread(thread_id, agent_id=agent_id, project_id=project_id), self._portal)
+        return ThreadScope(
+            self._inner.thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources),
+            self._portal,
+        )
 
     def threads(self) -> list[ThreadInfo]:
         """The user's conversations, the one that was written last first."""
@@ -297,6 +356,7 @@ class UserScope:
 
         Raises:
             InvalidInput: if a value cannot be used.
+            MemoryDisabled: if a switch is off.
             ModelError: if the content could not be embedded.
         """
         return self._portal.run(
@@ -357,6 +417,49 @@ class UserScope:
         """Counts of what is kept of the user."""
         return self._portal.run(self._inner.stats())
 
+    def settings(self) -> ScopeSettings:
+        """What the user has switched on and off."""
+        return self._portal.run(self._inner.settings())
+
+    def update_settings(
+        self,
+        *,
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        retention_days: Mapping[str, int] | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
+
+        Args:
+            enabled: Off: nothing is remembered and nothing recalled.
+            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
+            keep_turns: Off: not even conversations are kept.
+            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
+            allow_categories: If any, all that is remembered.
+            retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
+                deleted that are written or changed from now on; all of them, not only the new ones.
+            if_match: Only if the settings still have this `etag`.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the settings have changed since `if_match`.
+        """
+        return self._portal.run(
+            self._inner.update_settings(
+                enabled=enabled,
+                auto_store=auto_store,
+                keep_turns=keep_turns,
+                deny_categories=deny_categories,
+                allow_categories=allow_categories,
+                retention_days=retention_days,
+                if_match=if_match,
+            )
+        )
+
     def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
         """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
 
@@ -411,6 +514,7 @@ class Memory:
         cadence: Cadence | None = None,
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
+        policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
         """A memory in this process: kept in the file at `path`, or in RAM if there is none.
@@ -429,6 +533,7 @@ class Memory:
                 cadence=cadence,
                 limits=limits,
                 recall=recall,
+                policy=policy,
                 tokens=tokens,
             )
         )
@@ -446,6 +551,7 @@ class Memory:
         cadence: Cadence | None = None,
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
+        policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         connection_verify: bool = True,
@@ -462,6 +568,7 @@ class Memory:
             cadence: How often, when this process does.
             limits: Bounds on one run of a step.
             recall: How search and context choose.
+            policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers made here; None for serverless accounts.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
@@ -477,6 +584,7 @@ class Memory:
                 cadence=cadence,
                 limits=limits,
                 recall=recall,
+                policy=policy,
                 tokens=tokens,
                 autoscale_max_ru=autoscale_max_ru,
                 connection_verify=connection_verify,
@@ -506,7 +614,7 @@ class Memory:
 
     @property
     def enabled(self) -> bool:
-        """Whether it is open and remembers (row S0-065)."""
+        """Whether it is open and not switched off as a whole (row S0-065)."""
         return self._inner.enabled
 
     def create_memory_store(self) -> None:
@@ -517,14 +625,27 @@ class Memory:
         """
         self._portal.run(self._inner.create_memory_store())
 
-    def user(self, user_id: str) -> UserScope:
+    def user(self, user_id: str, *, config: MemoryConfig | Mapping[str, Any] | None = None) -> UserScope:
         r"""The scope of one user: all that can be written and read of them.
+
+        Args:
+            user_id: Whose memory.
+            config: What the requests made through this handle ask of memory (row S0-070); it can only restrict.
 
         Raises:
             InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \ ? # or a control character,
-                or begins with __.
+                or begins with __; or if the config cannot be used.
         """
-        return UserScope(self._inner.user(user_id), self._portal)
+        return UserScope(self._inner.user(user_id, config=config), self._portal)
+
+    def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """Puts a user into a tier, or (None) back into the default one; for the operator.
+
+        Raises:
+            InvalidInput: if the id cannot be used.
+            ConfigurationError: if there is no such tier.
+        """
+        self._portal.run(self._inner.assign_tier(user_id, tier))
 
     def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until all that was written so far is processed, whatever the thresholds.

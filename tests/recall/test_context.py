@@ -119,7 +119,8 @@ async def test_a_store_that_is_gone_costs_context_and_nothing_else(memory: Async
     await memory.close()
     context = await thread.context("How is the cat called?")
     assert context.text == ""
-    assert len(context.degraded) == 4
+    # Nobody knows whether the user wants to be remembered, so nothing else is tried.
+    assert [part.partition(":")[0] for part in context.degraded] == ["settings"]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\ud800", "?" * 100_000, "'; DROP --", "c.content @t0"])

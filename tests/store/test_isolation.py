@@ -16,6 +16,8 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
     alice = memory.user("alice")
     await alice.thread("shared").add("user", f"fact: secret={SECRET}")
     fact = await alice.remember(f"Remember: {SECRET}")
+    for scope in (alice, alice.thread("shared")):
+        await scope.update_settings(deny_categories=["launches"])
     await memory.drain(timeout=30)
     bob, chat = memory.user("bob"), memory.user("bob").thread("shared")
     seen = {
@@ -24,8 +26,12 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.context": (await bob.context(SECRET)).text,
         "user.profile": await bob.profile(),
         "user.memories": await bob.memories(include_superseded=True),
-        "user.stats": (await bob.stats()).model_dump(exclude_defaults=True),
+        "user.stats": (await bob.stats()).model_dump(exclude_defaults=True, exclude={"tier", "retrieval_limit"}),
+        "user.settings": (await bob.settings()).deny_categories,
+        "user.update_settings": (await bob.update_settings(auto_store=True)).deny_categories,
         "user.process": (await bob.process("profile")).created + (await bob.process("reconcile")).created,
+        "thread.settings": (await chat.settings()).deny_categories,
+        "thread.update_settings": (await chat.update_settings(auto_store=True)).deny_categories,
         "thread.turns": await chat.turns(),
         "thread.view": (await chat.view()).turns,
         "thread.clear": await chat.clear(),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
+from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
 from agent_memory.processing.steps import extract, index, profile, reconcile, summarize
@@ -28,13 +30,15 @@ def activities(tools: Tools) -> dict[str, Activity]:
     """All activities over these tools: `<step>.think` for each step that asks a chat model, `index`, and `commit`.
 
     Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
-    one again costs little.
+    one again costs little. Where a switch is off, nothing is thought: the turns stay as they are.
     """
 
     def thinker(think: Callable[[Tools, StepRequest], Awaitable[Draft | None]]) -> Activity:
         async def run(payload: Json) -> Json | None:
+            request = StepRequest.model_validate(payload)
             with metered() as charges:
-                draft = await think(tools, StepRequest.model_validate(payload))
+                rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
+                draft = await think(replace(tools, rules=rules), request) if rules.derive else None
             if draft is None:
                 return None
             draft.result.usage.request_units += sum(charges)

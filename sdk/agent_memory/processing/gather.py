@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_memory.errors import NotFound
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
 from agent_memory.models import DeadLetter, Memory, Model, Turn
-from agent_memory.settings import Limits
+from agent_memory.policy.switches import Rules
+from agent_memory.settings import Limits, PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.cursors import Cursor
@@ -18,12 +19,14 @@ from agent_memory.store.turns import in_order, new_turns, turns_by_id
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a step works with."""
+    """What a step works with. `rules` are those of the scope that it works for."""
 
     store: Store
     chat: ChatModel
     embeddings: EmbeddingModel
     limits: Limits
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    rules: Rules = field(default_factory=Rules)
 
 
 class StepRequest(Model):
@@ -40,7 +43,10 @@ class StepRequest(Model):
 
 @dataclass(frozen=True, slots=True)
 class TurnRange:
-    """The turns of one run in the order of the talk, and where the cursor stands after them."""
+    """The turns of one run in the order of the talk, and where the cursor stands after them.
+
+    Turns that are off the record are covered and left out.
+    """
 
     turns: list[Turn]
     before: StoredCursor
@@ -58,7 +64,7 @@ async def gather_turns(tools: Tools, request: StepRequest, container: str, step:
             raise NotFound(f"no dead letter {request.dead_letter_id} in this thread")
         letter = from_document(DeadLetter, document)
         turns = await turns_by_id(tools.store, *partition, letter.turn_ids)
-        return TurnRange(turns, stored, stored.cursor, more=False)
+        return TurnRange(on_record(turns), stored, stored.cursor, more=False)
     limit = tools.limits.batch_turns
 
     async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
@@ -70,7 +76,12 @@ async def gather_turns(tools: Tools, request: StepRequest, container: str, step:
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
     cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
     more = len(found) == limit or len(taken) < len(found)
-    return TurnRange(in_order([turn for turn, _ in taken]), stored, cursor, more)
+    return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more)
+
+
+def on_record(turns: Sequence[Turn]) -> list[Turn]:
+    """These turns without those that were written while memory was off."""
+    return [turn for turn in turns if not turn.off_record]
 
 
 def _within_tokens(turns: Sequence[Turn], budget: int) -> int:

@@ -9,6 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from agent_memory.policy.switches import read_rules
 from agent_memory.processing.dead_letters import make_unreadable
 from agent_memory.processing.due import Work, crossed, enabled_steps
 from agent_memory.processing.gather import Tools
@@ -64,6 +65,17 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     if crossed(total, done.get("profile", 0), cadence.profile):
         work.append(Work("profile", user_id, "", total, cadence.profile))
     return work
+
+
+async def is_wanted(tools: Tools, counters: Counters, work: Work) -> bool:
+    """Whether due work may be done. Where a switch is off it is noted as done, so that it is not called for again.
+
+    Its turns stay as they are; those that were said on the record wait for the switch.
+    """
+    rules = await read_rules(tools.store, tools.policy, work.user_id, work.thread_id or None)
+    if not rules.derive:
+        await mark(counters, work)
+    return rules.derive
 
 
 async def mark(counters: Counters, work: Work) -> None:

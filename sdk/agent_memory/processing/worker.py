@@ -21,7 +21,7 @@ from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import THREAD_STEPS, USER, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.intake import count_turns, due_user_work, mark, user_total
+from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import Counters, ThreadCounter
@@ -204,7 +204,9 @@ class Worker:
         return True
 
     async def _run(self, work: Work) -> bool:
-        """Runs one workflow and notes it; False if it failed and is to be tried again."""
+        """Runs one workflow, if no switch is off, and notes it; False if it failed and is to be tried again."""
+        if not await is_wanted(self._tools, self.counters, work):
+            return True
         if not await self._try(work.workflow, work.request):
             return False
         await mark(self.counters, work)

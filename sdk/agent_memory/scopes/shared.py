@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -11,18 +15,27 @@ from pydantic import ValidationError
 from agent_memory.errors import InvalidInput
 from agent_memory.models import (
     TYPE_ALIASES,
+    Context,
     Hit,
     MemoryType,
     Model,
+    ScopeSettings,
     Stats,
 )
-from agent_memory.recall.search import search
+from agent_memory.policy.switches import Asked, read_rules
+from agent_memory.recall.context import ContextRequest, build_context
+from agent_memory.recall.search import Searcher, search
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.telemetry import operation
 
 M = TypeVar("M", bound=Model)
+
+logger = logging.getLogger("agent_memory")
+
+MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
+"""The types of what a scope keeps; static knowledge belongs to none."""
 
 
 def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
@@ -69,8 +82,9 @@ async def find(
     limit: int,
     types: Sequence[str] | None,
     as_of: datetime | None,
+    asked: Asked,
 ) -> list[Hit]:
-    """Searches a partition.
+    """Searches a partition, within what the switches and the request allow; nothing is found where memory is off.
 
     Raises:
         InvalidInput: if an argument cannot be used.
@@ -82,9 +96,85 @@ async def find(
         raise InvalidInput(f"limit must be a number from 1 to 100, not {limit!r:.60}")
     if as_of is not None and not isinstance(as_of, datetime):
         raise InvalidInput(f"as_of must be a datetime, not {as_of!r:.60}")
+    wanted = memory_types(types)
     with operation("search_memory", runtime.store.name):
-        found = await search(runtime.searcher, partition, query, limit=limit, types=memory_types(types), as_of=as_of)
+        rules = await read_rules(runtime.store, runtime.tools.policy, partition[0], _thread_of(partition), asked)
+        if not rules.recall:
+            return []
+        allowed = memory_types(asked.config.memory_types)
+        if allowed is not None:
+            wanted = [name for name in allowed if wanted is None or name in wanted]
+        most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
+        searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
+        found = await search(searcher, partition, query, limit=most, types=wanted, as_of=as_of)
     return found.hits
+
+
+def _thread_of(partition: tuple[str, ...]) -> str | None:
+    return partition[1] if len(partition) > 1 else None
+
+
+async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Context:
+    """Builds a context within what the switches and the request allow. Never raises.
+
+    If the settings cannot be read, nobody knows whether memory is on, so nothing is told.
+    """
+    started = time.perf_counter()
+    with operation("search_memory", runtime.store.name):
+        try:
+            async with asyncio.timeout(runtime.searcher.settings.context_timeout):
+                rules = await read_rules(runtime.store, runtime.tools.policy, request.user_id, request.thread_id, asked)
+        except Exception as error:
+            logger.warning("Memory settings cannot be read, skipping", exc_info=True)
+            why = str(error) or "not ready in time"
+            return Context(degraded=[f"settings: {why}"], milliseconds=_since(started))
+        if not rules.recall:
+            return Context(skipped_reason=rules.reason, milliseconds=_since(started))
+        most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
+        searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
+        return await build_context(searcher, runtime.tokens, replace(request, limit=most))
+
+
+def with_threshold(searcher: Searcher, threshold: float | None) -> Searcher:
+    """A searcher with another least cosine, if one is asked for."""
+    if threshold is None:
+        return searcher
+    return replace(searcher, settings=replace(searcher.settings, default_threshold=threshold, thresholds={}))
+
+
+def _since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 2)
+
+
+def settings_changes(**given: Any) -> dict[str, Any]:
+    """The fields of a settings document that a caller wants changed.
+
+    Raises:
+        InvalidInput: if one of them cannot be used.
+    """
+    changes = {name: value for name, value in given.items() if value is not None}
+    for name in ("deny_categories", "allow_categories"):
+        if name in changes:
+            changes[name] = _categories(name, changes[name])
+    if "retention_days" in changes:
+        changes["retention_days"] = _retention(changes["retention_days"])
+    read = validated(ScopeSettings, changes, "settings: ").model_dump()
+    return {name: read[name] for name in changes}
+
+
+def _categories(field: str, given: Sequence[str]) -> list[str]:
+    if isinstance(given, str) or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given):
+        raise InvalidInput(f"{field} is a list of names of 1 to 60 characters, like ['health']")
+    return sorted({name.strip().lower() for name in given})
+
+
+def _retention(given: Mapping[str, int]) -> dict[str, int]:
+    for name, days in given.items():
+        if name not in MEMORY_TYPES:
+            raise InvalidInput(f"retention_days: no memory type {name!r}; there are {', '.join(MEMORY_TYPES)}")
+        if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 36_500:
+            raise InvalidInput(f"retention_days: {name} is a number of days from 1 to 36500, not {days!r:.60}")
+    return dict(given)
 
 
 async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:

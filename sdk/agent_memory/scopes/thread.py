@@ -15,6 +15,7 @@ from agent_memory.models import (
     Memory,
     ProcessResult,
     Receipt,
+    ScopeSettings,
     Stats,
     ThreadState,
     ThreadSummary,
@@ -22,13 +23,15 @@ from agent_memory.models import (
     TurnInput,
     Usage,
 )
-from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
+from agent_memory.policy.switches import Asked, Rules, read_rules
+from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest
 from agent_memory.runtime import Runtime
-from agent_memory.scopes.shared import count_stats, find, memory_types, validated
+from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.store import windows
 from agent_memory.store.client import metered
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import list_memories
+from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.telemetry import operation
@@ -47,8 +50,10 @@ class AsyncThreadScope:
         *,
         agent_id: str | None = None,
         project_id: str | None = None,
+        asked: Asked | None = None,
     ) -> None:
         self._runtime = runtime
+        self._asked = asked or Asked()
         self.user_id = check_id(user_id, "user_id")
         self.thread_id = check_id(thread_id, "thread_id")
         self.agent_id = None if agent_id is None else check_id(agent_id, "agent_id")
@@ -102,7 +107,10 @@ class AsyncThreadScope:
         """
         defaults = {"agent_id": self.agent_id, "project_id": self.project_id}
         inputs = [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
-        kept = make_turns(inputs, self.user_id, self.thread_id)
+        rules = await self._rules()
+        kept = make_turns(inputs, self.user_id, self.thread_id, off_record=not rules.derive)
+        if not rules.keep_turns:
+            return Receipt(ids=[], created=0, skipped_reason="the settings say that the conversation is not kept")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
         with operation("create_memory", self._runtime.store.name), metered() as charges:
             created = await write_turns(self._runtime.store, kept, timed)
@@ -163,8 +171,7 @@ class AsyncThreadScope:
         Memories come from all threads of the user; the summary and the last turns are this thread's.
         """
         request = ContextRequest(self.user_id, self.thread_id, query, budget, limit, as_of)
-        with operation("search_memory", self._runtime.store.name):
-            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+        return await tell(self._runtime, request, self._asked)
 
     async def search(
         self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
@@ -174,7 +181,7 @@ class AsyncThreadScope:
         Raises:
             StoreUnavailable: if no part of the search could be made.
         """
-        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of)
+        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of, self._asked)
 
     async def memories(
         self,
@@ -232,12 +239,58 @@ class AsyncThreadScope:
         """
         _check_step(step)
         # Functions of an app share one space of names, and there the activity has this one.
-        workflow = "index_turns" if step == "index" else step
-        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id)
+        return await self._run("index_turns" if step == "index" else step)
 
     async def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are."""
-        return await self._runtime.run("settle", user_id=self.user_id, thread_id=self.thread_id)
+        return await self._run("settle")
+
+    async def settings(self) -> ScopeSettings:
+        """What is switched on and off for this thread; the user's own settings hold beside them."""
+        return scope_settings(await read_document(self._runtime.store, self.user_id, self.thread_id))
+
+    async def update_settings(
+        self,
+        *,
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
+
+        Args:
+            enabled: Off: nothing is remembered of this thread, and nothing is recalled in it.
+            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
+            keep_turns: Off: not even the conversation is kept.
+            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
+            allow_categories: If any, all that is remembered.
+            if_match: Only if the settings still have this `etag`.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the settings have changed since `if_match`.
+        """
+        changes = settings_changes(
+            enabled=enabled,
+            auto_store=auto_store,
+            keep_turns=keep_turns,
+            deny_categories=deny_categories,
+            allow_categories=allow_categories,
+        )
+        return await change_settings(self._runtime.store, self.user_id, self.thread_id, changes, if_match)
+
+    async def _rules(self) -> Rules:
+        runtime = self._runtime
+        return await read_rules(runtime.store, runtime.tools.policy, self.user_id, self.thread_id, self._asked)
+
+    async def _run(self, workflow: str) -> ProcessResult:
+        rules = await self._rules()
+        if not rules.derive:
+            return ProcessResult(step=workflow, skipped_reason=rules.reason)
+        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id)
 
 
 def _check_step(step: str) -> None:

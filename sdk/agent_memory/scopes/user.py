@@ -12,18 +12,21 @@ from agent_memory.models import (
     FactKind,
     Hit,
     Memory,
+    MemoryConfig,
     ProcessResult,
     Provenance,
+    ScopeSettings,
     Stats,
     ThreadInfo,
     UserProfile,
     content_hash,
     now,
 )
+from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
-from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest, build_context
+from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest
 from agent_memory.runtime import Runtime
-from agent_memory.scopes.shared import count_stats, find, memory_types, validated
+from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.store import queries
 from agent_memory.store.commits import create
@@ -31,9 +34,9 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories, set_pinned
+from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
-from agent_memory.telemetry import operation
 
 UserStep = Literal["profile", "reconcile"]
 
@@ -41,17 +44,39 @@ UserStep = Literal["profile", "reconcile"]
 class AsyncUserScope:
     """All that is kept of one user."""
 
-    def __init__(self, runtime: Runtime, user_id: str) -> None:
+    def __init__(self, runtime: Runtime, user_id: str, asked: Asked | None = None) -> None:
         self._runtime = runtime
+        self._asked = asked or Asked()
         self.user_id = check_id(user_id, "user_id")
 
-    def thread(self, thread_id: str, *, agent_id: str | None = None, project_id: str | None = None) -> AsyncThreadScope:
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+        config: MemoryConfig | Mapping[str, Any] | None = None,
+        resources: Sequence[str] | None = None,
+    ) -> AsyncThreadScope:
         """A conversation of this user, new or old. Turns written through it carry the agent and the project.
 
+        Args:
+            thread_id: Which conversation.
+            agent_id: The agent that talks.
+            project_id: The project that it is about.
+            config: What the requests made through this handle ask of memory; the user handle's, if not given.
+            resources: What the agent's profile lets it use; without "memory" among them it has none.
+
         Raises:
-            InvalidInput: if an id cannot be used.
+            InvalidInput: if an id or the config cannot be used.
         """
-        return AsyncThreadScope(self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id)
+        asked = Asked(
+            self._asked.config if config is None else validated(MemoryConfig, dict(config), "config: "),
+            None if resources is None else frozenset(resources),
+        )
+        return AsyncThreadScope(
+            self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id, asked=asked
+        )
 
     async def threads(self) -> list[ThreadInfo]:
         """The user's conversations, the one that was written last first."""
@@ -87,15 +112,14 @@ class AsyncUserScope:
             InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        return await find(self._runtime, (self.user_id,), query, limit, types, as_of)
+        return await find(self._runtime, (self.user_id,), query, limit, types, as_of, self._asked)
 
     async def context(
         self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
     ) -> Context:
         """What an agent should be told before it answers `query` in a conversation of its own. Never raises."""
         request = ContextRequest(self.user_id, None, query, budget, limit, as_of)
-        with operation("search_memory", self._runtime.store.name):
-            return await build_context(self._runtime.searcher, self._runtime.tokens, request)
+        return await tell(self._runtime, request, self._asked)
 
     async def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""
@@ -147,10 +171,13 @@ class AsyncUserScope:
 
         Raises:
             InvalidInput: if a value cannot be used.
+            MemoryDisabled: if a switch is off.
             ModelError: if the content could not be embedded.
         """
         if not isinstance(content, str) or not content.strip():
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
+        rules = await self._rules()
+        rules.require_enabled()
         same = content_hash(content)
         known = await active_by_hash(self._runtime.store, self.user_id, [same])
         if known:
@@ -270,7 +297,57 @@ class AsyncUserScope:
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""
-        return await count_stats(self._runtime, (self.user_id,))
+        rules = await self._rules()
+        counted = await count_stats(self._runtime, (self.user_id,))
+        return counted.model_copy(
+            update={
+                "memory_enabled": rules.recall,
+                "tier": rules.tier_name,
+                "max_memories": rules.tier.max_memories,
+                "retrieval_limit": rules.tier.retrieval_limit,
+            }
+        )
+
+    async def settings(self) -> ScopeSettings:
+        """What the user has switched on and off."""
+        return scope_settings(await read_document(self._runtime.store, self.user_id))
+
+    async def update_settings(
+        self,
+        *,
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        retention_days: Mapping[str, int] | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
+
+        Args:
+            enabled: Off: nothing is remembered and nothing recalled.
+            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
+            keep_turns: Off: not even conversations are kept.
+            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
+            allow_categories: If any, all that is remembered.
+            retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
+                deleted that are written or changed from now on; all of them, not only the new ones.
+            if_match: Only if the settings still have this `etag`.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            Conflict: if the settings have changed since `if_match`.
+        """
+        changes = settings_changes(
+            enabled=enabled,
+            auto_store=auto_store,
+            keep_turns=keep_turns,
+            deny_categories=deny_categories,
+            allow_categories=allow_categories,
+            retention_days=retention_days,
+        )
+        return await change_settings(self._runtime.store, self.user_id, None, changes, if_match)
 
     async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
         """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
@@ -283,4 +360,10 @@ class AsyncUserScope:
             raise InvalidInput(f"a user's steps are profile and reconcile, not {step!r}")
         if n is not None and not 2 <= n <= 500:
             raise InvalidInput(f"n must be from 2 to 500, not {n}")
+        rules = await self._rules()
+        if not rules.derive:
+            return ProcessResult(step=step, skipped_reason=rules.reason)
         return await self._runtime.run(step, user_id=self.user_id, n=n)
+
+    async def _rules(self) -> Rules:
+        return await read_rules(self._runtime.store, self._runtime.tools.policy, self.user_id, None, self._asked)

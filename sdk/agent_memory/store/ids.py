@@ -93,6 +93,10 @@ def user_summary_id(user_id: str) -> str:
     return _bounded(f"user_summary_{user_id}")
 
 
+SETTINGS_ID = "settings"
+"""The id of the settings of a user (in `__settings__`) or of a thread (beside its summary)."""
+
+
 def cursor_id(step: str) -> str:
     """The id of a step's cursor in the partition that the step commits to."""
     return f"cursor_{step}"

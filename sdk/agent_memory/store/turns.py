@@ -24,7 +24,7 @@ MAX_TURN_BYTES = 1_700_000
 """Of JSON in one turn; a document may have 2 MB."""
 
 
-def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str) -> list[Turn]:
+def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str, *, off_record: bool = False) -> list[Turn]:
     """Turns as they will be kept: with ids, and with times that keep the order in which they were given.
 
     Raises:
@@ -44,6 +44,7 @@ def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str) -> lis
                 user_id=user_id,
                 thread_id=thread_id,
                 created_at=given.created_at or clock + timedelta(microseconds=offset),
+                off_record=off_record or None,
             )
         )
     _check_repeats(turns)
@@ -128,8 +129,8 @@ def in_order(turns: list[Turn]) -> list[Turn]:
 
 
 def _same(ours: Turn, theirs: Turn, timed: bool) -> bool:
-    """Whether two turns say the same. A time that we chose ourselves does not count."""
-    ignored: set[str] = set() if timed else {"created_at"}
+    """Whether two turns say the same. What we chose ourselves (a time, that it is off the record) does not count."""
+    ignored = {"off_record"} if timed else {"off_record", "created_at"}
     return ours.model_dump(exclude=ignored) == theirs.model_dump(exclude=ignored)
 
 

@@ -10,7 +10,7 @@ from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, 
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.policy.tombstones import Said, forgotten_after
 from agent_memory.processing.draft import Draft, Reaffirmation
-from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
+from agent_memory.processing.gather import StepRequest, Tools, TurnRange, on_record, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
@@ -56,7 +56,7 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     Raises:
         ModelError: if a model is unavailable, or its answer cannot be used.
     """
-    before = await turns_before(tools.store, turns[0], tools.limits.turns_before)
+    before = on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before))
     if sum(len(turn.content.strip()) for turn in [*before, *turns]) < SHORTEST:
         return Extracted()
     answer = await tools.chat.run(EXTRACT, ExtractInput(turns=view_turns(turns), before=view_turns(before, "b")))

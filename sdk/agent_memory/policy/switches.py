@@ -1,0 +1,126 @@
+"""Switches: what is allowed in a scope now. The most restrictive of all of them wins (conflict C25).
+
+There are six: global, tier, user, thread, agent profile and request. A switch that nobody has touched allows
+everything (conflict C26). A user can always see, correct and forget what is kept, whatever the switches say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_memory.errors import MemoryDisabled
+from agent_memory.models import MemoryConfig, ScopeSettings
+from agent_memory.settings import TIERS, PolicySettings, Tier
+from agent_memory.store.client import Store
+from agent_memory.store.documents import Document
+from agent_memory.store.preferences import read_document, scope_settings
+
+PROFILE_RESOURCE = "memory"
+"""What an agent's profile must list among its resources (row S2-01)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one request brings along: its own restrictions, and the resources of the agent that makes it."""
+
+    config: MemoryConfig = field(default_factory=MemoryConfig)
+    resources: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is allowed in one scope, all switches together.
+
+    `recall` is search and context, `derive` making memories and summaries of what is said, `keep_turns` keeping the
+    conversation itself. `off_by` names the first switch that is off. Of the categories in `deny` nothing is
+    remembered, and of others than those in `allow` (None: any) neither.
+    """
+
+    recall: bool = True
+    derive: bool = True
+    keep_turns: bool = True
+    off_by: str | None = None
+    tier_name: str = "enterprise"
+    tier: Tier = TIERS["enterprise"]
+    deny: frozenset[str] = frozenset()
+    allow: frozenset[str] | None = None
+    retention_days: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Why something is not done, in words."""
+        return f"memory is switched off by {self.off_by}"
+
+    def require_enabled(self) -> None:
+        """Checks that memory is on.
+
+        Raises:
+            MemoryDisabled: if it is not.
+        """
+        if not self.recall:
+            raise MemoryDisabled(self.reason)
+
+
+def effective(
+    policy: PolicySettings, tier_name: str, scopes: Mapping[str, ScopeSettings], asked: Asked | None = None
+) -> Rules:
+    """All switches together. `scopes` are the settings of user and thread by what they are called in a reason.
+
+    Raises:
+        ConfigurationError: if there is no such tier.
+    """
+    tier = policy.tier(tier_name)
+    asked = asked or Asked()
+    profiled = asked.resources is None or PROFILE_RESOURCE in asked.resources
+    switches = {
+        "ENABLE_MEMORY": policy.enabled,
+        f"the tier {tier_name}": tier.enabled,
+        **{f"the {name}'s settings": settings.enabled for name, settings in scopes.items()},
+        "the agent's profile": profiled,
+        "the request": asked.config.enabled,
+    }
+    stores = {f"the {name}'s settings": settings.auto_store for name, settings in scopes.items()}
+    off = [name for name, on in switches.items() if not on]
+    not_stored = [name for name, on in {**stores, "the request": asked.config.auto_store}.items() if not on]
+    allowed = [frozenset(s.allow_categories) for s in scopes.values() if s.allow_categories]
+    return Rules(
+        recall=not off,
+        derive=not off and not not_stored,
+        keep_turns=all(settings.keep_turns for settings in scopes.values()),
+        off_by=next(iter([*off, *not_stored]), None),
+        tier_name=tier_name,
+        tier=tier,
+        deny=frozenset(category for settings in scopes.values() for category in settings.deny_categories),
+        allow=frozenset.intersection(*allowed) if allowed else None,
+        retention_days=_shortest([settings.retention_days for settings in scopes.values()]),
+    )
+
+
+async def read_rules(
+    store: Store, policy: PolicySettings, user_id: str, thread_id: str | None = None, asked: Asked | None = None
+) -> Rules:
+    """What is allowed to a user, or in a thread of theirs: one point read for each, at the same time.
+
+    Raises:
+        StoreUnavailable: if the settings cannot be read; who must not fail has to take that for a no.
+        ConfigurationError: if the user's tier is none of the tiers.
+    """
+    names = {"user": None} if thread_id is None else {"user": None, "thread": thread_id}
+    documents = await asyncio.gather(*(read_document(store, user_id, thread) for thread in names.values()))
+    scopes = {name: scope_settings(document) for name, document in zip(names, documents, strict=True)}
+    return effective(policy, await _tier_name(policy, user_id, documents[0]), scopes, asked)
+
+
+async def _tier_name(policy: PolicySettings, user_id: str, user: Document) -> str:
+    resolved = policy.tier_of(user_id) if policy.tier_of is not None else None
+    if inspect.isawaitable(resolved):
+        resolved = await resolved
+    return resolved or user.get("tier") or policy.default_tier
+
+
+def _shortest(retention: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    names = {name for days in retention for name in days}
+    return {name: min(days[name] for days in retention if name in days) for name in sorted(names)}
