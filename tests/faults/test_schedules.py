@@ -152,7 +152,9 @@ class Schedule:
 
 async def feed(memory: AsyncMemory, rng: random.Random) -> list[list[Document]]:
     """The change feed from its beginning, cut into pieces of which each begins inside the one before."""
-    documents = [document async for page, _ in memory.runtime.store.changes(None, 100) for document in page]
+    store = memory.runtime.store
+    ranges = await store.feed_ranges()
+    documents = [one for part in ranges async for page, _ in store.changes(part, None, 100) for one in page]
     pieces, start = [], 0
     while start < len(documents):
         length = rng.randrange(1, 8)
