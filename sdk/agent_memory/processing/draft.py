@@ -18,7 +18,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
-from agent_memory.store.memories import get_memory, reaffirm, retire, supersede
+from agent_memory.store.memories import get_memory, outdate_new_chunks, reaffirm, retire, supersede
 
 
 class Supersession(Model):
@@ -53,10 +53,11 @@ class Intents(Model):
     supersede: list[Supersession] = Field(default_factory=list)
     retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
+    new_chunks: list[str] = Field(default_factory=list, description="Raw talk that may say what was replaced.")
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.supersede or self.retire or self.reaffirm)
+        return bool(self.supersede or self.retire or self.reaffirm or self.new_chunks)
 
 
 class Draft(Model):
@@ -75,6 +76,7 @@ class Draft(Model):
     supersede: list[Supersession] = Field(default_factory=list)
     retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
+    new_chunks: list[str] = Field(default_factory=list)
     more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
     result: ProcessResult
 
@@ -86,7 +88,7 @@ class Draft(Model):
     @property
     def intents(self) -> Intents:
         """What follows the commit."""
-        return Intents(supersede=self.supersede, retire=self.retire, reaffirm=self.reaffirm)
+        return Intents(supersede=self.supersede, retire=self.retire, reaffirm=self.reaffirm, new_chunks=self.new_chunks)
 
 
 class Committed(Model):
@@ -163,6 +165,8 @@ async def _apply(
             )
     for gone in intents.retire:
         done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
+    if intents.new_chunks:
+        await outdate_new_chunks(store, partition, intents.new_chunks)
     with contextlib.suppress(Conflict, NotFound):
         # Only if no later run has written its own intents there.
         await store.patch(container, cursor_id(step), partition, {"extra": extra}, f"FROM c WHERE c.runs = {runs}")

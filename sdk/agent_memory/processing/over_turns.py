@@ -21,6 +21,7 @@ class Derived:
     create: list[Document] = field(default_factory=list)
     upsert: list[Document] = field(default_factory=list)
     reaffirm: list[Reaffirmation] = field(default_factory=list)
+    new_chunks: list[str] = field(default_factory=list)
 
 
 async def think_over_turns(
@@ -61,6 +62,7 @@ async def think_over_turns(
         create=derived.create,
         upsert=derived.upsert,
         reaffirm=derived.reaffirm,
+        new_chunks=derived.new_chunks,
         delete=[request.dead_letter_id] if request.dead_letter_id else [],
         more=found.more,
         result=derived.result.model_copy(update={"turns": len(found.turns)}),

@@ -167,8 +167,33 @@ async def retire(store: Store, user_id: str, thread_id: str, memory_id: str, rea
     return True
 
 
+async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids: Sequence[str]) -> None:
+    """Marks those of these chunks as out of date that repeat what had been replaced in their thread before they came.
+
+    What is replaced after they came finds them itself. Each side writes first and looks then, so that whoever is
+    later sees the other.
+    """
+    rows = await store.query(MEMORIES, queries.REPLACED_FACTS, partition)
+    if not rows:
+        return
+    losers = [from_document(Memory, row) for row in rows]
+    winner_ids = sorted({loser.superseded_by for loser in losers if loser.superseded_by})
+    found = await store.query(MEMORIES, queries.CONTENTS, partition[:1], ids=winner_ids)
+    winners = {row["id"]: row["content"] for row in found}
+    for row in await store.query(MEMORIES, queries.CONTENTS, partition, ids=list(chunk_ids)):
+        ends = [
+            loser.valid_to
+            for loser in losers
+            if loser.valid_to is not None
+            and row["created_at"] < iso(loser.valid_to)
+            and any(figure in row["content"] for figure in _figures(loser, winners.get(loser.superseded_by or "", "")))
+        ]
+        if ends:
+            await _outdate(store, (*partition, row["id"]), min(ends))
+
+
 async def _outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    figures = sorted(set(_FIGURE.findall(loser.content)) - set(_FIGURE.findall(winner.content)))[:5]
+    figures = _figures(loser, winner.content)
     rows = await store.query(
         MEMORIES,
         queries.chunks_that_tell(len(figures)),
@@ -179,14 +204,26 @@ async def _outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to:
         **{f"f{number}": figure for number, figure in enumerate(figures)},
     )
     for row in rows:
-        with contextlib.suppress(Conflict, NotFound):
-            await store.patch(
-                MEMORIES,
-                row["id"],
-                (loser.user_id, row["thread_id"]),
-                {"valid_to": iso(valid_to)},
-                "FROM c WHERE NOT IS_DEFINED(c.valid_to)",
-            )
+        await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to)
+
+
+def _figures(loser: Memory, winner: str) -> list[str]:
+    """The figures by which talk shows that it tells what a memory said and its winner does not."""
+    return sorted(set(_FIGURE.findall(loser.content)) - set(_FIGURE.findall(winner)))[:5]
+
+
+async def _outdate(store: Store, chunk: tuple[str, str, str], valid_to: datetime) -> None:
+    """Notes until when a chunk (user, thread, id) was true: the earliest time that is known, in whatever order."""
+    *partition, chunk_id = chunk
+    end = iso(valid_to)
+    with contextlib.suppress(Conflict, NotFound):
+        await store.patch(
+            MEMORIES,
+            chunk_id,
+            partition,
+            {"valid_to": end},
+            f'FROM c WHERE NOT IS_DEFINED(c.valid_to) OR c.valid_to > "{end}"',
+        )
 
 
 async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:

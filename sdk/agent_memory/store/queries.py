@@ -78,6 +78,10 @@ NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'
 )
+REPLACED_FACTS = (
+    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
+)
+CONTENTS = "SELECT c.id, c.content, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 CHANGED_MEMORIES = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c._ts, c._etag FROM c"
     ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'

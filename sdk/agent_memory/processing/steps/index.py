@@ -42,6 +42,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         return Derived(
             ProcessResult(step=NAME, created=len(chunks), usage=embedded.usage),
             create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
+            new_chunks=[chunk.id for chunk in chunks],
         )
 
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
