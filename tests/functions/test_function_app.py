@@ -99,7 +99,10 @@ def contents(memory: Memory) -> dict[tuple[str, str], Document]:
 def reconciled(memory: Memory) -> bool:
     """Whether every thread was summarized and every user reconciled, to the last effect of it."""
     run, store = memory._portal.run, memory._inner.runtime.store
-    done = "SELECT VALUE COUNT(1) FROM c WHERE c.type = 'cursor' AND c.step = '{}' AND c.runs > 0 AND NOT IS_DEFINED(c.extra.intents)"
+    done = (
+        "SELECT VALUE COUNT(1) FROM c WHERE c.type = 'cursor' AND c.step = '{}'"
+        " AND c.runs > 0 AND NOT IS_DEFINED(c.extra.intents)"
+    )
     users = run(store.query(MEMORIES, done.format("reconcile")))
     threads = run(store.query(SUMMARIES, done.format("summarize")))
     return (users, threads) == ([len(USERS)], [len(USERS) * len(THREADS)])

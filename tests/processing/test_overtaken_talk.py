@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.models import Memory, iso
+from agent_memory.models import iso
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import MEMORIES
 
