@@ -197,7 +197,7 @@ class ThreadScope:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
-        state.
+        state, `archive` files an account of the talk where other conversations find it.
 
         Raises:
             InvalidInput: for a step that there is not.

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import (
+    ArchiveInput,
+    ArchiveOutput,
     Contradiction,
     Duplicates,
     ExtractedMemory,
@@ -52,7 +54,7 @@ class ScriptedChat:
         error = self.fault(task.name, self.calls[task.name]) if self.fault else None
         if error is not None:
             raise error
-        output = {"extract": _extract, "summarize": _summarize, "profile": _profile, "reconcile": _reconcile}[task.name]
+        output = _RULES[task.name]
         usage = Usage(model_calls=1, input_tokens=10, output_tokens=5)
         return TaskResult(cast(Out, output(cast(Any, data))), "scripted", "script-1", usage)
 
@@ -81,6 +83,17 @@ def _summarize(data: SummarizeInput) -> SummarizeOutput:
     )
 
 
+def _archive(data: ArchiveInput) -> ArchiveOutput:
+    words = [turn.content for turn in data.turns]
+    return ArchiveOutput(
+        summary=" / ".join(words),
+        topics=[word.removeprefix("topic:").strip() for word in words if word.startswith("topic:")],
+        entities=["Script"],
+        decisions=[word for word in words if word.startswith("decided:")],
+        questions=[word for word in words if word.endswith("?")],
+    )
+
+
 def _profile(data: ProfileInput) -> ProfileOutput:
     gone = {fact.content for fact in data.gone}
     lines = [*(fact.content for fact in data.facts), *(data.earlier.personal if data.earlier else [])]
@@ -102,3 +115,12 @@ def _reconcile(data: ReconcileInput) -> ReconcileOutput:
         else:
             found.contradictions.append(Contradiction(refs=[one, two]))
     return found
+
+
+_RULES: dict[str, Callable[[Any], Any]] = {
+    "extract": _extract,
+    "summarize": _summarize,
+    "profile": _profile,
+    "reconcile": _reconcile,
+    "archive": _archive,
+}

@@ -18,7 +18,9 @@ from pydantic_core import from_json
 
 from agent_memory.language.grounding import Ungrounded, find_evidence, ground
 from agent_memory.language.schemas import free_form_fields, restore
+from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (
+    ArchiveOutput,
     Data,
     ExtractedMemory,
     ExtractInput,
@@ -52,7 +54,7 @@ def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = Tru
     Raises:
         UnusableAnswer: there is no JSON in it, or not of the right shape.
     """
-    parsed = parse_json(text, salvage=salvage)
+    parsed = _parsed(task, text, salvage)
     rejected = [f"the answer was {parsed.flaw}"] if parsed.flaw else []
     items = _item_fields(task.output)
     answer = restore(task.output, _as_object(parsed.value, items))
@@ -72,6 +74,17 @@ def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = Tru
     _refuse_wipe(output, data)
     output, ungrounded = ground(output, data)
     return output, rejected + ungrounded
+
+
+def _parsed(task: Task[In, Out], text: str, salvage: bool) -> ParsedJson:
+    try:
+        return parse_json(text, salvage=salvage)
+    except UnusableAnswer:
+        # Smaller models write an account as the headed text that they have seen most.
+        sections = read_sections(text) if issubclass(task.output, ArchiveOutput) else None
+        if sections is None:
+            raise
+        return ParsedJson(sections)
 
 
 # --- text to JSON -------------------------------------------------------------------------------------------

@@ -155,6 +155,22 @@ class ReconcileOutput(Data):
     contradictions: list[Contradiction] = Field(default_factory=list)
 
 
+class ArchiveInput(Data):
+    """A stretch of a conversation to give an account of."""
+
+    turns: list[TurnView]
+
+
+class ArchiveOutput(Data):
+    """The account: a narrative, and what the talk was about in lists."""
+
+    summary: str = Field(min_length=1)
+    topics: list[str] = Field(default_factory=list)
+    entities: list[str] = Field(default_factory=list)
+    decisions: list[str] = Field(default_factory=list)
+    questions: list[str] = Field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[In, Out]):
     """One use of a language model. `name` is also the name of its prompt file."""
@@ -171,6 +187,7 @@ EXTRACT = Task("extract", ExtractInput, ExtractOutput)
 SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
 PROFILE = Task("profile", ProfileInput, ProfileOutput)
 RECONCILE = Task("reconcile", ReconcileInput, ReconcileOutput)
+ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)
 
 
 @dataclass(frozen=True, slots=True)

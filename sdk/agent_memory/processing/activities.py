@@ -9,7 +9,7 @@ from typing import Any
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
-from agent_memory.processing.steps import extract, index, profile, reconcile, summarize
+from agent_memory.processing.steps import archive, extract, index, profile, reconcile, summarize
 from agent_memory.store.client import metered
 
 Json = dict[str, Any]
@@ -20,6 +20,7 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     summarize.NAME: summarize.think,
     profile.NAME: profile.think,
     reconcile.NAME: reconcile.think,
+    archive.NAME: archive.think,
 }
 
 ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, "commit")

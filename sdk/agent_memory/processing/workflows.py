@@ -85,6 +85,10 @@ def _index(request: Json, results: list[Json]) -> Step:
     yield from _until_done("index", request, results)
 
 
+def _archive(request: Json, results: list[Json]) -> Step:
+    yield from _until_done("archive", request, results)
+
+
 def _extract(request: Json, results: list[Json]) -> Step:
     yield from _index(request, results)
     yield from _until_done("extract", request, results)
@@ -104,6 +108,7 @@ def _reconcile(request: Json, results: list[Json]) -> Step:
 
 _PARTS = {
     "index_turns": _index,
+    "archive": _archive,
     "extract": _extract,
     "summarize": _summarize,
     "profile": _profile,
@@ -120,6 +125,11 @@ def _alone(name: str, request: Json) -> Workflow:
 def index_turns(request: Json) -> Workflow:
     """Makes the raw turns of a thread searchable."""
     return (yield from _alone("index_turns", request))
+
+
+def archive(request: Json) -> Workflow:
+    """Files away an account of the turns of a thread."""
+    return (yield from _alone("archive", request))
 
 
 def extract(request: Json) -> Workflow:
@@ -175,6 +185,7 @@ def replay(request: Json) -> Workflow:
 
 WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "index_turns": index_turns,
+    "archive": archive,
     "extract": extract,
     "summarize": summarize,
     "profile": profile,

@@ -36,7 +36,7 @@ from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.telemetry import operation
 
-ThreadStep = Literal["index", "extract", "summarize"]
+ThreadStep = Literal["index", "extract", "summarize", "archive"]
 
 
 class AsyncThreadScope:
@@ -231,7 +231,7 @@ class AsyncThreadScope:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
-        state.
+        state, `archive` files an account of the talk where other conversations find it.
 
         Raises:
             InvalidInput: for a step that there is not.

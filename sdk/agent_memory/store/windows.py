@@ -23,7 +23,7 @@ from agent_memory.store.ids import state_id, summary_id
 
 WINDOW_ID = "window"
 SUMMARIZE = "summarize"
-_CURSORS = {SUMMARIZE: SUMMARIES, "extract": MEMORIES, "index": MEMORIES}
+_CURSORS = {SUMMARIZE: SUMMARIES, "extract": MEMORIES, "index": MEMORIES, "archive": MEMORIES}
 """Where the steps that a turn can be covered by keep their cursors."""
 _ATTEMPTS = 5
 

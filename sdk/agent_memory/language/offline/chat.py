@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, ClassVar
 
 from agent_memory.errors import ModelError
-from agent_memory.language.tasks import EXTRACT, PROFILE, RECONCILE, SUMMARIZE, Data, In, Out, Task, TaskResult
+from agent_memory.language.tasks import ARCHIVE, EXTRACT, PROFILE, RECONCILE, SUMMARIZE, Data, In, Out, Task, TaskResult
 from agent_memory.models import Usage
 
 
@@ -59,4 +59,8 @@ def _perform(name: str, data: Any) -> Data:
             from agent_memory.language.offline.profile import profile
 
             return profile(data)
+        case ARCHIVE.name:
+            from agent_memory.language.offline.archive import archive
+
+            return archive(data)
     raise ModelError(f"the offline adapter has no rules for the task {name!r}; use a language model for it")
