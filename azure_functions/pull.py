@@ -10,7 +10,7 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.api.processing import step_request, turns_covered
-from agent_memory.api.schemas import ProcessQuery, ProcessRun
+from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id
 from agent_memory.runtime import Runtime, total
@@ -25,20 +25,21 @@ durable_client: ContextVar[df.DurableOrchestrationClient] = ContextVar("durable_
 class DurableProcessing:
     """Runs steps as orchestrations, through the Durable client of the request.
 
-    Asked twice for the same with no new turn between, it gives the same run.
+    Asked twice for the same with no new turn between, it gives the same run. The management URLs of Durable Functions
+    stay here: the key in them opens the runs of all users.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
-        """Starts an orchestration, unless the same is running; its Durable management URLs."""
+        """Starts an orchestration, unless the same is running."""
         client = durable_client.get()
         request = step_request(user_id, step, query)
         mark = f"pull-{await turns_covered(self._runtime, request)}" + (f"-{query.n}" if query.n else "")
         run = Start(step, instance_id(step, user_id, query.thread_id or "", mark), request)
         await start(client, run)
-        return _with_urls(client, ProcessRun(id=run.instance_id, step=step, status="running"))
+        return ProcessRun(id=run.instance_id, step=step, status="running")
 
     async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
         """How far an orchestration is, if it is this user's."""
@@ -49,17 +50,13 @@ class DurableProcessing:
         if not found or _owner(found.input_) != user_id:
             return None
         status = found.runtime_status
-        run = _with_urls(client, ProcessRun(id=run_id, step=found.name, status="running"))
+        run = ProcessRun(id=run_id, step=found.name, status="running")
         if status in ACTIVE:
             return run
         if status != df.OrchestrationRuntimeStatus.Completed:
             return run.model_copy(update={"status": status.value.lower(), "error": str(found.output)})
         results = [ProcessResult.model_validate(result) for result in found.output]
         return run.model_copy(update={"status": "completed", "result": total(found.name, results)})
-
-
-def _with_urls(client: df.DurableOrchestrationClient, run: ProcessRun) -> ProcessRun:
-    return ProcessRun.model_validate(client.create_http_management_payload(run.id) | run.model_dump())
 
 
 def _owner(given: Any) -> str | None:

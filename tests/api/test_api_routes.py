@@ -39,7 +39,7 @@ async def test_turns_are_written_once_and_read_in_order(http: httpx.AsyncClient)
     last = (await http.get("/v1/threads/t1/turns", params={"last": 1}, headers=ALICE)).json()["turns"]
     assert [turn["id"] for turn in last] == ["t1-1"]
     bobs = (await http.get("/v1/threads/t1/turns", headers={"x-user-id": "bob"})).json()
-    assert bobs == {"turns": []}
+    assert bobs == {"turns": [], "next": None}
 
 
 @pytest.mark.req("S1-58")
@@ -174,4 +174,6 @@ async def test_large_requests_are_refused_whether_they_say_so_or_not(memory: Asy
 async def test_health(http: httpx.AsyncClient):
     answer = await http.get("/health")
     assert answer.status_code == 200
-    assert answer.json()["chat_model"] == "scripted"
+    assert answer.json() == {"ok": True}  # who asks is not known
+    details = await http.get("/v1/admin/health", headers=ALICE)
+    assert details.json()["chat_model"] == "scripted"

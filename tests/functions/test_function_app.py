@@ -209,7 +209,7 @@ def test_what_is_pulled_becomes_what_is_pushed(
                 for step in ("facts", "summary"):
                     status, run = host.call("POST", f"/v1/process/{step}", {"thread_id": thread}, user)
                     assert status == 202
-                    assert run["statusQueryGetUri"].startswith(f"{host.url}/runtime/webhooks/durabletask/instances/")
+                    assert "code=" not in str(run)  # the task hub's own URLs hold a key to the runs of all users
         until(host.is_quiet, "threads are processed")
         for user in USERS:
             again = host.process("extract", user, thread_id="spring")  # has run, and finds nothing new

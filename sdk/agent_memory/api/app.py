@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from agent_memory.api import operator, routes
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.identity import Identity
+from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
 from agent_memory.api.rates import Rates
-from agent_memory.api.routes import router
+from agent_memory.api.replies import Replies
 from agent_memory.memory import AsyncMemory
 
+VERSION = "1"
+"""Of the API, which is the first part of most paths."""
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
@@ -32,13 +36,21 @@ def create_app(
         rate_limit: How often one caller may ask, as in `600/minute`; without it, as often as they like.
         max_body_bytes: The largest request that it reads.
     """
-    app = FastAPI(title="Agent Memory", summary="A memory that outlives an agent's context window.")
+    app = FastAPI(
+        title="Agent Memory",
+        version=VERSION,
+        summary="A memory that outlives an agent's context window.",
+        redirect_slashes=False,
+    )
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     app.state.memory = memory
     app.state.processing = processing
     app.state.identity = identity
     app.state.rates = Rates(rate_limit)
+    app.state.replies = Replies()
     add_error_handlers(app)
-    app.include_router(router)
+    for router in (routes.router, operator.router):
+        app.include_router(router)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
     app.add_middleware(AnswerUnexpected)
     return app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent_memory.contract.schemas import Problem
 from agent_memory.errors import (
     AgentMemoryError,
     Conflict,
@@ -37,6 +39,19 @@ _STATUS: dict[type[AgentMemoryError], int] = {
     StaticMemoryError: 403,
     StoreUnavailable: 503,
 }
+_MEANINGS = {
+    400: "Something in the request cannot be used.",
+    401: "The request does not show who it comes from.",
+    402: "The user's tier allows no more memories.",
+    403: "The caller may not do this, or memory is switched off.",
+    404: "There is no such thing; another user's looks the same.",
+    409: "The id holds something else, or it was changed since it was read.",
+    413: "The request is too large.",
+    429: "The caller asks too often; Retry-After says when to come back.",
+    500: "An unexpected fault.",
+    502: "A model gave no usable answer.",
+    503: "The store or a model does not answer; Retry-After says when to come back.",
+}
 _CODES = {
     400: InvalidInput.code,
     401: "unauthenticated",
@@ -56,6 +71,15 @@ def error_response(
     wait = {"Retry-After": str(math.ceil(retry_after))} if retry_after is not None else {}
     body = {"error": {"code": code, "message": message}}
     return JSONResponse(body, status_code=status, headers=wait | (headers or {}))
+
+
+def documented(
+    *raised: type[AgentMemoryError], missing: bool = False, writes: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """The errors of a route, for the OpenAPI document: those of every route, and those that it raises itself."""
+    statuses = {400, 401, 403, 413, 429, 500, 503} | {_STATUS.get(error, 502) for error in raised}
+    statuses |= ({404} if missing else set()) | ({409} if writes else set())
+    return {status: {"model": Problem, "description": _MEANINGS[status]} for status in sorted(statuses)}
 
 
 def status_of(error: AgentMemoryError) -> int:

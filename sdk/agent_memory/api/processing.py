@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Protocol
+from typing import Protocol, get_args
 
-from agent_memory.api.schemas import ProcessQuery, ProcessRun
+from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.runtime import Runtime
+from agent_memory.scopes import ThreadStep, UserStep
 from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id, new_turn_id
 
-STEPS = {
-    "extract": "extract",
+THREAD_STEPS = (*get_args(ThreadStep), "settle")
+STEPS = {name: name for alias in (ThreadStep, UserStep) for name in get_args(alias)} | {
     "facts": "extract",
-    "summarize": "summarize",
     "summary": "summarize",
-    "profile": "profile",
     "user-summary": "profile",
-    "reconcile": "reconcile",
 }
 """The names of the steps in URLs; several systems' are understood."""
-THREAD_STEPS = ("extract", "summarize")
 
 KEPT_RUNS = 1000
 

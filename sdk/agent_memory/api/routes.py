@@ -1,28 +1,25 @@
-"""The routes: each one call of a scope."""
+"""The routes that are more than a call of a scope: writing turns, processing, health."""
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, Request, Response
 
+from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once
+from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.processing import STEPS, Processing
-from agent_memory.api.schemas import (
-    AddTurns,
-    ContextQuery,
-    Hits,
-    ProcessQuery,
-    ProcessRun,
-    SearchQuery,
-    Turns,
-)
-from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.contract.schemas import AddTurns, Alive, ProcessQuery, ProcessRun
+from agent_memory.contract.table import ENDPOINTS
+from agent_memory.errors import Conflict, InvalidInput, ModelError, NotFound
 from agent_memory.memory import AsyncMemory
-from agent_memory.models import Context, Health, Receipt
+from agent_memory.models import Receipt
+from agent_memory.store.ids import derived_id
 
 router = APIRouter()
+for _endpoint in ENDPOINTS:
+    add_endpoint(router, _endpoint)
 
 
 def _memory(request: Request) -> AsyncMemory:
@@ -36,66 +33,108 @@ def _processing(request: Request) -> Processing:
 OpenMemory = Annotated[AsyncMemory, Depends(_memory)]
 OpenProcessing = Annotated[Processing, Depends(_processing)]
 
-
-@router.post("/v1/threads/{thread_id}/turns", status_code=201)
-async def add_turns(memory: OpenMemory, user_id: UserId, thread_id: str, body: AddTurns) -> Receipt:
-    """Keeps turns of a conversation; repeating it with the same ids adds nothing."""
-    return await memory.user(user_id).thread(thread_id).add_many(body.turns)
-
-
-@router.get("/v1/threads/{thread_id}/turns")
-async def get_turns(
-    memory: OpenMemory, user_id: UserId, thread_id: str, last: Annotated[int | None, Query(ge=1, le=1000)] = None
-) -> Turns:
-    """The turns of a conversation, or its last ones."""
-    return Turns(turns=await memory.user(user_id).thread(thread_id).turns(last))
+_RUN: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": ProcessRun,
+        "description": "It goes on behind the answer.",
+        "headers": {"Location": {"description": "Where to ask how far it is.", "schema": {"type": "string"}}},
+    }
+}
 
 
-@router.post("/v1/context")
-async def get_context(memory: OpenMemory, user_id: UserId, body: ContextQuery) -> Context:
-    """What an agent should be told before it answers; empty rather than an error when memory cannot help."""
-    user = memory.user(user_id)
-    scope = user if body.thread_id is None else user.thread(body.thread_id)
-    return await scope.context(body.query, budget=body.budget, limit=body.limit, as_of=body.as_of)
+@router.post(
+    "/v1/threads/{thread_id}/turns",
+    status_code=201,
+    response_model=Receipt,
+    responses=documented(Conflict, writes=True),
+    tags=["threads"],
+    operation_id="thread_add_many",
+)
+async def add_turns(
+    request: Request,
+    memory: OpenMemory,
+    user_id: UserId,
+    thread_id: str,
+    body: AddTurns,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Keeps turns of a conversation.
+
+    Repeating it with the same ids adds nothing. Turns without an id get one that is made of the Idempotency-Key, if
+    there is one, so that any process knows them again.
+    """
+    turns = body.turns
+    if idempotency_key is not None:
+        turns = [
+            turn if turn.id is not None else turn.model_copy(update={"id": derived_id("turn", idempotency_key, str(n))})
+            for n, turn in enumerate(turns)
+        ]
+
+    async def work() -> Response:
+        receipt = await memory.user(user_id).thread(thread_id).add_many(turns)
+        return Response(receipt.model_dump_json(), 201, media_type="application/json")
+
+    return await answer_once(request, user_id, idempotency_key, work)
 
 
-@router.post("/v1/search")
-async def search(memory: OpenMemory, user_id: UserId, body: SearchQuery) -> Hits:
-    """The memories that matter for a query."""
-    user = memory.user(user_id)
-    scope = user if body.thread_id is None else user.thread(body.thread_id)
-    return Hits(hits=await scope.search(body.query, limit=body.limit, types=body.types, as_of=body.as_of))
+@router.post(
+    "/v1/threads/{thread_id}/end",
+    response_model=ProcessRun,
+    responses=documented(ModelError) | _RUN,
+    tags=["threads"],
+    operation_id="thread_end",
+)
+async def end_thread(processing: OpenProcessing, user_id: UserId, thread_id: str) -> Response:
+    """Says that a conversation is over: all its turns are processed now, however few they are."""
+    return _answer(await processing.start(user_id, "settle", ProcessQuery(thread_id=thread_id)))
 
 
-@router.post("/v1/process/{step}")
+@router.post(
+    "/v1/process/{step}",
+    response_model=ProcessRun,
+    responses=documented(ModelError) | _RUN,
+    tags=["process"],
+    operation_id="process",
+)
 async def start_process(
     processing: OpenProcessing, user_id: UserId, step: str, body: ProcessQuery | None = None
-) -> JSONResponse:
+) -> Response:
     """Processes now what the user wrote: 202 when it goes on behind the answer, 200 when it is done."""
     if step not in STEPS:
         raise InvalidInput(f"no step {step!r}; there are {', '.join(STEPS)}")
-    run = await processing.start(user_id, STEPS[step], body or ProcessQuery())
-    return _answer(run)
+    return _answer(await processing.start(user_id, STEPS[step], body or ProcessQuery()))
 
 
-@router.get("/v1/process/{run_id}")
-async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) -> JSONResponse:
+@router.get(
+    "/v1/process/{run_id}",
+    response_model=ProcessRun,
+    responses=documented(NotFound) | _RUN,
+    tags=["process"],
+    operation_id="process_status",
+)
+async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) -> Response:
     """How far such a run is."""
     run = await processing.status(user_id, run_id)
     if run is None:
-        raise NotFound(f"no run {run_id} of this user")
+        raise NotFound("this user has no such run")
     return _answer(run)
 
 
-@router.get("/health")
-async def health(memory: OpenMemory) -> JSONResponse:
-    """Whether the parts answer; 503 if one does not."""
-    found: Health = await memory.health()
-    return JSONResponse(found.model_dump(mode="json"), status_code=200 if found.ok else 503)
+@router.get(
+    "/health",
+    response_model=Alive,
+    responses={503: {"model": Alive, "description": "A part does not answer."}},
+    tags=["health"],
+    operation_id="health",
+)
+async def health(memory: OpenMemory) -> Response:
+    """Whether the parts answer; nothing else, since everybody may ask."""
+    found = await memory.health()
+    status = 200 if found.ok else 503
+    return Response(Alive(ok=found.ok).model_dump_json(), status, media_type="application/json")
 
 
-def _answer(run: ProcessRun) -> JSONResponse:
+def _answer(run: ProcessRun) -> Response:
     running = run.status == "running"
     headers = {"Location": f"/v1/process/{run.id}", "Retry-After": "5"} if running else {}
-    body = run.model_dump(mode="json", exclude_none=True)
-    return JSONResponse(body, status_code=202 if running else 200, headers=headers)
+    return Response(run.model_dump_json(exclude_none=True), 202 if running else 200, headers, "application/json")

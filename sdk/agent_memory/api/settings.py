@@ -35,6 +35,12 @@ class ApiSettings(BaseSettings):
     api_keys_file: Path | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS_FILE")
     rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
 
+    @property
+    def knows_callers(self) -> bool:
+        """Whether any identity but the header of development is set."""
+        given = (self.jwt_issuer, self.api_keys, self.api_keys_file)
+        return self.platform_auth or any(one is not None for one in given)
+
     def identity(self, *, header: HeaderIdentity) -> Identity:
         """The credentials that are accepted; the header is the last resort.
 

@@ -13,7 +13,7 @@ except ImportError as error:
     raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
 from typer.core import TyperGroup
 
-from agent_memory.cli import evaluate, ingest, operate, quickstart, search, show, why
+from agent_memory.cli import evaluate, ingest, operate, quickstart, search, serve, show, why
 from agent_memory.cli.options import examples
 from agent_memory.cli.terminal import clean
 from agent_memory.errors import AgentMemoryError
@@ -50,6 +50,8 @@ app.command(epilog=why.EXAMPLES)(why.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command()(operate.status)
 app.command("dead-letters")(operate.dead_letters)
+app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
+app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 
 

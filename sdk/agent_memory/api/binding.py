@@ -1,0 +1,143 @@
+"""Binding: makes a route of each endpoint of the table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from inspect import Parameter, Signature
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from agent_memory.api.errors import documented
+from agent_memory.api.identity import UserId
+from agent_memory.api.pages import before_of, next_token
+from agent_memory.api.replies import Replies
+from agent_memory.contract.endpoint import Endpoint
+from agent_memory.errors import Conflict, NotFound
+from agent_memory.memory import AsyncMemory
+from agent_memory.models import Model
+from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+
+_VOLATILE = {"access_count", "last_accessed_at"}
+"""Fields that reading changes; an ETag that held them would guard against nothing but readers."""
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(min_length=1, max_length=255, description="Asked again with the same key, it is done once."),
+]
+IfMatch = Annotated[str | None, Header(description="The ETag that was read; another one by now is a conflict (409).")]
+
+
+def add_endpoint(router: APIRouter, endpoint: Endpoint) -> None:
+    """Adds the route of an endpoint."""
+    router.add_api_route(
+        endpoint.path,
+        _handler(endpoint),
+        methods=[endpoint.verb],
+        status_code=endpoint.status,
+        response_model=endpoint.answer,
+        responses=documented(*endpoint.doc.errors, missing=endpoint.may_be_missing, writes=endpoint.writes),
+        summary=endpoint.doc.summary,
+        description=endpoint.doc.text or None,
+        operation_id=_operation(endpoint),
+        tags=[endpoint.path.split("/")[2]],
+    )
+
+
+def tag_of(model: Model) -> str:
+    """The ETag of what was read: it changes when anything but a reader's trace changes."""
+    return f'"{hashlib.sha256(model.model_dump_json(exclude=_VOLATILE).encode()).hexdigest()[:32]}"'
+
+
+async def answer_once(
+    request: Request, user_id: str, key: str | None, work: Callable[[], Awaitable[Response]]
+) -> Response:
+    """Does a write; under an Idempotency-Key, once."""
+    if key is None:
+        return await work()
+    replies = cast(Replies, request.app.state.replies)
+    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
+    return await replies.once(user_id, key, asked, work)
+
+
+def _operation(endpoint: Endpoint) -> str:
+    scope = {"AsyncUserScope": "user", "AsyncThreadScope": "thread"}[endpoint.owner]
+    return f"{scope}_{endpoint.name}"
+
+
+def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
+    async def handle(
+        request: Request,
+        user_id: str,
+        given: Model | None = None,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **path: str,
+    ) -> Response:
+        async def work() -> Response:
+            memory = cast(AsyncMemory, request.app.state.memory)
+            if if_match is not None and endpoint.guard is not None:
+                await _check(endpoint, memory, user_id, path, if_match)
+            return await _run(endpoint, memory, user_id, path, given)
+
+        return await answer_once(request, user_id, idempotency_key, work)
+
+    def named(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+    parameters = [named("request", Request), named("user_id", UserId)]
+    parameters += [named(name, str) for name in endpoint.path_names]
+    model = endpoint.given
+    if model is not None:
+        parameters.append(named("given", Annotated[model, Query()] if endpoint.verb in ("GET", "DELETE") else model))
+    if endpoint.guard is not None:
+        parameters.append(named("if_match", IfMatch, None))
+    if endpoint.writes:
+        parameters.append(named("idempotency_key", IdempotencyKey, None))
+    handle.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # what FastAPI reads
+    return handle
+
+
+async def _check(endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: dict[str, str], if_match: str) -> None:
+    assert endpoint.guard is not None
+    scope = _scope(endpoint, memory, user_id, path.get("thread_id"))
+    current: Model = await endpoint.guard(scope, **{name: path[name] for name in path if name != "thread_id"})
+    if if_match != "*" and tag_of(current) not in [tag.strip() for tag in if_match.split(",")]:
+        raise Conflict("this was changed since it was read: If-Match names another ETag")
+
+
+async def _run(
+    endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: dict[str, str], given: Model | None
+) -> Response:
+    arguments: dict[str, Any] = {name: value for name, value in path.items() if name != "thread_id"}
+    if given is not None:
+        arguments |= {name: getattr(given, name) for name in given.model_fields_set if name != "user_id"}
+    thread_id = path.get("thread_id") or arguments.pop("thread_id", None)
+    if endpoint.paged:
+        token = arguments.pop("continuation", None)
+        arguments |= {endpoint.paged: getattr(given, endpoint.paged)}
+        arguments |= {"before": before_of(token)} if token is not None else {}
+    scope = _scope(endpoint, memory, user_id, thread_id)
+    result = await getattr(scope, endpoint.name)(**arguments)
+    if result is None:
+        raise NotFound(f"there is no {endpoint.name} here yet")
+    answer = _answer(endpoint, result, arguments)
+    headers = {"ETag": tag_of(answer)} if endpoint.tagged else {}
+    return Response(answer.model_dump_json(), endpoint.status, headers, "application/json")
+
+
+def _scope(
+    endpoint: Endpoint, memory: AsyncMemory, user_id: str, thread_id: str | None
+) -> AsyncUserScope | AsyncThreadScope:
+    user = memory.user(user_id)
+    return user if thread_id is None else user.thread(thread_id)
+
+
+def _answer(endpoint: Endpoint, result: Any, arguments: dict[str, Any]) -> Model:
+    if isinstance(result, Model):
+        return result
+    fields = {endpoint.noun: result}
+    if endpoint.paged:
+        fields["next"] = next_token(result, arguments[endpoint.paged])
+    return endpoint.answer.model_construct(**fields)

@@ -1,0 +1,53 @@
+"""The operator's routes: what concerns all users."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from agent_memory.api.errors import documented
+from agent_memory.api.identity import Operator
+from agent_memory.api.routes import OpenMemory
+from agent_memory.contract.schemas import DeadLetters, Drained, Users
+from agent_memory.errors import InvalidInput, ModelError, NotFound
+from agent_memory.models import Health, ProcessResult
+
+MAX_WAIT = 60.0
+"""Seconds that one request waits at most, because what stands between drops longer ones."""
+
+router = APIRouter(prefix="/v1/admin", tags=["admin"])
+
+
+@router.get("/health", responses=documented(), operation_id="admin_health")
+async def health(memory: OpenMemory, _: Operator) -> Health:
+    """Whether the parts answer, which they are, and what waits."""
+    return await memory.health()
+
+
+@router.get("/users", responses=documented(), operation_id="admin_users")
+async def users(memory: OpenMemory, _: Operator) -> Users:
+    """Every user of whom something is kept."""
+    return Users(users=await memory.users())
+
+
+@router.get("/dead-letters", responses=documented(), operation_id="admin_dead_letters")
+async def dead_letters(memory: OpenMemory, _: Operator) -> DeadLetters:
+    """The ranges of turns that processing gave up on, oldest first."""
+    return DeadLetters(dead_letters=await memory.dead_letters())
+
+
+@router.post(
+    "/dead-letters/{dead_letter_id}/replay",
+    responses=documented(NotFound, InvalidInput, ModelError),
+    operation_id="admin_replay",
+)
+async def replay(memory: OpenMemory, _: Operator, dead_letter_id: str) -> ProcessResult:
+    """Processes the range of a dead letter again; it goes when that succeeds."""
+    return await memory.replay(dead_letter_id)
+
+
+@router.post("/drain", responses=documented(), operation_id="admin_drain")
+async def drain(memory: OpenMemory, _: Operator, timeout: Annotated[float, Query(ge=0, le=MAX_WAIT)] = 20.0) -> Drained:
+    """Waits until what was written so far is processed, where this process does that; how many turns are left."""
+    return Drained(left=await memory.drain(timeout))

@@ -1,0 +1,38 @@
+"""Continuation tokens: where the next page of a listing begins. They hold a time and no right."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import iso
+
+
+def next_token(page: Sequence[Any], size: int) -> str | None:
+    """The token of the page that follows; None after the last one."""
+    if len(page) < size:
+        return None
+    oldest = min(item.created_at for item in page)
+    return base64.urlsafe_b64encode(json.dumps({"before": iso(oldest)}).encode()).decode().rstrip("=")
+
+
+def before_of(token: str) -> datetime:
+    """The time that a token holds.
+
+    Raises:
+        InvalidInput: if it is no token of ours.
+    """
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        before = datetime.fromisoformat(value["before"])
+    except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidInput("this continuation is none that was given out") from error
+    if before.tzinfo is None:
+        raise InvalidInput("this continuation is none that was given out")
+    return before

@@ -1,0 +1,93 @@
+"""`agent-memory serve`: the HTTP API over a store; and `api-key`: keys for those who call it."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, examples, with_hint
+from agent_memory.cli.terminal import emit, stdout
+from agent_memory.errors import ConfigurationError, InvalidInput
+
+if TYPE_CHECKING:
+    from agent_memory.api import ApiSettings
+
+SERVE_EXAMPLES = examples("serve", "serve --store team.db --port 8080", "serve --from-env --host 0.0.0.0")
+KEY_EXAMPLES = examples("api-key laptop --user alice", "api-key backend --acts-for-users")
+DEFAULT_PORT = 8900
+
+
+def serve(
+    store: Annotated[
+        str,
+        typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; made if missing."),
+    ] = DEFAULT_STORE,
+    from_env: Annotated[
+        bool, typer.Option("--from-env", help="Serve the store that the environment names (Cosmos DB) instead.")
+    ] = False,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
+) -> None:
+    """Serve the HTTP API: it says "ready URL" when it is, and Ctrl-C stops it.
+
+    AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE say who may ask.
+    Without them, programs on this machine are believed who they say they are, in the header x-user-id.
+    """
+    try:
+        from agent_memory.api import ApiSettings
+    except ImportError as error:
+        raise ConfigurationError(f"serving needs the extra 'server': {error}") from error
+    settings = ApiSettings()
+    if not settings.knows_callers and not _is_loopback(host):
+        hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
+        raise with_hint(InvalidInput(f"on {host} anybody could ask, and no identity is set"), hint)
+    asyncio.run(_serve(settings, None if from_env else store, host, port))
+
+
+async def _serve(settings: ApiSettings, store: str | None, host: str, port: int) -> None:
+    from agent_memory import AsyncMemory
+    from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+    from agent_memory.api.server import serve
+
+    identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
+    async with AsyncMemory.from_env() if store is None else AsyncMemory.local(store) as memory:
+        app = create_app(memory, InlineProcessing(memory.runtime), identity, rate_limit=settings.rate_limit)
+        await serve(app, host, port, on_ready=lambda url: print(f"ready {url}", flush=True))
+
+
+def api_key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Tells keys apart, in limits and logs.")],
+    user: UserOption = None,
+    acts_for_users: Annotated[
+        bool, typer.Option("--acts-for-users", help="A service that names a user in the header x-user-id.")
+    ] = False,
+    operates: Annotated[
+        bool, typer.Option("--operates", help="May see to what concerns all users: health, dead letters.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key for the HTTP API, and the entry for the file of keys, which holds its hash only."""
+    try:
+        from agent_memory.api.credentials import new_key
+    except ImportError as error:
+        raise ConfigurationError(f"keys need the extra 'server': {error}") from error
+    if user is None and not acts_for_users and not operates:
+        raise InvalidInput("a key is of a --user, or it --acts-for-users, or it --operates")
+    key, entry = new_key(name, user=user, acts_for_users=acts_for_users, operates=operates)
+    if as_json:
+        emit({"key": key, "entry": entry})
+        return
+    console = stdout()
+    console.print("The key, which is shown this once:", f"  {key}", sep="\n")
+    console.print("Its entry, one of the list in AGENT_MEMORY_API_KEYS_FILE:", sep="\n")
+    console.print(f"  {entry.model_dump_json()}", soft_wrap=True)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,183 @@
+"""An endpoint: one method of a scope under a path. What goes in and out follows from the method's signature."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import Field, create_model
+
+from agent_memory import errors
+from agent_memory.contract.wire import Body, Params, body_type, query_type
+from agent_memory.errors import AgentMemoryError
+from agent_memory.models import Model
+
+Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+PAGE = 100
+"""Items of a page, if nobody says how many."""
+MAX_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One method of a scope under a path.
+
+    Attributes:
+        call: The method, of `AsyncUserScope`, `AsyncThreadScope` or `AsyncMemory`.
+        verb: The HTTP method.
+        path: With `{thread_id}` if it is a thread's. Other names in braces are arguments of the method.
+        noun: What a list or a number is called in the answer.
+        status: Of a success.
+        paged: The parameter that says how much a page of the list holds; the page before sets `before`.
+        tagged: Whether the answer carries an ETag.
+        guard: The method whose ETag `If-Match` is compared with.
+        threads_too: The same method of a thread, which a `thread_id` in the body chooses.
+        example: A body, or a query.
+        bounds: What holds for a parameter beyond its type, as arguments of pydantic's `Field`.
+        reads: Whether it changes nothing although its verb could.
+    """
+
+    call: Callable[..., Any]
+    verb: Verb
+    path: str
+    noun: str = ""
+    status: int = 200
+    paged: str = ""
+    tagged: bool = False
+    guard: Callable[..., Any] | None = None
+    threads_too: Callable[..., Any] | None = None
+    example: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reads: bool = False
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return self.call.__name__
+
+    @property
+    def owner(self) -> str:
+        """The class that the method belongs to."""
+        return self.call.__qualname__.split(".")[0]
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything."""
+        return self.verb != "GET" and not self.reads
+
+    @cached_property
+    def path_names(self) -> list[str]:
+        """The names in the path."""
+        return re.findall(r"{(\w+)}", self.path)
+
+    @cached_property
+    def doc(self) -> Doc:
+        """What the method's docstring says."""
+        return Doc.of(self.call)
+
+    @cached_property
+    def given(self) -> type[Model] | None:
+        """The model of what travels beside the path: a body or a query; None if nothing does."""
+        in_query = self.verb in ("GET", "DELETE")
+        read = query_type if in_query else body_type
+        fields: dict[str, Any] = {
+            name: (read(hint), Field(**self._field(name, parameter)))
+            for name, (hint, parameter) in self._parameters().items()
+        }
+        if self.paged:
+            del fields["before"]
+            fields[self.paged] = (int, Field(default=PAGE, ge=1, le=MAX_PAGE, description="How many, about."))
+            fields["continuation"] = (str | None, Field(default=None, description="The `next` of the page before."))
+        if self.threads_too is not None:
+            fields["thread_id"] = (str | None, Field(default=None, description="In this conversation only."))
+        if not fields:
+            return None
+        base = Params if in_query else Body
+        made: type[Model] = create_model(self._model_name("Query" if in_query else "Request"), __base__=base, **fields)
+        if self.example and not in_query:
+            made.model_config["json_schema_extra"] = {"examples": [dict(self.example)]}
+            made.model_rebuild(force=True)
+        return made
+
+    def _field(self, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
+        known: dict[str, Any] = {"description": self.doc.arguments.get(name)}
+        if parameter.default is not inspect.Parameter.empty:
+            default = parameter.default
+            known["default"] = list(default) if isinstance(default, tuple) else default
+        return known | dict(self.bounds.get(name, {}))
+
+    def _parameters(self) -> dict[str, tuple[Any, inspect.Parameter]]:
+        """The parameters that travel beside the path, with their types; a thread's beside the user's."""
+        found: dict[str, tuple[Any, inspect.Parameter]] = {}
+        for call in (self.call, *([self.threads_too] if self.threads_too else [])):
+            hints = get_type_hints(call)
+            for name, parameter in inspect.signature(call).parameters.items():
+                if name != "self" and name not in self.path_names:
+                    found.setdefault(name, (hints[name], parameter))
+        return found
+
+    @cached_property
+    def returned(self) -> Any:
+        """The type that the method returns, without None."""
+        hint = get_type_hints(self.call)["return"]
+        if get_origin(hint) in (Union, types.UnionType):
+            return next(one for one in get_args(hint) if one is not type(None))
+        return hint
+
+    @cached_property
+    def may_be_missing(self) -> bool:
+        """Whether the method returns None for what is not there, which is a 404 here."""
+        hint = get_type_hints(self.call)["return"]
+        return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
+
+    @cached_property
+    def answer(self) -> type[Model]:
+        """The model of the answer: what the method returns, under its noun if it is no model."""
+        if isinstance(self.returned, type) and issubclass(self.returned, Model):
+            return self.returned
+        fields: dict[str, Any] = {self.noun: (self.returned, ...)}
+        if self.paged:
+            fields["next"] = (str | None, Field(default=None, description="The continuation of the next page, if any."))
+        made: type[Model] = create_model(self._model_name("Answer"), __base__=Model, **fields)
+        return made
+
+    def _model_name(self, suffix: str) -> str:
+        scope = "" if self.owner == "AsyncUserScope" else self.owner.removeprefix("Async").removesuffix("Scope")
+        words = [*scope.split(), *self.name.split("_")]
+        return "".join(word.capitalize() for word in words) + suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A docstring in its parts."""
+
+    summary: str
+    text: str
+    arguments: Mapping[str, str]
+    errors: tuple[type[AgentMemoryError], ...]
+
+    @classmethod
+    def of(cls, call: Callable[..., Any]) -> Doc:
+        """Reads the docstring of a method."""
+        parts = re.split(r"^(Args|Returns|Raises|Example):\n", inspect.getdoc(call) or "", flags=re.MULTILINE)
+        sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+        named = re.findall(r"\b([A-Z]\w+)(?=:| if|,)", sections.get("Raises", ""))
+        known = [getattr(errors, name, None) for name in named]
+        summary, _, rest = parts[0].partition("\n\n")
+        return cls(
+            " ".join(summary.split()),
+            " ".join(rest.split()),
+            {name: " ".join(text.split()) for name, text in _entries(sections.get("Args", ""))},
+            tuple(error for error in known if error is not None),
+        )
+
+
+def _entries(section: str) -> list[tuple[str, str]]:
+    """The entries of a section: `name: text`, which may go on in lines further in."""
+    return re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", section, flags=re.MULTILINE)

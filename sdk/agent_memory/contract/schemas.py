@@ -1,0 +1,79 @@
+"""Bodies and answers that are not those of a method."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from agent_memory.contract.wire import Body, TurnBody
+from agent_memory.models import DeadLetter, Model, ProcessResult
+
+MAX_TURNS = 1000
+"""Turns of one request: ten transactional batches."""
+
+
+class AddTurns(Body):
+    """Turns of one thread, in their order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"turns": [{"role": "user", "content": "My budget for the Hawaii trip is $10,000."}]}]
+        }
+    )
+
+    turns: list[TurnBody] = Field(min_length=1, max_length=MAX_TURNS)
+
+
+class ProcessQuery(Body):
+    """What a step is run for: a thread, or the user. `n` is how many facts a reconciliation compares."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"thread_id": "hawaii"}]})
+
+    thread_id: str | None = None
+    n: int | None = Field(default=None, ge=2, le=500)
+
+
+class ProcessRun(Model):
+    """A run of a step."""
+
+    id: str
+    step: str
+    status: str = Field(description="running, completed, failed or terminated")
+    result: ProcessResult | None = None
+    error: str | None = None
+
+
+class ErrorDetail(Model):
+    """What went wrong: a stable code for programs, and a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Problem(Model):
+    """The body of every answer that is no success."""
+
+    error: ErrorDetail
+
+
+class Alive(Model):
+    """Whether a service answers."""
+
+    ok: bool
+
+
+class Users(Model):
+    """Ids of users."""
+
+    users: list[str]
+
+
+class DeadLetters(Model):
+    """What processing gave up on, oldest first."""
+
+    dead_letters: list[DeadLetter]
+
+
+class Drained(Model):
+    """How many turns are left to process."""
+
+    left: int

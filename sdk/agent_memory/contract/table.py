@@ -1,0 +1,75 @@
+"""The table of endpoints: which method of a scope has which path.
+
+A new method of a scope gets a line here, and with it a route, its place in the OpenAPI document and its remote twin.
+The few that are more than a call and its answer (writing turns, processing) are written by hand at both ends.
+"""
+
+from __future__ import annotations
+
+from agent_memory.contract.endpoint import Endpoint
+from agent_memory.scopes import AsyncThreadScope as Thread
+from agent_memory.scopes import AsyncUserScope as User
+
+_LIMIT = {"limit": {"ge": 1, "le": 100}}
+_BUDGET = {"budget": {"ge": 0, "le": 1_000_000}}
+
+ENDPOINTS: list[Endpoint] = [
+    # What is remembered of a user.
+    Endpoint(
+        User.search,
+        "POST",
+        "/v1/search",
+        "hits",
+        reads=True,
+        threads_too=Thread.search,
+        bounds=_LIMIT,
+        example={"query": "What can I spend in Hawaii?", "limit": 5},
+    ),
+    Endpoint(
+        User.context,
+        "POST",
+        "/v1/context",
+        reads=True,
+        threads_too=Thread.context,
+        bounds=_LIMIT | _BUDGET,
+        example={"query": "What's my budget?", "thread_id": "hawaii", "budget": 650},
+    ),
+    Endpoint(User.profile, "GET", "/v1/profile"),
+    Endpoint(User.stats, "GET", "/v1/stats"),
+    Endpoint(User.memories, "GET", "/v1/memories", "memories", paged="limit"),
+    Endpoint(
+        User.remember,
+        "POST",
+        "/v1/memories",
+        status=201,
+        bounds={"confidence": {"ge": 0, "le": 1}, "importance": {"ge": 0, "le": 1}},
+        example={"content": "Allergic to peanuts", "kind": "fact"},
+    ),
+    Endpoint(User.get, "GET", "/v1/memories/{id}", tagged=True),
+    Endpoint(
+        User.update,
+        "PATCH",
+        "/v1/memories/{id}",
+        tagged=True,
+        guard=User.get,
+        example={"content": "Allergic to peanuts and cashews", "reason": "the test came back"},
+    ),
+    Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions"),
+    Endpoint(User.why, "GET", "/v1/memories/{id}/why"),
+    # Conversations.
+    Endpoint(User.threads, "GET", "/v1/threads", "threads"),
+    Endpoint(Thread.turns, "GET", "/v1/threads/{thread_id}/turns", "turns", paged="last"),
+    Endpoint(Thread.view, "GET", "/v1/threads/{thread_id}/view"),
+    Endpoint(Thread.clear, "POST", "/v1/threads/{thread_id}/clear", "cleared"),
+    Endpoint(
+        Thread.retire,
+        "POST",
+        "/v1/threads/{thread_id}/retire",
+        "retired",
+        example={"through": "turn-17", "covered_by": ["summarize"]},
+    ),
+    Endpoint(Thread.summary, "GET", "/v1/threads/{thread_id}/summary"),
+    Endpoint(Thread.state, "GET", "/v1/threads/{thread_id}/state"),
+    Endpoint(Thread.stats, "GET", "/v1/threads/{thread_id}/stats"),
+    Endpoint(Thread.memories, "GET", "/v1/threads/{thread_id}/memories", "memories", paged="limit"),
+]

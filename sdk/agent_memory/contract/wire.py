@@ -1,0 +1,89 @@
+"""Values as they travel: stricter than in Python, because whoever calls from another language has no type checker."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from agent_memory.models import Model, TurnInput, UtcTime
+
+
+def _time(value: object) -> object:
+    """Reads a time of ISO 8601; a number is none."""
+    if not isinstance(value, str):
+        return value if isinstance(value, datetime) or value is None else _refuse("a time is a text of ISO 8601")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return _refuse("a time is a text of ISO 8601, such as 2026-03-15T10:00:00Z")
+
+
+def _switch(value: object) -> object:
+    """Reads a switch of a query string: `true` or `false`, and no other word."""
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _refuse(message: str) -> object:
+    raise ValueError(message)
+
+
+WireTime = Annotated[UtcTime, BeforeValidator(_time)]
+QuerySwitch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
+
+
+class Body(Model):
+    """A request's body. Its `user_id` may repeat the user that the credentials show."""
+
+    model_config = ConfigDict(strict=True)
+
+    user_id: str | None = Field(default=None, description="The caller's own id, if it is said at all; else 403.")
+
+
+class Params(Model):
+    """What follows the question mark of a URL."""
+
+    user_id: str | None = Field(default=None, description="The caller's own id, if it is said at all; else 403.")
+
+
+class TurnBody(TurnInput):
+    """One message of a conversation, in JSON."""
+
+    model_config = ConfigDict(strict=True)
+
+    created_at: WireTime | None = None
+
+
+def body_type(annotation: Any) -> Any:
+    """The type that stands in a JSON body for a type of the library."""
+    return _translate(annotation, {datetime: WireTime, TurnInput: TurnBody})
+
+
+def query_type(annotation: Any) -> Any:
+    """The type that stands in a query string for a type of the library."""
+    return _translate(annotation, {datetime: WireTime, bool: QuerySwitch})
+
+
+def _translate(annotation: Any, wire: Mapping[Any, Any]) -> Any:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation in wire:
+        return wire[annotation]
+    if origin in (Union, types.UnionType):
+        members = [_translate(one, wire) for one in inner]
+        # A mapping beside a model is the model said otherwise, which in JSON is the same.
+        models = [one for one in members if isinstance(one, type) and issubclass(one, Model)]
+        return Union[tuple(one for one in members if not (models and _is_mapping(one)))]  # noqa: UP007 - made here
+    if origin is Literal or not inner:
+        return annotation
+    if _is_mapping(annotation):
+        return dict[str, Any]
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return list[_translate(inner[0], wire)]  # type: ignore[misc]
+    return annotation
+
+
+def _is_mapping(annotation: Any) -> bool:
+    return isinstance(get_origin(annotation), type) and issubclass(get_origin(annotation), Mapping)

@@ -1,0 +1,144 @@
+"""What every route does alike: pages, ETags, idempotency keys, the operator's rights, the OpenAPI document."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from api_world import client_of
+
+from agent_memory import AsyncMemory
+from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+from agent_memory.api.credentials import ApiKeys, new_key
+
+ALICE = {"x-user-id": "alice"}
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+async def http(memory: AsyncMemory) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(memory) as client:
+        client.headers.update(ALICE)
+        yield client
+
+
+async def pages(http: httpx.AsyncClient, path: str, noun: str, **params: Any) -> list[list[str]]:
+    found: list[list[str]] = []
+    token: dict[str, str] = {}
+    while True:
+        answer = await http.get(path, params=params | token)
+        assert answer.status_code == 200, answer.text
+        found.append([item["id"] for item in answer.json()[noun]])
+        if answer.json()["next"] is None:
+            return found
+        token = {"continuation": answer.json()["next"]}
+
+
+async def test_listings_come_in_pages_from_the_newest_on(http: httpx.AsyncClient, memory: AsyncMemory):
+    times = [0, 1, 2, 2, 3, 4, 5]
+    turns = [
+        {"role": "user", "content": str(n), "id": f"t{n}", "created_at": START + timedelta(seconds=second)}
+        for n, second in enumerate(times)
+    ]
+    await memory.user("alice").thread("t1").add_many(turns)
+    assert await pages(http, "/v1/threads/t1/turns", "turns", last=3) == [
+        ["t4", "t5", "t6"],
+        ["t1", "t2", "t3"],
+        ["t0"],
+    ]
+    made = [(await memory.user("alice").remember(f"Fact number {n} of many")).id for n in range(5)][::-1]
+    assert await pages(http, "/v1/memories", "memories", limit=2) == [made[:2], made[2:4], made[4:]]
+    for bad in ({"continuation": "xyz"}, {"continuation": "e30"}, {"limit": 0}, {"limit": 1001}, {"page": 2}):
+        answer = await http.get("/v1/memories", params=bad)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_input")
+
+
+async def test_a_memory_that_was_changed_since_it_was_read_is_not_overwritten(http: httpx.AsyncClient):
+    made = (await http.post("/v1/memories", json={"content": "Lives in Lisbon"})).json()
+    read = await http.get(f"/v1/memories/{made['id']}")
+    tag = read.headers["etag"]
+    path = f"/v1/memories/{made['id']}"
+    assert (await http.patch(path, json={"pinned": True}, headers={"if-match": tag})).status_code == 200
+    stale = await http.patch(path, json={"content": "Lives in Oslo"}, headers={"if-match": tag})
+    assert (stale.status_code, stale.json()["error"]["code"]) == (409, "conflict")
+    fresh = (await http.get(path)).headers["etag"]
+    assert fresh != tag
+    changed = await http.patch(path, json={"content": "Lives in Oslo"}, headers={"if-match": fresh})
+    assert changed.status_code == 200
+    current = await http.get(f"/v1/memories/{changed.json()['id']}")
+    assert changed.headers["etag"] == current.headers["etag"]
+    path = f"/v1/memories/{changed.json()['id']}"
+    assert (await http.patch(path, json={"pinned": True}, headers={"if-match": "*"})).status_code == 200
+
+
+async def test_a_write_under_one_key_is_done_once(http: httpx.AsyncClient, memory: AsyncMemory):
+    key = {"idempotency-key": "abc"}
+    turns = {"turns": [{"role": "user", "content": "hello"}, {"role": "user", "content": "hello"}]}
+    first, again = [await http.post("/v1/threads/t1/turns", json=turns, headers=key) for _ in range(2)]
+    assert first.json()["created"] == 2
+    assert again.json() == first.json()
+    # Another process has not answered this before, and keeps nothing twice either.
+    async with client_of(memory) as other:
+        answer = await other.post("/v1/threads/t1/turns", json=turns, headers=key | ALICE)
+        assert (answer.json()["ids"], answer.json()["created"]) == (first.json()["ids"], 0)
+    assert len(await memory.user("alice").thread("t1").turns()) == 2
+    assert (await http.post("/v1/threads/t2/turns", json=turns, headers=key)).status_code == 409
+    bobs = await http.post("/v1/threads/t1/turns", json=turns, headers=key | {"x-user-id": "bob"})
+    assert (bobs.status_code, bobs.json()["created"]) == (201, 2)
+
+    made = (await http.post("/v1/memories", json={"content": "Lives in Lisbon"})).json()
+    path, change = f"/v1/memories/{made['id']}", {"content": "Lives in Oslo"}
+    done = [(await http.patch(path, json=change, headers={"idempotency-key": "k2"})).json()["id"] for _ in range(2)]
+    assert done[0] == done[1] != made["id"]
+    assert (await http.patch(path, json=change)).status_code == 409
+
+
+async def test_a_write_that_failed_may_be_tried_again_under_its_key(http: httpx.AsyncClient):
+    key = {"idempotency-key": "abc"}
+    for _ in range(2):
+        assert (await http.post("/v1/memories", json={"content": " "}, headers=key)).status_code == 400
+    assert (await http.post("/v1/memories", json={"content": "Lives in Oslo"}, headers=key)).status_code == 201
+
+
+async def test_what_concerns_all_users_is_for_the_operator(memory: AsyncMemory):
+    await memory.user("alice").thread("t1").add("user", "fact: home=Lisbon")
+    plain, first = new_key("alice", user="alice")
+    backend, second = new_key("backend", acts_for_users=True)
+    operator, third = new_key("operator", operates=True)
+    async with client_of(memory, ApiKeys([first, second, third])) as http:
+        for verb, path in (
+            ("GET", "users"),
+            ("GET", "health"),
+            ("GET", "dead-letters"),
+            ("POST", "dead-letters/x/replay"),
+            ("POST", "drain"),
+        ):
+            for key in (plain, backend):
+                headers = {"x-api-key": key, "x-user-id": "alice"}
+                answer = await http.request(verb, f"/v1/admin/{path}", headers=headers)
+                assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+        headers = {"x-api-key": operator}
+        assert (await http.get("/v1/admin/users", headers=headers)).json() == {"users": ["alice"]}
+        assert (await http.post("/v1/admin/drain", headers=headers)).json() == {"left": 0}
+        assert (await http.get("/v1/admin/dead-letters", headers=headers)).json() == {"dead_letters": []}
+        assert (await http.post("/v1/admin/dead-letters/x/replay", headers=headers)).status_code == 404
+        assert (await http.get("/v1/memories", headers=headers)).status_code == 401
+
+
+@pytest.mark.req("S0-069")
+async def test_the_document_says_everything_and_no_vector(memory: AsyncMemory):
+    document = create_app(memory, InlineProcessing(memory.runtime), HeaderIdentity(allowed=True)).openapi()
+    assert document["openapi"].startswith("3.1")
+    for path, operations in document["paths"].items():
+        for verb, operation in operations.items():
+            where = f"{verb} {path}"
+            assert operation["summary"], where
+            assert operation["operationId"], where
+            if path != "/health":
+                assert {"400", "401", "403", "413", "429", "503"} <= operation["responses"].keys(), where
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            name = str(body.get("$ref") or body.get("anyOf", [{}])[0].get("$ref", "")).rpartition("/")[2]
+            assert not body or document["components"]["schemas"][name].get("examples"), where
+    fields = {name for schema in document["components"]["schemas"].values() for name in schema.get("properties", {})}
+    assert {name for name in fields if "embedding" in name or "vector" in name} == {"embedding_model"}

@@ -1,0 +1,88 @@
+"""`agent-memory serve`, as a process: ready, answering, and stopped without losing anything."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from typer.testing import CliRunner
+
+from agent_memory.cli.main import app
+
+ALICE = {"x-user-id": "alice"}
+
+
+@contextmanager
+def served(store: Path, *arguments: str, **env: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server on a port of its own, with its URL."""
+    command = [sys.executable, "-m", "agent_memory.cli", "serve", "--store", str(store), "--port", "0", *arguments]
+    environment = {**os.environ, **env}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            ready = process.stdout.readline().split()
+            assert ready[:1] == ["ready"]
+            yield process, ready[1]
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_says_when_it_is_ready_and_stops_when_it_is_told(tmp_path: Path, stop: signal.Signals):
+    store = tmp_path / "m.db"
+    with served(store) as (process, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert httpx.get(f"{url}/health").json() == {"ok": True}
+        assert httpx.get(f"{url}/v1/memories").status_code == 401
+        made = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE)
+        assert made.status_code == 201
+        process.send_signal(stop)
+        assert process.wait(timeout=20) == 0
+    found = CliRunner().invoke(app, ["show", "--store", str(store), "--json"])
+    assert "Lives in Lisbon" in found.stdout
+
+
+def test_with_keys_the_header_is_believed_of_nobody(tmp_path: Path):
+    def key(*arguments: str) -> Any:
+        return json.loads(CliRunner().invoke(app, ["api-key", *arguments, "--json"]).stdout)
+
+    alice, backend = key("laptop", "--user", "alice"), key("backend", "--acts-for-users")
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps([alice["entry"], backend["entry"]]))
+    with served(tmp_path / "m.db", AGENT_MEMORY_API_KEYS_FILE=str(file)) as (_, url):
+        for headers, status in (
+            (ALICE, 401),
+            ({"x-api-key": alice["key"]}, 200),
+            ({"authorization": f"Bearer {backend['key']}", **ALICE}, 200),
+            ({"x-api-key": alice["key"], "x-user-id": "bob"}, 403),
+        ):
+            assert httpx.get(f"{url}/v1/memories", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serve", "--host", "0.0.0.0"], "no identity is set"),
+        (["serve", "--host", "192.0.2.1", "--port", "1"], "no identity is set"),
+        (["api-key", "nobody"], "--user"),
+    ],
+)
+def test_what_would_open_a_store_to_everybody_is_refused(arguments: list[str], said: str):
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+
+
+def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
+    with served(tmp_path / "a.db") as (_, url):
+        port = url.rpartition(":")[2]
+        refused = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "b.db"), "--port", port])
+        assert refused.exit_code == 2
+        assert "cannot listen" in refused.stderr
