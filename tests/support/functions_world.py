@@ -26,6 +26,11 @@ PATIENCE = 120.0
 Json = dict[str, Any]
 
 
+def _inherited() -> dict[str, str]:
+    """What a process needs of our environment: its settings are not among it."""
+    return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+
+
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
     """Waits for another process; gives what the condition gave."""
     deadline = time.monotonic() + seconds
@@ -45,7 +50,7 @@ class Process:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
-                env={"PATH": os.environ["PATH"], "HOME": str(log.parent), **(env or {})},
+                env={**_inherited(), "HOME": str(log.parent), **(env or {})},
                 stdout=output,
                 stderr=output,
             )
