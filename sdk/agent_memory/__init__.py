@@ -13,6 +13,8 @@ from agent_memory.errors import (
     StoreUnavailable,
 )
 from agent_memory.memory import AsyncMemory
+from agent_memory.models import Signals
+from agent_memory.recall.injection import inject
 from agent_memory.settings import Cadence
 from agent_memory.sync import Memory
 
@@ -28,6 +30,8 @@ __all__ = [
     "ModelError",
     "NotFound",
     "QuotaExceeded",
+    "Signals",
     "StaticMemoryError",
     "StoreUnavailable",
+    "inject",
 ]

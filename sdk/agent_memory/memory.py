@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -33,6 +34,8 @@ from agent_memory.store.preferences import change_settings
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
+
+logger = logging.getLogger("agent_memory")
 
 LOCAL_DATABASE = "ai_memory"
 OFFLINE_CANDIDATES = 500
@@ -199,8 +202,9 @@ class AsyncMemory:
         """
         env = environment or Environment()
         chat, embeddings = _models(env)
+        recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
-            return cls.local(env.store, chat_model=chat, embedding_model=embeddings, policy=env.policy)
+            return cls.local(env.store, chat_model=chat, embedding_model=embeddings, recall=recall, policy=env.policy)
         key = env.cosmos_key.get_secret_value() if env.cosmos_key else None
         return cls.cosmos(
             env.cosmos_endpoint,
@@ -210,6 +214,7 @@ class AsyncMemory:
             embedding_model=embeddings or _local_embeddings(),
             cadence=env.cadence,
             policy=env.policy,
+            recall=recall,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
         )
 
@@ -224,7 +229,11 @@ class AsyncMemory:
         """
         if self._open:
             return
-        await self._runtime.store.open()
+        try:
+            await self._runtime.store.open()
+        except StoreUnavailable:
+            logger.error("Memory store unavailable, memory disabled")
+            raise
         self._open = True
         if self._provision:
             await self.create_memory_store()

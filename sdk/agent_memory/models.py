@@ -18,6 +18,7 @@ FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
 Source = Literal["user", "agent", "tool", "imported"]
 Status = Literal["active", "candidate", "quarantined"]
 SupersedeReason = Literal["duplicate", "contradict", "update", "expired", "revoked"]
+ContextFormat = Literal["sections", "bullets", "xml"]
 
 ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
 """Names other systems give to the four roles."""
@@ -261,6 +262,13 @@ class Hit(Model):
     why: dict[str, float] = Field(default_factory=dict, description="What the score is made of.")
 
 
+class Signals(Model):
+    """What the application knows of a question before memory is asked (rows S0-023, S0-025)."""
+
+    is_fact: bool = Field(default=False, description="It asks for general knowledge: the capital of France.")
+    requires_tool: bool = Field(default=False, description="A tool answers it: the weather, a calculation.")
+
+
 class Context(Model):
     """What an agent should be told before it answers. Empty, never an error, when memory cannot help."""
 
@@ -272,6 +280,8 @@ class Context(Model):
     milliseconds: float = 0.0
     degraded: list[str] = Field(default_factory=list, description="What is missing, and why.")
     skipped_reason: str | None = None
+    query: str | None = Field(default=None, description="What was searched for; None if nothing was.")
+    decisions: dict[str, str] = Field(default_factory=dict, description="gate, query, archive: what was decided.")
 
 
 class Stats(Model):

@@ -11,6 +11,7 @@ from agent_memory.processing.activities import Activity
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Worker
+from agent_memory.recall.context import Recaller
 from agent_memory.recall.search import Searcher
 from agent_memory.store.client import Store
 from agent_memory.store.counters import Counters
@@ -27,6 +28,11 @@ class Runtime:
     counters: Counters
     activities: Mapping[str, Activity]
     worker: Worker | None
+
+    @property
+    def recaller(self) -> Recaller:
+        """What contexts are made with."""
+        return Recaller(self.searcher, self.tools.chat, self.tokens)
 
     def written(self) -> None:
         """Tells the background worker, if there is one here, that turns were written."""

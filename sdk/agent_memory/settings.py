@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent_memory.errors import ConfigurationError
+from agent_memory.models import Signals
+
+QueryStrategy = Literal["as_is", "prepend", "rewrite", "hyde"]
+"""What is done about a question that is not self-contained: nothing; add key terms of the talk; have a model rewrite
+it; as prepend, and where that finds little, search by a hypothetical answer too (row S0-036)."""
+Classifier = Callable[[str], Awaitable[Signals]]
+"""Says of a question what the application knows of it, where no signals are given with the call (row S0-028)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,8 @@ class RecallSettings:
     (row S0-037). Each arm of the search fetches `candidates`. A score is `text_weight` of the text match
     and the rest of the cosine, plus `neighbour_lift` of the better neighbour in the talk. `chunk_weight` puts raw talk
     a little behind what was derived from it, `overtaken_weight` talk that says what was replaced since far behind.
+
+    A context answers within `context_timeout` seconds. `classifier` tells its gate of general facts and tools.
     """
 
     candidates: int = 50
@@ -62,6 +72,8 @@ class RecallSettings:
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_timeout: float = 5.0
+    query_strategy: QueryStrategy = "prepend"
+    classifier: Classifier | None = None
 
     def threshold(self, embedding_model: str) -> float:
         """The least cosine that counts for this embedding model (matched by the beginning of its name)."""
@@ -185,6 +197,7 @@ class Environment(BaseSettings):
     profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
     reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
+    query_strategy: QueryStrategy = Field(default="prepend", validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
     memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
     tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")

@@ -19,6 +19,7 @@ from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import (
     Context,
+    ContextFormat,
     DeadLetter,
     FactKind,
     Health,
@@ -29,6 +30,7 @@ from agent_memory.models import (
     Provenance,
     Receipt,
     ScopeSettings,
+    Signals,
     Stats,
     ThreadInfo,
     ThreadState,
@@ -39,9 +41,9 @@ from agent_memory.models import (
 )
 from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
-from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
-from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
+from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
 
 
 class ThreadScope:
@@ -136,13 +138,44 @@ class ThreadScope:
         return self._portal.run(self._inner.retire(through, covered_by=covered_by))
 
     def context(
-        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
     ) -> Context:
         """What an agent should be told before it answers `query`, within `budget` tokens. Never raises.
 
         Memories come from all threads of the user; the summary and the last turns are this thread's.
+
+        Args:
+            query: What the user asks. If it is the thread's last turn already, that turn is not repeated.
+            budget: Tokens at most, of everything in `messages`.
+            limit: Memories at most.
+            as_of: What was true then, instead of now.
+            format: How the text looks: `sections`, `bullets` or `xml`.
+            strategy: What is done about a question that is not self-contained: `as_is`, `prepend` (key terms of the
+                talk), `rewrite` or `hyde` (by the model); the setting's, if not given.
+            signals: What the application knows of the question; a general fact or a tool's question is not searched.
+            history: Messages before the question, to complete it by; the thread's own turns, if not given.
         """
-        return self._portal.run(self._inner.context(query, budget=budget, limit=limit, as_of=as_of))
+        return self._portal.run(
+            self._inner.context(
+                query,
+                budget=budget,
+                limit=limit,
+                as_of=as_of,
+                format=format,
+                strategy=strategy,
+                signals=signals,
+                history=history,
+            )
+        )
 
     def search(
         self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
@@ -305,10 +338,33 @@ class UserScope:
         return self._portal.run(self._inner.search(query, limit=limit, types=types, as_of=as_of))
 
     def context(
-        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
     ) -> Context:
-        """What an agent should be told before it answers `query` in a conversation of its own. Never raises."""
-        return self._portal.run(self._inner.context(query, budget=budget, limit=limit, as_of=as_of))
+        """What an agent should be told before it answers `query` in a conversation of its own. Never raises.
+
+        The arguments are those of a thread's `context`.
+        """
+        return self._portal.run(
+            self._inner.context(
+                query,
+                budget=budget,
+                limit=limit,
+                as_of=as_of,
+                format=format,
+                strategy=strategy,
+                signals=signals,
+                history=history,
+            )
+        )
 
     def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""

@@ -57,7 +57,7 @@ async def test_the_last_turns_and_the_summary_of_the_thread_are_in_it(memory: As
     context = await thread.context("And then?")
     assert "This Conversation So Far:" in context.text
     assert context.messages[1:] == [
-        {"role": "user" if n % 2 == 0 else "assistant", "content": f"line number {n}"} for n in range(4, 8)
+        {"role": "user" if n % 2 == 0 else "assistant", "content": f"line number {n}"} for n in range(3, 8)
     ]
 
 
@@ -160,6 +160,5 @@ async def test_as_of_leaves_out_what_only_holds_now(memory: AsyncMemory):
 
 
 def test_composing_nothing_is_empty():
-    parts = _Parts(hits=[], profile=None, summary=None, turns=[])
-    context = _compose(parts, ApproximateTokens(), ContextRequest("u", None, "q"))
+    context = _compose(_Parts(), ApproximateTokens(), ContextRequest("u", None, "q"))
     assert context.text == ""

@@ -8,7 +8,15 @@ from agent_memory.errors import ConfigurationError
 from agent_memory.language import prompts, tasks
 from agent_memory.language.prompts import BODY_VARIABLES, PromptFolder
 
-TASKS = [tasks.EXTRACT, tasks.SUMMARIZE, tasks.PROFILE, tasks.RECONCILE, tasks.ARCHIVE]
+TASKS = [
+    tasks.EXTRACT,
+    tasks.SUMMARIZE,
+    tasks.PROFILE,
+    tasks.RECONCILE,
+    tasks.ARCHIVE,
+    tasks.QUERY_REWRITE,
+    tasks.HYDE,
+]
 GOOD = "---\nid: extract\nversion: 3\ndescription: Finds things.\n---\nFind things. {{ schema }}\n"
 
 

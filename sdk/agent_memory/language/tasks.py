@@ -171,6 +171,32 @@ class ArchiveOutput(Data):
     questions: list[str] = Field(default_factory=list)
 
 
+class QueryRewriteInput(Data):
+    """A question that is not self-contained, what its user said before it, and what that is about."""
+
+    question: str
+    messages: list[str] = Field(default_factory=list)
+    terms: list[str] = Field(default_factory=list)
+
+
+class QueryRewriteOutput(Data):
+    """The question as somebody would ask it who knows nothing of the talk."""
+
+    query: str
+
+
+class HydeInput(Data):
+    """A question for which a hypothetical answer is wanted."""
+
+    question: str
+
+
+class HydeOutput(Data):
+    """A sentence as it might stand in the memory that answers the question. It is searched by, never shown."""
+
+    answer: str
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[In, Out]):
     """One use of a language model. `name` is also the name of its prompt file."""
@@ -188,6 +214,8 @@ SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
 PROFILE = Task("profile", ProfileInput, ProfileOutput)
 RECONCILE = Task("reconcile", ReconcileInput, ReconcileOutput)
 ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)
+QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
+HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,171 +5,266 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
+from agent_memory.errors import InvalidInput
+from agent_memory.language.tasks import ChatModel
 from agent_memory.language.tokens import TokenCounter
-from agent_memory.models import Context, Hit, ThreadSummary, Turn, UserProfile
-from agent_memory.recall.render import Line, memory_line, profile_line, render, summary_line
+from agent_memory.models import Context, ContextFormat, Hit, Signals, ThreadState, ThreadSummary, Turn, UserProfile
+from agent_memory.recall.budget import TURNS, fit
+from agent_memory.recall.gate import Decision, classify, decide
+from agent_memory.recall.questions import Question, build_question, hypothetical
+from agent_memory.recall.render import Line, memory_line, profile_line, state_lines, summary_line
 from agent_memory.recall.search import Searcher, search
-from agent_memory.store.summaries import read_profile, read_summary
+from agent_memory.settings import QueryStrategy
+from agent_memory.store.summaries import read_profile, read_state, read_summary
 from agent_memory.store.windows import last_live_turns
 
 logger = logging.getLogger("agent_memory")
 
 DEFAULT_BUDGET = 650
 """Tokens: about 150 of memories, 100 of state and 400 of the last turns (row S0-098)."""
+DEFAULT_LIMIT = 10
 LAST_TURNS = 5
+"""Turns that a context shows (conflict C16)."""
+_HISTORY_TURNS = 8
+"""Turns that are read: among them are mostly the last three messages of the user."""
+_HISTORY_SHARE = 0.3
+"""Of the deadline: how long a question that leaves things out waits for the talk before it."""
 MAX_CHUNKS = 3
 """Pieces of raw talk at most; what was derived from talk says more in fewer tokens."""
-_SHARES = {"memories": 0.45, "turns": 0.25, "summary": 0.15, "profile": 0.15}
-"""How the budget is first divided; what one part leaves goes to the next, in this order, which is that of value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What a context is asked for."""
+    """What a context is asked for. `history` are messages that the store may not have; the thread's own if None."""
 
     user_id: str
     thread_id: str | None
     query: str
     budget: int = DEFAULT_BUDGET
-    limit: int = 10
+    limit: int = DEFAULT_LIMIT
     as_of: datetime | None = None
+    format: ContextFormat = "sections"
+    strategy: QueryStrategy | None = None
+    signals: Signals | None = None
+    history: Sequence[Mapping[str, Any]] | None = None
+
+    def check(self) -> None:
+        """Refuses what no context can be made of.
+
+        Raises:
+            InvalidInput: naming the argument.
+        """
+        if not isinstance(self.query, str):
+            raise InvalidInput(f"a context needs a query, a text, not {self.query!r:.60}")
+        if not isinstance(self.budget, int) or not isinstance(self.limit, int) or self.limit < 1:
+            raise InvalidInput(f"budget and limit must be numbers: {self.budget!r:.60}, {self.limit!r:.60}")
+        if self.format not in get_args(ContextFormat):
+            raise InvalidInput(f"no format {self.format!r:.60}; there are {', '.join(get_args(ContextFormat))}")
+        if self.strategy not in (None, *get_args(QueryStrategy)):
+            raise InvalidInput(f"no strategy {self.strategy!r:.60}; there are {', '.join(get_args(QueryStrategy))}")
 
 
 @dataclass(frozen=True, slots=True)
+class Recaller:
+    """What contexts are made with."""
+
+    searcher: Searcher
+    chat: ChatModel
+    tokens: TokenCounter
+
+
+@dataclass(slots=True)
 class _Parts:
-    hits: Sequence[Hit]
-    profile: UserProfile | None
-    summary: ThreadSummary | None
-    turns: Sequence[Turn]
+    """What was found, and how."""
+
+    hits: Sequence[Hit] = ()
+    profile: UserProfile | None = None
+    summary: ThreadSummary | None = None
+    state: ThreadState | None = None
+    turns: Sequence[Turn] = ()
+    question: Question | None = None
+    decisions: dict[str, str] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
 
 
-async def build_context(searcher: Searcher, tokens: TokenCounter, request: ContextRequest) -> Context:
-    """Gathers memories, profile, summary and last turns within the deadline, and renders what the budget holds.
+async def build_context(recaller: Recaller, request: ContextRequest) -> Context:
+    """Decides whether to search, gathers within the deadline, and renders what the budget holds.
 
     A part that fails or is late is left out and named in `degraded`.
     """
     started = time.perf_counter()
-    degraded: list[str] = []
+    parts = _Parts()
     try:
-        parts = await _gather(searcher, request, degraded)
-        context = _compose(parts, tokens, request)
+        request.check()
+        gate = await _gate(recaller, request, parts)
+        await _gather(recaller, request, gate, parts)
+        context = _compose(parts, recaller.tokens, request)
+        context.skipped_reason = gate.reason or _why_empty(context, parts)
     except Exception as error:
         logger.warning("Memory context failed, skipping", exc_info=True)
-        context = Context()
-        degraded.append(f"context: {error}")
-    context.degraded = degraded
+        context = Context(decisions=parts.decisions)
+        parts.degraded.append(f"context: {str(error) or type(error).__name__}")
+    context.degraded = parts.degraded
     context.milliseconds = round((time.perf_counter() - started) * 1000, 2)
     return context
 
 
-async def _gather(searcher: Searcher, request: ContextRequest, degraded: list[str]) -> _Parts:
-    store, user = searcher.store, request.user_id
-    partition = (user,)
+async def _gate(recaller: Recaller, request: ContextRequest, parts: _Parts) -> Decision:
+    settings = recaller.searcher.settings
+    signals = request.signals
+    if signals is None:
+        signals = await classify(request.query, settings.classifier, settings.context_timeout, parts.degraded)
+    decision = decide(request.query, signals)
+    parts.decisions["gate"] = "search" if decision.search else f"skip: {decision.reason}"
+    return decision
 
-    async def find() -> Sequence[Hit]:
-        found = await search(searcher, partition, request.query, limit=request.limit, as_of=request.as_of)
-        degraded.extend(found.degraded)
-        return found.hits
 
-    async def profile() -> UserProfile | None:
-        # The profile tells what holds now, which is beside the point when the past is asked for.
-        if request.as_of is not None:
-            return None
-        return await read_profile(store, user)
+async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, parts: _Parts) -> None:
+    """Reads all parts at once. What a conversation holds itself is read whatever the gate says: only recall is not."""
+    store, user, thread = recaller.searcher.store, request.user_id, request.thread_id
+    timeout = recaller.searcher.settings.context_timeout
 
-    async def summary() -> ThreadSummary | None:
-        if request.thread_id is None or request.as_of is not None:
-            return None
-        return await read_summary(store, user, request.thread_id)
-
-    async def turns() -> Sequence[Turn]:
-        if request.thread_id is None:
-            return []
-        recent = await last_live_turns(store, user, request.thread_id, LAST_TURNS)
+    async def turns() -> None:
+        assert thread is not None
+        recent = await last_live_turns(store, user, thread, _HISTORY_TURNS)
         # A tool's answer without its call is refused by chat models.
-        return [turn for turn in recent if turn.role in ("user", "agent")]
+        parts.turns = [turn for turn in recent if turn.role in ("user", "agent")]
 
-    work: dict[str, Callable[[], Awaitable[Any]]] = {
-        "memories": find,
-        "profile": profile,
-        "summary": summary,
-        "turns": turns,
-    }
-    answers = await _in_time(work, searcher.settings.context_timeout, degraded)
-    return _Parts(answers.get("memories", []), answers.get("profile"), answers.get("summary"), answers.get("turns", []))
+    async def summary() -> None:
+        assert thread is not None
+        parts.summary = await read_summary(store, user, thread)
+
+    async def state() -> None:
+        assert thread is not None
+        parts.state = await read_state(store, user, thread)
+
+    async def profile() -> None:
+        parts.profile = await read_profile(store, user)
+
+    work: dict[str, asyncio.Task[None]] = {}
+
+    async def memories() -> None:
+        said = await _said_before(request, work.get(TURNS), parts, timeout)
+        await _find(recaller, request, said, parts)
+
+    if thread is not None:
+        work[TURNS] = asyncio.ensure_future(turns())
+        # Summary, state and profile tell what holds now, which is beside the point when the past is asked for.
+        if request.as_of is None:
+            work["summary"] = asyncio.ensure_future(summary())
+            work["state"] = asyncio.ensure_future(state())
+    if gate.search:
+        if request.as_of is None:
+            work["profile"] = asyncio.ensure_future(profile())
+        work["memories"] = asyncio.ensure_future(memories())
+    await _in_time(work, timeout, parts.degraded)
 
 
-async def _in_time(
-    work: dict[str, Callable[[], Awaitable[Any]]], timeout: float, degraded: list[str]
-) -> dict[str, Any]:
-    """What each piece of work gave, without those that failed or did not end in time."""
-    tasks = {asyncio.ensure_future(run()): name for name, run in work.items()}
-    done, late = await asyncio.wait(tasks, timeout=timeout)
+async def _said_before(
+    request: ContextRequest, turns: asyncio.Task[None] | None, parts: _Parts, timeout: float
+) -> list[str]:
+    """The user's messages before the question, oldest first, as far as they can be had in time."""
+    if request.history is not None:
+        said = [str(message["content"]) for message in request.history if message.get("role") == "user"]
+    elif turns is not None:
+        await asyncio.wait([turns], timeout=timeout * _HISTORY_SHARE)
+        said = [turn.content for turn in parts.turns if turn.role == "user"]
+    else:
+        said = []
+    return said[:-1] if said and said[-1].strip() == request.query.strip() else said
+
+
+async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str], parts: _Parts) -> None:
+    """Searches by the question as it is best asked, and by a hypothetical answer where that found little."""
+    searcher = recaller.searcher
+    settings = searcher.settings
+    strategy = request.strategy or settings.query_strategy
+    question = await build_question(request.query, said, strategy, recaller.chat, settings.context_timeout)
+    parts.question, parts.decisions["query"] = question, question.decision
+    hits = await _search(searcher, request, question, parts)
+    threshold = settings.threshold(searcher.embeddings.model_id)
+    if strategy == "hyde" and max((hit.similarity or 0.0 for hit in hits), default=0.0) <= threshold:
+        answer = await hypothetical(question, recaller.chat, settings.context_timeout)
+        if answer is not None:
+            parts.question, parts.decisions["query"] = answer, answer.decision
+            known = {hit.memory.id for hit in hits}
+            more = await _search(searcher, request, answer, parts)
+            hits = [*hits, *(hit for hit in more if hit.memory.id not in known)]
+    if not hits:
+        logger.debug("No memories above threshold")
+    logger.info("Memory: Retrieved %d memories", len(hits))
+    parts.hits = hits
+
+
+async def _search(searcher: Searcher, request: ContextRequest, question: Question, parts: _Parts) -> list[Hit]:
+    found = await search(searcher, (request.user_id,), question.text, limit=request.limit, as_of=request.as_of)
+    parts.degraded.extend(found.degraded)
+    return found.hits
+
+
+async def _in_time(work: Mapping[str, asyncio.Task[None]], timeout: float, degraded: list[str]) -> None:
+    """Waits for the work until the deadline; what failed or is late is left alone and named."""
+    if not work:
+        return
+    names = {task: name for name, task in work.items()}
+    try:
+        done, late = await asyncio.wait(names, timeout=timeout)
+    finally:
+        for task in names:
+            task.cancel()
     for task in late:
-        task.cancel()
-        logger.warning("Memory %s timeout, skipping", tasks[task])
-        degraded.append(f"{tasks[task]}: not ready within {timeout} s")
-    answers = {}
+        task.add_done_callback(_swallow)
+        logger.warning("Memory %s timeout, skipping", _LOGGED.get(names[task], names[task]))
+        degraded.append(f"{names[task]}: not ready within {timeout} s")
     for task in done:
         error = task.exception()
-        if error is None:
-            answers[tasks[task]] = task.result()
-        else:
-            logger.warning("Memory %s failed, skipping: %s", tasks[task], error)
-            degraded.append(f"{tasks[task]}: {error}")
-    return answers
+        if error is not None:
+            logger.warning("Memory %s failed, skipping: %s", _LOGGED.get(names[task], names[task]), error)
+            degraded.append(f"{names[task]}: {str(error) or type(error).__name__}")
+
+
+_LOGGED = {"memories": "search"}
+
+
+def _swallow(task: asyncio.Task[None]) -> None:
+    """Looks at the end of a task that nobody waits for, so that asyncio does not complain of it."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Context:
-    hits = _worth_telling(parts.hits, request)
-    memories = [memory_line(hit.memory, hit.score) for hit in hits]
-    profile = _profile_lines(parts.profile, {hit.memory.content for hit in hits})
-    summary = [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else []
-    sections: dict[str, list[Line]] = {
+    memories = [memory_line(hit.memory, hit.score) for hit in _worth_telling(parts.hits, request)]
+    lines: dict[str, list[Line]] = {
         "memories": memories,
-        "turns": [_turn_line(turn) for turn in reversed(parts.turns)],
-        "summary": summary,
-        "profile": profile,
+        TURNS: [_turn_line(turn) for turn in reversed(_shown(parts.turns, request.query))],
+        "state": state_lines(parts.state.state) if parts.state else [],
+        "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
+        "profile": _profile_lines(parts.profile),
     }
-    kept, left_out = _fit(sections, tokens, request.budget)
-    told = [line for name in ("profile", "memories", "summary") for line in kept[name]]
-    text = render(told)
-    recent = [{"role": line.used["role"], "content": line.text} for line in reversed(kept["turns"])]
-    messages = ([{"role": "system", "content": text}] if text else []) + recent
+    found = fit(lines, tokens, request.budget, request.format)
+    recent = [{"role": line.used["role"], "content": line.text} for line in reversed(found.kept[TURNS])]
+    messages = ([{"role": "system", "content": found.text}] if found.text else []) + recent
     return Context(
-        text=text,
+        text=found.text,
         messages=messages,
-        used=[line.used for line in [*told, *reversed(kept["turns"])]],
-        left_out=[line.used for line in left_out],
-        tokens=sum(tokens.count(message["content"]) for message in messages),
-        skipped_reason=None if messages else "nothing is known that would help",
+        used=[line.used for name, part in found.kept.items() if name != TURNS for line in part]
+        + [line.used for line in reversed(found.kept[TURNS])],
+        left_out=[line.used for line in found.left_out],
+        tokens=found.tokens,
+        query=parts.question.text if parts.question else None,
+        decisions=parts.decisions,
     )
 
 
-def _fit(
-    sections: dict[str, list[Line]], tokens: TokenCounter, budget: int
-) -> tuple[dict[str, list[Line]], list[Line]]:
-    """What the budget holds of each section, best lines first, and what it does not hold."""
-    # The frame (header, section titles) costs too; it is reserved once, so that the whole stays within the budget.
-    room = budget - tokens.count(render([profile_line("")])) - 20
-    cost = {id(line): tokens.count(line.text) + 3 for lines in sections.values() for line in lines}
-    kept: dict[str, list[Line]] = {name: [] for name in sections}
-    waiting = {name: list(lines) for name, lines in sections.items()}
-    shares = {name: int(room * share) for name, share in _SHARES.items()}
-    for caps in (shares, dict.fromkeys(_SHARES, room)):
-        for name, cap in caps.items():
-            spent = sum(cost[id(line)] for line in kept[name])
-            while waiting[name] and cost[id(waiting[name][0])] <= min(room, cap - spent):
-                line = waiting[name].pop(0)
-                kept[name].append(line)
-                spent += cost[id(line)]
-                room -= cost[id(line)]
-    return kept, [line for name in _SHARES for line in waiting[name]]
+def _why_empty(context: Context, parts: _Parts) -> str | None:
+    if context.messages:
+        return None
+    return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
 def _worth_telling(hits: Sequence[Hit], request: ContextRequest) -> list[Hit]:
@@ -186,14 +281,20 @@ def _worth_telling(hits: Sequence[Hit], request: ContextRequest) -> list[Hit]:
     return chosen
 
 
-def _profile_lines(profile: UserProfile | None, told: set[str]) -> list[Line]:
-    """The profile line by line, what binds the agent most first, without what the memories tell already."""
+def _profile_lines(profile: UserProfile | None) -> list[Line]:
+    """The profile line by line, what binds the agent most first."""
     if profile is None:
         return []
     parts = [profile.constraints, profile.preferences, profile.personal, profile.current_work, profile.environment]
-    return [profile_line(text) for part in parts for text in part if text not in told]
+    return [profile_line(text) for part in parts for text in part]
+
+
+def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
+    """The last turns, without the question itself if it has been written already: its asker sends it along."""
+    asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip() == query.strip()
+    return (turns[:-1] if asked else turns)[-LAST_TURNS:]
 
 
 def _turn_line(turn: Turn) -> Line:
     role = {"agent": "assistant"}.get(turn.role, turn.role)
-    return Line("", turn.content, {"id": turn.id, "type": "turn", "role": role})
+    return Line(TURNS, turn.content, {"id": turn.id, "type": "turn", "role": role})

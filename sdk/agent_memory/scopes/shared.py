@@ -132,7 +132,8 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
         searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
-        return await build_context(searcher, runtime.tokens, replace(request, limit=most))
+        recaller = replace(runtime.recaller, searcher=searcher)
+        return await build_context(recaller, replace(request, limit=most))
 
 
 def with_threshold(searcher: Searcher, threshold: float | None) -> Searcher:

@@ -10,12 +10,14 @@ from typing import Any, Literal, get_args
 from agent_memory.errors import InvalidInput
 from agent_memory.models import (
     Context,
+    ContextFormat,
     Hit,
     LiveView,
     Memory,
     ProcessResult,
     Receipt,
     ScopeSettings,
+    Signals,
     Stats,
     ThreadState,
     ThreadSummary,
@@ -24,9 +26,10 @@ from agent_memory.models import (
     Usage,
 )
 from agent_memory.policy.switches import Asked, Rules, read_rules
-from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest
+from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
+from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
 from agent_memory.store.client import metered
 from agent_memory.store.ids import check_id
@@ -164,13 +167,35 @@ class AsyncThreadScope:
         return await windows.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
     async def context(
-        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
     ) -> Context:
         """What an agent should be told before it answers `query`, within `budget` tokens. Never raises.
 
         Memories come from all threads of the user; the summary and the last turns are this thread's.
+
+        Args:
+            query: What the user asks. If it is the thread's last turn already, that turn is not repeated.
+            budget: Tokens at most, of everything in `messages`.
+            limit: Memories at most.
+            as_of: What was true then, instead of now.
+            format: How the text looks: `sections`, `bullets` or `xml`.
+            strategy: What is done about a question that is not self-contained: `as_is`, `prepend` (key terms of the
+                talk), `rewrite` or `hyde` (by the model); the setting's, if not given.
+            signals: What the application knows of the question; a general fact or a tool's question is not searched.
+            history: Messages before the question, to complete it by; the thread's own turns, if not given.
         """
-        request = ContextRequest(self.user_id, self.thread_id, query, budget, limit, as_of)
+        request = ContextRequest(
+            self.user_id, self.thread_id, query, budget, limit, as_of, format, strategy, signals, history
+        )
         return await tell(self._runtime, request, self._asked)
 
     async def search(

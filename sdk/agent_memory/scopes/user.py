@@ -9,6 +9,7 @@ from typing import Any, Literal
 from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.models import (
     Context,
+    ContextFormat,
     FactKind,
     Hit,
     Memory,
@@ -16,6 +17,7 @@ from agent_memory.models import (
     ProcessResult,
     Provenance,
     ScopeSettings,
+    Signals,
     Stats,
     ThreadInfo,
     UserProfile,
@@ -24,10 +26,11 @@ from agent_memory.models import (
 )
 from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
-from agent_memory.recall.context import DEFAULT_BUDGET, ContextRequest
+from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.scopes.thread import AsyncThreadScope
+from agent_memory.settings import QueryStrategy
 from agent_memory.store import queries
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -115,10 +118,22 @@ class AsyncUserScope:
         return await find(self._runtime, (self.user_id,), query, limit, types, as_of, self._asked)
 
     async def context(
-        self, query: str, *, budget: int = DEFAULT_BUDGET, limit: int = 10, as_of: datetime | None = None
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
     ) -> Context:
-        """What an agent should be told before it answers `query` in a conversation of its own. Never raises."""
-        request = ContextRequest(self.user_id, None, query, budget, limit, as_of)
+        """What an agent should be told before it answers `query` in a conversation of its own. Never raises.
+
+        The arguments are those of a thread's `context`.
+        """
+        request = ContextRequest(self.user_id, None, query, budget, limit, as_of, format, strategy, signals, history)
         return await tell(self._runtime, request, self._asked)
 
     async def profile(self) -> UserProfile | None:

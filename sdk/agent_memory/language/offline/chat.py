@@ -6,7 +6,22 @@ import asyncio
 from typing import Any, ClassVar
 
 from agent_memory.errors import ModelError
-from agent_memory.language.tasks import ARCHIVE, EXTRACT, PROFILE, RECONCILE, SUMMARIZE, Data, In, Out, Task, TaskResult
+from agent_memory.language.tasks import (
+    ARCHIVE,
+    EXTRACT,
+    HYDE,
+    PROFILE,
+    QUERY_REWRITE,
+    RECONCILE,
+    SUMMARIZE,
+    Data,
+    HydeOutput,
+    In,
+    Out,
+    QueryRewriteOutput,
+    Task,
+    TaskResult,
+)
 from agent_memory.models import Usage
 
 
@@ -63,4 +78,9 @@ def _perform(name: str, data: Any) -> Data:
             from agent_memory.language.offline.archive import archive
 
             return archive(data)
+        case QUERY_REWRITE.name:
+            return QueryRewriteOutput(query=" ".join([data.question, *data.terms]))
+        case HYDE.name:
+            # Rules know no answer, and make none up.
+            return HydeOutput(answer=data.question)
     raise ModelError(f"the offline adapter has no rules for the task {name!r}; use a language model for it")

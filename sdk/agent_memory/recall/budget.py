@@ -1,0 +1,119 @@
+"""Budget: which lines of a context fit into its tokens, the most valuable first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agent_memory.language.tokens import TokenCounter
+from agent_memory.models import ContextFormat
+from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import ORDER, Line, render
+
+TURNS = "turns"
+"""The part that is not rendered: turns are messages of their own."""
+SHARES = {"memories": 0.45, TURNS: 0.25, "archive": 0.2, "state": 0.1, "summary": 0.15, "profile": 0.08, "static": 0.1}
+"""How the budget is first divided, in the order of value. What a part leaves goes to the others, in this order."""
+_LONGEST_SHARE = 0.4
+"""Of the budget: a line that is longer is cut, so that one pasted page does not take the place of everything."""
+_CHARACTERS_PER_TOKEN = 12
+"""More than languages have on average; a text is cut to this before it is counted, since counting takes time."""
+_ROOMY = 200
+"""Tokens from which on a context has a part that does not depend on the question."""
+_SECTION_TOKENS = 6
+"""A section's title with the blank line before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What the budget holds of each part, best first; what it does not hold; what the rendered text costs."""
+
+    kept: dict[str, list[Line]]
+    left_out: list[Line]
+    text: str
+    tokens: int
+
+
+def fit(parts: Mapping[str, Sequence[Line]], tokens: TokenCounter, budget: int, form: ContextFormat) -> Fit:
+    """Chooses lines, best first within each part, until the budget is full, and renders them.
+
+    Static knowledge and profile get the same lines whatever is asked, so that the text begins alike (unless the budget
+    is small). Then the best memory has the whole room, then every part gets what its share holds, and what is left goes
+    to the parts in the order of value. A line that does not fit lets a shorter one pass, but turns stay the last ones
+    without a gap. Nothing is told twice.
+    """
+    longest = max(1, int(budget * _LONGEST_SHARE))
+    lines = {name: [_shortened(line, tokens, longest) for line in parts.get(name, ())] for name in SHARES}
+    packing = _Packing(
+        {name: [line for line in part if line.text] for name, part in lines.items()},
+        tokens,
+        budget - tokens.count(render([Line(ORDER[0], "")], form)) + _SECTION_TOKENS,
+    )
+    shares = {name: int(budget * share) for name, share in SHARES.items()}
+    if budget >= _ROOMY:
+        packing.take("static", shares["static"])
+        packing.take("profile", shares["profile"])
+    packing.take("memories", budget, most=1)
+    for name, share in shares.items():
+        packing.take(name, share)
+    for name in SHARES:
+        packing.take(name, budget)
+    return packing.rendered(budget, form)
+
+
+class _Packing:
+    """Lines on their way from waiting to kept."""
+
+    def __init__(self, waiting: dict[str, list[Line]], tokens: TokenCounter, room: int) -> None:
+        self._waiting = waiting
+        self._tokens = tokens
+        self._room = room
+        self._kept: dict[str, list[Line]] = {name: [] for name in waiting}
+        self._spent = dict.fromkeys(waiting, 0)
+        self._order: list[tuple[str, Line]] = []
+        self._told: dict[str, Line] = {}
+        self._sections = {TURNS}
+
+    def take(self, name: str, share: int, most: int | None = None) -> None:
+        """Keeps what fits of a part, which may cost `share` tokens in all, and at most so many more lines."""
+        for line in self._waiting[name][:most]:
+            told = self._told.get(line.text.casefold())
+            if told is not None and name != TURNS:
+                # The line that says the same stands for both in what is reported as used.
+                told.used.update(line.used | told.used)
+                self._waiting[name].remove(line)
+                continue
+            cost = self._tokens.count(f"- {line.dated}\n") + _SECTION_TOKENS * (line.section not in self._sections)
+            if cost > min(self._room, share - self._spent[name]):
+                if name == TURNS:
+                    return
+                continue
+            self._waiting[name].remove(line)
+            self._kept[name].append(line)
+            self._order.append((name, line))
+            self._told[line.text.casefold()] = line
+            self._sections.add(line.section)
+            self._spent[name] += cost
+            self._room -= cost
+
+    def rendered(self, budget: int, form: ContextFormat) -> Fit:
+        """The text of what was kept, without the lines, if any, by which the sum of the parts was off."""
+        while True:
+            text = render([line for name, lines in self._kept.items() if name != TURNS for line in lines], form)
+            spent = self._tokens.count(text) + sum(self._tokens.count(line.text) for line in self._kept[TURNS])
+            if spent <= budget or not self._order:
+                left_out = [line for lines in self._waiting.values() for line in lines]
+                return Fit(self._kept, left_out, text, spent)
+            name, line = self._order.pop()
+            self._kept[name].remove(line)
+            self._waiting[name].insert(0, line)
+
+
+def _shortened(line: Line, tokens: TokenCounter, longest: int) -> Line:
+    """The line, or its beginning if it takes more than `longest` tokens. Turns keep their own line breaks."""
+    most = longest * _CHARACTERS_PER_TOKEN
+    head = line.text[:most] if line.section == TURNS else quoted(line.text[:most])
+    cut = tokens.truncate(head, longest)
+    if cut == head and len(line.text) <= most:
+        return replace(line, text=head)
+    return replace(line, text=cut.rstrip() + "…", used=line.used | {"cut": True})

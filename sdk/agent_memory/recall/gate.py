@@ -1,0 +1,81 @@
+"""The gate: whether a question is worth a search (rows S0-025 to S0-029). When in doubt, it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass
+
+from agent_memory.models import Signals
+from agent_memory.settings import Classifier
+
+logger = logging.getLogger("agent_memory")
+
+PERSONAL = re.compile(r"\b(my|i|me|mine|i'm|i've|i'll)\b", re.IGNORECASE)
+"""Words by which a user speaks of themselves: classifiers of general facts misread such questions (row S0-026)."""
+_LONGEST_GREETING = 20
+_GREETINGS = [
+    re.compile(pattern)
+    for pattern in (
+        r"(hi|hello|hey|howdy)[\s!.,]*",
+        r"(hi|hello|hey)[\s,]*(there)?[\s!.,]*",
+        r"(thanks|thank you|thx)[\s!.,]*",
+        r"(bye|goodbye|see you)[\s!.,]*",
+        r"(ok|okay|sure|yes|no)[\s!.,]*",
+    )
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to search. `reason` is why not."""
+
+    search: bool
+    reason: str | None = None
+
+
+SEARCH = Decision(True)
+_CLASSIFIER_SHARE = 0.2
+"""Of the context's deadline: what a classifier has not told by then, it need not tell."""
+
+
+def decide(query: str, signals: Signals) -> Decision:
+    """Skips general facts (unless the user speaks of themselves), what a tool answers, and greetings."""
+    if signals.is_fact and not is_personal(query):
+        return _skip("general fact query")
+    if signals.requires_tool:
+        return _skip("tool query")
+    if is_greeting(query):
+        return _skip("greeting")
+    return SEARCH
+
+
+def is_personal(query: str) -> bool:
+    """Whether the user speaks of themselves. Typographic apostrophes count as plain ones."""
+    return PERSONAL.search(query.replace("’", "'")) is not None
+
+
+def is_greeting(query: str) -> bool:
+    """Whether a message is nothing but a greeting, thanks or a bare answer (row S0-027)."""
+    text = query.strip().lower()
+    return len(text) <= _LONGEST_GREETING and any(pattern.fullmatch(text) for pattern in _GREETINGS)
+
+
+async def classify(query: str, classifier: Classifier | None, timeout: float, degraded: list[str]) -> Signals:
+    """What a classifier says of a question; nothing, which means search, if there is none or it fails."""
+    if classifier is None:
+        return Signals()
+    try:
+        async with asyncio.timeout(timeout * _CLASSIFIER_SHARE):
+            return await classifier(query)
+    except Exception as error:
+        logger.warning("Memory classifier failed, searching: %s", error)
+        degraded.append(f"classifier: {str(error) or type(error).__name__}")
+        return Signals()
+
+
+def _skip(reason: str) -> Decision:
+    logger.debug("Memory: Skipping - %s", reason)
+    logger.debug("Memory: Skipping - not memory-relevant")
+    return Decision(False, reason)

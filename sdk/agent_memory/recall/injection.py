@@ -1,0 +1,66 @@
+"""Injection: putting a context into the messages of a request, in the place of the one that was there before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from agent_memory.models import Context
+from agent_memory.recall.render import BULLETS_HEADER, HEADER, NOTICE
+
+Placement = Literal["system_message", "system_prompt", "before_recent"]
+Message = dict[str, Any]
+
+RECENT_MESSAGES = 5
+"""The messages that `before_recent` leaves behind the context."""
+
+# A line of ours begins with "- ", so nothing that it quotes can end a block.
+_BLOCK = re.compile(
+    rf"\n*(?:{re.escape(HEADER)}\n(?:.*\n)*?{re.escape(NOTICE)}(?=\n|\Z)"
+    rf"|{re.escape(BULLETS_HEADER)}\n\n(?:- .*(?:\n|\Z))+"
+    r"|<memory>\n(?: +.*\n)*</memory>(?=\n|\Z))"
+)
+
+
+def inject(
+    messages: Sequence[Mapping[str, Any]], context: Context, placement: Placement = "system_message"
+) -> list[Message]:
+    """The messages with the context's text among them, and without the one of an earlier call.
+
+    Args:
+        messages: Of a chat request; they are not changed.
+        context: What `context()` gave; an empty one only takes the earlier one out.
+        placement: A system message of its own behind the leading ones; at the end of the first of those; or a system
+            message ahead of the last five messages, which keeps a long conversation in a model's prompt cache.
+    """
+    cleaned = [message for given in messages if (message := _without_block(given)) is not None]
+    if not context.text:
+        return cleaned
+    leading = next((n for n, message in enumerate(cleaned) if not _is_system(message)), len(cleaned))
+    if placement == "system_prompt" and leading and isinstance(cleaned[0].get("content"), str):
+        prompt = cleaned[0] | {"content": f"{cleaned[0]['content']}\n\n{context.text}"}
+        return [prompt, *cleaned[1:]]
+    place = leading
+    if placement == "before_recent":
+        place = max(leading, len(cleaned) - RECENT_MESSAGES)
+        # A tool's answer must follow the message that called it.
+        while place > leading and cleaned[place].get("role") == "tool":
+            place -= 1
+    return [*cleaned[:place], {"role": "system", "content": context.text}, *cleaned[place:]]
+
+
+def _without_block(given: Mapping[str, Any]) -> Message | None:
+    """A message without an earlier context; None if it was nothing else."""
+    message = dict(given)
+    content = message.get("content")
+    if not _is_system(message) or not isinstance(content, str):
+        return message
+    rest = _BLOCK.sub("", content)
+    if rest == content:
+        return message
+    return message | {"content": rest} if rest.strip() else None
+
+
+def _is_system(message: Mapping[str, Any]) -> bool:
+    return message.get("role") in ("system", "developer")

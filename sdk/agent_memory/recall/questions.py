@@ -1,0 +1,99 @@
+"""Questions: what is searched for when a user asks "How much?" in the middle of a talk (rows S0-030 to S0-036)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_memory.errors import AgentMemoryError
+from agent_memory.language.tasks import HYDE, QUERY_REWRITE, ChatModel, HydeInput, QueryRewriteInput
+from agent_memory.recall.gate import is_personal
+from agent_memory.recall.terms import query_terms
+from agent_memory.settings import QueryStrategy
+
+logger = logging.getLogger("agent_memory")
+
+HISTORY_MESSAGES = 3
+"""Messages of the user from which key terms are taken (row S0-032)."""
+MESSAGE_TERMS = 10
+"""Key terms of one message at most: a pasted page must not drown the question."""
+_MODEL_SHARE = 0.5
+"""Of the context's deadline: the search after it needs time too."""
+_SHORT = 20
+_VAGUE = [re.compile(pattern, re.IGNORECASE) for pattern in (r"how much\??\Z", r"what about", r"and that", r"this one")]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for, and how it came about."""
+
+    text: str
+    decision: str
+
+
+def is_self_contained(query: str) -> bool:
+    """Whether a question says what it is about (row S0-031).
+
+    The length is counted in UTF-8 bytes, as the rule's source counts it: twelve Chinese characters are a sentence.
+    """
+    text = query.strip()
+    return not any(pattern.match(text) for pattern in _VAGUE) and len(text.encode(errors="surrogatepass")) > _SHORT
+
+
+def key_terms(messages: Sequence[str], query: str) -> list[str]:
+    """What the user's last messages are about, the newest first, without what the query says itself."""
+    recent = list(messages)[-HISTORY_MESSAGES:]
+    terms = [term for message in reversed(recent) for term in query_terms(message)[:MESSAGE_TERMS]]
+    said = set(query_terms(query))
+    return [term for term in dict.fromkeys(terms) if term not in said and not is_personal(term)]
+
+
+async def build_question(
+    query: str, messages: Sequence[str], strategy: QueryStrategy, chat: ChatModel, timeout: float
+) -> Question:
+    """The question as it is searched for.
+
+    Args:
+        query: What the user asks.
+        messages: What the user said before, oldest first; the last three count.
+        strategy: What is done about a question that is not self-contained. `hyde` begins as `prepend`: see
+            `hypothetical`.
+        chat: Runs the rewriting.
+        timeout: Seconds of the whole context; a model gets half of them.
+    """
+    if strategy == "as_is" or is_self_contained(query):
+        return Question(query, "as it is")
+    terms = key_terms(messages, query)
+    if not terms:
+        logger.debug("Memory: no history, searching by the query only")
+        return Question(query, "as it is: no history")
+    if strategy == "rewrite":
+        data = QueryRewriteInput(question=query, messages=list(messages)[-HISTORY_MESSAGES:], terms=terms)
+        try:
+            async with asyncio.timeout(timeout * _MODEL_SHARE):
+                rewritten = (await chat.run(QUERY_REWRITE, data)).output.query.strip()
+            return Question(rewritten, "rewrite") if rewritten else Question(query, "as it is: nothing was rewritten")
+        except (AgentMemoryError, TimeoutError) as error:
+            logger.warning("Memory query rewrite failed, searching by the query as it is: %s", error)
+            return Question(query, f"as it is: rewrite failed ({str(error) or 'timeout'})")
+    return Question(" ".join([query, *terms]), "prepend")
+
+
+async def hypothetical(question: Question, chat: ChatModel, timeout: float) -> Question | None:
+    """An answer that might stand in a memory, to search by in the question's place (HyDE, Gao et al. 2022).
+
+    Worth its model call when a search by the question found little: questions and statements lie apart in the space of
+    the vectors. None if the model gives none.
+    """
+    try:
+        async with asyncio.timeout(timeout * _MODEL_SHARE):
+            answer = (await chat.run(HYDE, HydeInput(question=question.text))).output.answer.strip()
+    except (AgentMemoryError, TimeoutError) as error:
+        logger.warning("Memory hypothetical answer failed, keeping what the query found: %s", error)
+        return None
+    if not answer or answer == question.text:
+        return None
+    return Question(answer, f"{question.decision}, then hyde")
