@@ -250,6 +250,10 @@ class Receipt(Model):
     ids: list[str]
     created: int = Field(description="How many are new; the others were there already, with the same content.")
     skipped_reason: str | None = Field(default=None, description="Why nothing was kept: a switch is off.")
+    forgotten: list[str] = Field(
+        default_factory=list,
+        description="Those that were not written: they were forgotten since they were said.",
+    )
     usage: Usage = Field(default_factory=Usage)
 
 
@@ -325,12 +329,26 @@ class ProcessResult(Model):
     usage: Usage = Field(default_factory=Usage)
 
 
+class ForgetItem(Model):
+    """One document that a forget is about."""
+
+    id: str
+    type: str
+    thread_id: str
+    why: str
+    content: str | None = Field(default=None, description="What it says; only in a dry run.")
+
+
 class ForgetReceipt(Model):
-    """What a forget deleted, or would delete (`dry_run`)."""
+    """What a forget deleted, or would delete (`dry_run`), and what stayed. It holds no text but in a dry run."""
 
     dry_run: bool
+    at: UtcTime = Field(default_factory=now, description="What is said later than this is remembered.")
     deleted: dict[str, list[str]] = Field(default_factory=dict, description="Ids by document type.")
+    items: list[ForgetItem] = Field(default_factory=list, description="What was found, each with the reason.")
+    kept: list[ForgetItem] = Field(default_factory=list, description="What rests on the same turns, and stays.")
     rebuilt: list[str] = Field(default_factory=list, description="Derived documents made anew without it.")
+    pending: list[str] = Field(default_factory=list, description="What will be made anew in the background.")
 
     @property
     def total(self) -> int:

@@ -22,6 +22,7 @@ from agent_memory.models import (
     ContextFormat,
     DeadLetter,
     FactKind,
+    ForgetReceipt,
     Health,
     Hit,
     LiveView,
@@ -225,6 +226,31 @@ class ThreadScope:
     def stats(self) -> Stats:
         """Counts of what this thread holds."""
         return self._portal.run(self._inner.stats())
+
+    def forget(
+        self,
+        query: str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Forgets this conversation (or what of it is about a topic, or of a time range) with all that rests on it.
+
+        See `forget` of the user. Other conversations stay as they are.
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        return self._portal.run(self._inner.forget(query, since=since, until=until, dry_run=dry_run))
+
+    def delete(self, include_memories: bool = False) -> ForgetReceipt:
+        """Deletes the conversation: its turns, what is indexed of them, its summary and its state.
+
+        What was learned from it stays, unless `include_memories`: then the conversation is forgotten.
+        """
+        return self._portal.run(self._inner.delete(include_memories))
 
     def process(self, step: ThreadStep) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
@@ -468,6 +494,55 @@ class UserScope:
             NotFound: if the user has no such memory.
         """
         return self._portal.run(self._inner.why(id))
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        thread_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        include_sources: bool = True,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
+
+        By id or by query, the turns that say it go too, in whatever words it is recognised, with all versions and all
+        that was made of it. By thread, project or time range, all that was said there and derived from it goes. Given
+        together with a query, those narrow it. Summaries and the profile are made again without it.
+
+        Args:
+            id: A memory, or a turn.
+            query: A topic: what is about it goes.
+            thread_id: A conversation.
+            project_id: A project.
+            since: What was said since then.
+            until: What was said until then.
+            include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
+            dry_run: Only say what would go, with its words, and delete nothing.
+
+        Returns:
+            What was deleted, what stays though it rests on the same turns, and why; what was made again.
+
+        Raises:
+            NotFound: if the user has nothing with this id.
+            InvalidInput: if nothing is named, or arguments contradict each other.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        return self._portal.run(
+            self._inner.forget(
+                id,
+                query=query,
+                thread_id=thread_id,
+                project_id=project_id,
+                since=since,
+                until=until,
+                include_sources=include_sources,
+                dry_run=dry_run,
+            )
+        )
 
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""

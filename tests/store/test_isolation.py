@@ -44,6 +44,9 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "thread.stats": (await chat.stats()).model_dump(exclude_defaults=True, exclude={"threads"}),
         "thread.process": (await chat.process("extract")).turns + (await chat.process("summarize")).turns,
         "thread.end": (await chat.end()).turns,
+        "user.forget": (await bob.forget(query=SECRET)).items,
+        "thread.forget": (await chat.forget()).items,
+        "thread.delete": (await chat.delete()).items,
     }
     assert {name: value for name, value in seen.items() if value} == {}
     for refused in (bob.get(fact.id), bob.update(fact.id, content="mine now"), bob.history(fact.id), bob.why(fact.id)):

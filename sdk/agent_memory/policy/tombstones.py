@@ -23,6 +23,8 @@ from agent_memory.store.documents import VECTOR_DECIMALS, Document
 from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
 
 Reason = Literal["forgotten", "rejected"]
+ASKED = 500
+"""Turns that one query asks for; their hashes stay within the size of a query."""
 BATCH = 50
 """Tombstones written at once; with vectors of 3,072 numbers they stay within the 2 MB of a batch."""
 
@@ -135,6 +137,27 @@ async def forgotten_after(store: Store, user_id: str, first_said: datetime, embe
     return Forgotten(user_id, rows, embedding_model)
 
 
+async def sent_again(store: Store, turns: Sequence[Turn]) -> set[str]:
+    """Those of these turns (of one thread) that were forgotten: known by their ids, or word for word.
+
+    One query of one partition for every 500 turns, without vectors.
+    """
+    found: set[str] = set()
+    for start in range(0, len(turns), ASKED):
+        part = turns[start : start + ASKED]
+        user_id = part[0].user_id
+        rows = await store.query(
+            MEMORIES,
+            queries.TOMBSTONES_OF_TURNS,
+            (user_id, FORGOTTEN_THREAD),
+            turns=[_keyed(user_id, turn.thread_id, turn.id) for turn in part],
+            said=[_keyed(user_id, content_hash(turn.content)) for turn in part],
+        )
+        forgotten = Forgotten(user_id, rows, "")
+        found |= {turn.id for turn in part if forgotten.covers(_said(turn))}
+    return found
+
+
 async def forgotten_turns(store: Store, embeddings: EmbeddingModel, user_id: str, turns: Sequence[Turn]) -> set[str]:
     """Those of these turns (of one thread) that were forgotten after they were said. They are embedded only if need be.
 
@@ -146,11 +169,11 @@ async def forgotten_turns(store: Store, embeddings: EmbeddingModel, user_id: str
     if not forgotten:
         return set()
     vectors = (await embeddings.embed([turn.content for turn in turns])).vectors
-    return {
-        turn.id
-        for turn, vector in zip(turns, vectors, strict=True)
-        if forgotten.covers(Said(turn.content, turn.created_at, turn.thread_id, turn.project_id, turn.id, vector))
-    }
+    return {turn.id for turn, vector in zip(turns, vectors, strict=True) if forgotten.covers(_said(turn, vector))}
+
+
+def _said(turn: Turn, vector: Vector | None = None) -> Said:
+    return Said(turn.content, turn.created_at, turn.thread_id, turn.project_id, turn.id, vector)
 
 
 def _tombstone(user_id: str, at: datetime, reason: Reason, kind: str, key: str) -> Document:

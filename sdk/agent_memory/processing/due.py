@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_memory.settings import Cadence
-from agent_memory.store.counters import ThreadCounter
+from agent_memory.store.counters import USER, ThreadCounter
 
 THREAD_STEPS = ("extract", "summarize")
-USER = "user"
-"""Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 

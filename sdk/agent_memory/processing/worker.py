@@ -19,12 +19,12 @@ from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import THREAD_STEPS, USER, Work, due_work, enabled_steps, every, idle, user_steps
+from agent_memory.processing.due import THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
-from agent_memory.store.counters import Counters, ThreadCounter
+from agent_memory.store.counters import USER, Counters, ThreadCounter
 
 logger = logging.getLogger("agent_memory")
 

@@ -11,6 +11,7 @@ from agent_memory.errors import InvalidInput
 from agent_memory.models import (
     Context,
     ContextFormat,
+    ForgetReceipt,
     Hit,
     LiveView,
     Memory,
@@ -26,8 +27,10 @@ from agent_memory.models import (
     Usage,
 )
 from agent_memory.policy.switches import Asked, Rules, read_rules
+from agent_memory.policy.tombstones import sent_again
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
+from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
@@ -115,11 +118,15 @@ class AsyncThreadScope:
         if not rules.keep_turns:
             return Receipt(ids=[], created=0, skipped_reason="the settings say that the conversation is not kept")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
+        known = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.id is not None} | timed
         with operation("create_memory", self._runtime.store.name), metered() as charges:
-            created = await write_turns(self._runtime.store, kept, timed)
+            # What brings its own id or time may be older than a forgetting; what does not is said now.
+            forgotten = await sent_again(self._runtime.store, [turn for turn in kept if turn.id in known])
+            written = [turn for turn in kept if turn.id not in forgotten]
+            created = await write_turns(self._runtime.store, written, timed)
         self._runtime.written()
         usage = Usage(request_units=sum(charges))
-        return Receipt(ids=[turn.id for turn in kept], created=created, usage=usage)
+        return Receipt(ids=[turn.id for turn in kept], created=created, forgotten=sorted(forgotten), usage=usage)
 
     async def turns(self, last: int | None = None, *, before: datetime | None = None) -> list[Turn]:
         """The turns of the thread (or the `last` ones), oldest first: all that were ever written.
@@ -251,6 +258,34 @@ class AsyncThreadScope:
     async def stats(self) -> Stats:
         """Counts of what this thread holds."""
         return await count_stats(self._runtime, (self.user_id, self.thread_id))
+
+    async def forget(
+        self,
+        query: str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Forgets this conversation (or what of it is about a topic, or of a time range) with all that rests on it.
+
+        See `forget` of the user. Other conversations stay as they are.
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        place = make_place(self.thread_id, None, since, until)
+        return await forget(self._runtime, ForgetRequest(self.user_id, None, query, place), dry_run=dry_run)
+
+    async def delete(self, include_memories: bool = False) -> ForgetReceipt:
+        """Deletes the conversation: its turns, what is indexed of them, its summary and its state.
+
+        What was learned from it stays, unless `include_memories`: then the conversation is forgotten.
+        """
+        if include_memories:
+            return await self.forget()
+        return await delete_thread(self._runtime, self.user_id, self.thread_id)
 
     async def process(self, step: ThreadStep) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.

@@ -11,6 +11,7 @@ from agent_memory.models import (
     Context,
     ContextFormat,
     FactKind,
+    ForgetReceipt,
     Hit,
     Memory,
     MemoryConfig,
@@ -28,6 +29,7 @@ from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
+from agent_memory.scopes.forgetting import ForgetRequest, forget, make_place
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.settings import QueryStrategy
@@ -309,6 +311,46 @@ class AsyncUserScope:
             NotFound: if the user has no such memory.
         """
         return await why(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    async def forget(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        thread_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        include_sources: bool = True,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
+
+        By id or by query, the turns that say it go too, in whatever words it is recognised, with all versions and all
+        that was made of it. By thread, project or time range, all that was said there and derived from it goes. Given
+        together with a query, those narrow it. Summaries and the profile are made again without it.
+
+        Args:
+            id: A memory, or a turn.
+            query: A topic: what is about it goes.
+            thread_id: A conversation.
+            project_id: A project.
+            since: What was said since then.
+            until: What was said until then.
+            include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
+            dry_run: Only say what would go, with its words, and delete nothing.
+
+        Returns:
+            What was deleted, what stays though it rests on the same turns, and why; what was made again.
+
+        Raises:
+            NotFound: if the user has nothing with this id.
+            InvalidInput: if nothing is named, or arguments contradict each other.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        place = make_place(thread_id, project_id, since, until)
+        request = ForgetRequest(self.user_id, id, query, place, include_sources)
+        return await forget(self._runtime, request, dry_run=dry_run)
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

@@ -76,7 +76,9 @@ async def commit(
         Conflict: if the cursor has moved since it was read: another run committed first, and nothing was written.
     """
     document = cursor_document(partition, step, cursor, extra)
-    move: Operation = ("replace", (document["id"], document), {"if_match_etag": etag})
+    move: Operation = (
+        ("replace", (document["id"], document), {"if_match_etag": etag}) if etag else ("create", (document,), {})
+    )
     await store.batch(container, partition, [*operations, move])
 
 

@@ -6,7 +6,7 @@ it has counted. A user's count is the sum over their threads, so it can never di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD
 
 _RETRIES = 20
+USER = "user"
+"""Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,33 @@ class Counters:
             return document | {"type": "user_counter", "done": {**done, step: max(count, done.get(step, 0))}}
 
         await self._replace("user", partition, change)
+
+    async def forget(self, user_id: str, thread_id: str, turn_ids: Collection[str], redo: Collection[str] = ()) -> None:
+        """Takes the ids of turns out of a counter, and lets its thread wait for some steps again.
+
+        How many turns were counted stays: thresholds are crossed by what was said, not by what is left.
+        """
+        if await self._store.read(COUNTER, "counter", (user_id, thread_id)) is None:
+            return
+
+        def change(counter: ThreadCounter) -> ThreadCounter:
+            seen = {turn_id: ts for turn_id, ts in counter.cursor.seen.items() if turn_id not in turn_ids}
+            done = {step: count for step, count in counter.done.items() if step not in redo}
+            return replace(counter, cursor=replace(counter.cursor, seen=seen), done=done)
+
+        await self._change(user_id, thread_id, change)
+
+    async def redo_for_user(self, user_id: str, step: str) -> None:
+        """Lets a user wait for a per-user step again; one of their threads shows it."""
+        threads = await self.of_user(user_id)
+        if threads:
+            await self.forget(user_id, threads[0].thread_id, (), redo=[USER])
+        if await self._store.read(COUNTER, "user", (user_id, COUNTERS_THREAD)) is not None:
+            await self._replace(
+                "user",
+                (user_id, COUNTERS_THREAD),
+                lambda document: document | {"done": {**document.get("done", {}), step: 0}},
+            )
 
     async def _change(
         self, user_id: str, thread_id: str, change: Callable[[ThreadCounter], ThreadCounter]

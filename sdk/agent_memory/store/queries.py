@@ -89,8 +89,29 @@ CHANGED_MEMORIES = (
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 
-# What was forgotten, in its reserved thread.
+# What was forgotten, or is being forgotten, in its reserved thread.
 TOMBSTONES = 'SELECT * FROM c WHERE c.type = "tombstone" AND c.at >= @since'
+TOMBSTONES_OF_TURNS = (
+    "SELECT c.at, c.turn, c.said, c.place FROM c WHERE c.type = 'tombstone'"
+    " AND (ARRAY_CONTAINS(@turns, c.turn) OR ARRAY_CONTAINS(@said, c.said) OR IS_DEFINED(c.place))"
+)
+FORGETTINGS = 'SELECT * FROM c WHERE c.type = "forgetting"'
+
+# For forgetting: all that there is of a user, whatever its standing.
+EVERY_MEMORY = (
+    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
+)
+NEAREST_OF_ALL = (
+    f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+    ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
+    " ORDER BY VectorDistance(c.embedding, @vector)"
+)
+TURNS_UP_TO = "SELECT c.id, c.created_at, c._ts FROM c WHERE c.created_at <= @end"
+TURN_BY_ID = f"SELECT {TURN_FIELDS} FROM c WHERE c.id = @id"
+IDS_THAT_EXIST = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+ALL_IDS = "SELECT TOP @limit VALUE c.id FROM c"
+CURSORS = 'SELECT c.id, c.thread_id FROM c WHERE c.type = "cursor"'
+COVERED = "SELECT VALUE COUNT(1) FROM c WHERE c._ts < @since OR ARRAY_CONTAINS(@seen, c.id)"
 
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
@@ -176,3 +197,20 @@ def _where(types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool
     elif not superseded:
         conditions.append(ACTIVE)
     return " AND ".join(conditions)
+
+
+def turns_that_say(words: int, *, every: bool) -> str:
+    """The turns that hold all (or any) of some words (`@w0`, …), in whatever case, also inside other words."""
+    said = (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
+    return f"SELECT {TURN_FIELDS} FROM c WHERE {said}"
+
+
+def turns_of(*, project: bool, since: bool, until: bool) -> str:
+    """Turns of a project (`@project`) and a time range (`@since` to `@until`), as far as given."""
+    conditions = [
+        *(["c.project_id = @project"] if project else []),
+        *(["c.created_at >= @since"] if since else []),
+        *(["c.created_at <= @until"] if until else []),
+    ]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT TOP @limit {TURN_FIELDS} FROM c{where}"

@@ -8,7 +8,7 @@ a turn that was written later is live, however old its `created_at`, so that not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -171,6 +171,22 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
         return len(live)
 
     return await _repeated(empty)
+
+
+async def cleared_cursor(store: Store, user_id: str, thread_id: str) -> Cursor:
+    """A cursor that covers all turns up to the last clearing: from there a summary is made, if it is made again."""
+    window = await read_window(store, user_id, thread_id)
+    if not window.cleared[0]:
+        return Cursor()
+    rows = await store.query(TURNS, queries.TURNS_UP_TO, (user_id, thread_id), end=window.cleared[0])
+    covered = [(row["id"], int(row["_ts"])) for row in rows if (row["created_at"], row["id"]) <= window.cleared]
+    return Cursor().advanced(covered) if covered else Cursor()
+
+
+def without_turns(document: Document, gone: Collection[str]) -> Document:
+    """A window's document that names none of these turns. Where one was its edge, its time is the edge."""
+    edges = {name: ["" if part in gone else part for part in document[name]] for name in ("through", "cleared")}
+    return document | edges | {"seen": {turn: ts for turn, ts in document["seen"].items() if turn not in gone}}
 
 
 def _place(turn: Turn) -> Place:

@@ -1,0 +1,228 @@
+"""Selection: what a request to forget means, found in memories and turns, whatever their standing.
+
+A claim (by id) is found in every wording that is recognised (`likeness`); a topic (by query) is what is about it, and
+what makes the same claims in other words; a place (thread, project, time range) is all that was said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.models import Memory, Turn, iso
+from agent_memory.policy.likeness import Likeness, cosine, figures, spellings, stems, telling_part, unstamped
+from agent_memory.policy.tombstones import Place
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import from_document
+from agent_memory.store.turns import turns_by_id
+
+NEAREST = 100
+"""Memories and chunks that are compared with a claim or a topic by meaning."""
+TELLING_TURN = 300
+"""Characters up to which all figures of a turn are taken for those of what it is to be forgotten for."""
+
+TurnKey = tuple[str, str]
+"""A turn: its thread and its id, which means something in its thread only."""
+
+
+@dataclass(slots=True)
+class Selection:
+    """What was found, with the reason. `claims` are the texts that say what is to be forgotten."""
+
+    memories: dict[str, str] = field(default_factory=dict)
+    turns: dict[TurnKey, str] = field(default_factory=dict)
+    texts: dict[TurnKey, Turn] = field(default_factory=dict)
+    claims: dict[str, Vector] = field(default_factory=dict)
+
+    def add_turn(self, turn: Turn, why: str) -> None:
+        """Notes a turn."""
+        self.turns.setdefault((turn.thread_id, turn.id), why)
+        self.texts[turn.thread_id, turn.id] = turn
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where to look: the store, the memories of one user by id (chunks aside), and how texts are compared."""
+
+    store: Store
+    embeddings: EmbeddingModel
+    user_id: str
+    memories: Mapping[str, Memory]
+
+    @property
+    def likeness(self) -> Likeness:
+        """How texts are compared."""
+        return Likeness.of(self.embeddings.model_id)
+
+    async def embed(self, texts: Iterable[str]) -> dict[str, Vector]:
+        """The vectors of texts."""
+        unique = list(dict.fromkeys(texts))
+        return dict(zip(unique, (await self.embeddings.embed(unique)).vectors, strict=True))
+
+    async def nearest(self, vector: Vector) -> list[tuple[Memory, float]]:
+        """The memories and chunks that are nearest to a vector, with their cosines."""
+        rows = await self.store.query(
+            MEMORIES,
+            queries.NEAREST_OF_ALL,
+            (self.user_id,),
+            vector=vector,
+            model=self.embeddings.model_id,
+            limit=NEAREST,
+        )
+        return [(from_document(Memory, row), row["similarity"]) for row in rows]
+
+    async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
+        """The turns that hold all, or any, of some words."""
+        if not words:
+            return []
+        sql = queries.turns_that_say(len(words), every=every)
+        rows = await self.store.query(
+            TURNS, sql, (self.user_id,), **{f"w{number}": word for number, word in enumerate(words)}
+        )
+        return [from_document(Turn, row) for row in rows]
+
+
+async def open_archive(store: Store, embeddings: EmbeddingModel, user_id: str) -> Archive:
+    """Reads all memories of a user, without their vectors and without chunks: one pass over what there is of them."""
+    rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
+    memories = [from_document(Memory, row) for row in rows]
+    return Archive(store, embeddings, user_id, {memory.id: memory for memory in memories})
+
+
+async def select_id(archive: Archive, item_id: str, place: Place) -> Selection:
+    """The memory or turn with this id, and what makes the same claim.
+
+    Raises:
+        NotFound: if the user has neither.
+        InvalidInput: if several threads have such a turn.
+    """
+    selection = Selection()
+    memory = archive.memories.get(item_id)
+    if memory is not None:
+        selection.memories[item_id] = "named"
+        selection.claims = await archive.embed([memory.content])
+    else:
+        turn = await _turn(archive, item_id, place)
+        selection.add_turn(turn, "named")
+        selection.claims = await archive.embed([turn.content])
+    await _add_other_wordings(archive, selection, Place())
+    return selection
+
+
+async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
+    chunk_sql = queries.MEMORY_BY_ID.format(types='"episodic"')
+    rows = await archive.store.query(MEMORIES, chunk_sql, (archive.user_id,), id=item_id)
+    turn_id = rows[0]["source_turn_ids"][0] if rows else item_id
+    partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
+    turns = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=turn_id)
+    turns = [turn for turn in turns if not rows or turn["thread_id"] == rows[0]["thread_id"]]
+    if not turns:
+        raise NotFound(f"no memory and no turn {item_id} in this scope")
+    if len(turns) > 1:
+        raise InvalidInput(f"several threads have a turn {item_id}: name the thread too")
+    return from_document(Turn, turns[0])
+
+
+async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
+    """What is about a topic, by its words or its meaning, and what makes the same claims in other words."""
+    selection = Selection()
+    like = archive.likeness
+    found: dict[TurnKey, None] = {}
+    for memory, similarity in await archive.nearest((await archive.embed([topic]))[topic]):
+        if not like.about(topic, memory.content, similarity) or not _lies_in(place, memory):
+            continue
+        if memory.kind == "chunk":
+            found[memory.thread_id, memory.source_turn_ids[0]] = None
+        else:
+            selection.memories[memory.id] = "about it"
+    for memory in archive.memories.values():
+        if like.about(topic, memory.content, None) and _lies_in(place, memory):
+            selection.memories.setdefault(memory.id, "about it")
+    for turn in await archive.turns_that_say(sorted(stems(topic)), every=True):
+        if like.about(topic, turn.content, None) and _lies_in(place, turn):
+            selection.add_turn(turn, "about it")
+    for turn in await _read_turns(archive, set(found) - set(selection.turns)):
+        selection.add_turn(turn, "about it")
+    claims = [archive.memories[memory_id].content for memory_id in selection.memories]
+    claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
+    selection.claims = await archive.embed(claims)
+    await _add_other_wordings(archive, selection, place)
+    return selection
+
+
+async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
+    """Up to `limit` turns that were said in a place, and the memories of it."""
+    selection = Selection()
+    sql = queries.turns_of(
+        project=place.project_id is not None, since=place.since is not None, until=place.until is not None
+    )
+    bounds: dict[str, Any] = {"project": place.project_id, "limit": limit}
+    bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
+    partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
+    rows = await archive.store.query(
+        TURNS, sql, partition, **{name: value for name, value in bounds.items() if value is not None}
+    )
+    for row in rows:
+        selection.add_turn(from_document(Turn, row), "said there")
+    selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
+    return selection
+
+
+async def _add_other_wordings(archive: Archive, selection: Selection, place: Place) -> None:
+    """Adds what makes the same claims: by meaning among memories and indexed talk, by figures also elsewhere."""
+    like = archive.likeness
+    chunks: dict[TurnKey, None] = {}
+    for claim, vector in selection.claims.items():
+        for memory, similarity in await archive.nearest(vector):
+            if not like.same_claim(claim, memory.content, similarity) or not _lies_in(place, memory):
+                continue
+            if memory.kind == "chunk":
+                chunks[memory.thread_id, memory.source_turn_ids[0]] = None
+            else:
+                selection.memories.setdefault(memory.id, "the same in other words")
+    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in figures(claim)}
+    for memory in archive.memories.values():
+        if told & figures(memory.content) and _lies_in(place, memory):
+            selection.memories.setdefault(memory.id, "has the same figure")
+    words = [spelling for figure in sorted(told) for spelling in spellings(figure)]
+    for turn in await archive.turns_that_say(words, every=False):
+        if told & figures(turn.content) and _lies_in(place, turn):
+            selection.add_turn(turn, "has the same figure")
+    for turn in await _read_turns(archive, set(chunks) - set(selection.turns)):
+        selection.add_turn(turn, "the same in other words")
+
+
+async def _read_turns(archive: Archive, keys: Iterable[TurnKey]) -> list[Turn]:
+    by_thread: dict[str, list[str]] = {}
+    for thread_id, turn_id in sorted(keys):
+        by_thread.setdefault(thread_id, []).append(turn_id)
+    return [
+        turn
+        for thread_id, ids in by_thread.items()
+        for turn in await turns_by_id(archive.store, archive.user_id, thread_id, ids)
+    ]
+
+
+async def read_texts(archive: Archive, selection: Selection) -> None:
+    """Reads the turns of a selection that it knows by id only."""
+    for turn in await _read_turns(archive, set(selection.turns) - set(selection.texts)):
+        selection.texts[turn.thread_id, turn.id] = turn
+
+
+def _lies_in(place: Place, item: Memory | Turn) -> bool:
+    return (
+        (place.thread_id is None or item.thread_id == place.thread_id)
+        and (place.project_id is None or item.project_id == place.project_id)
+        and (place.since is None or item.created_at >= place.since)
+        and (place.until is None or item.created_at <= place.until)
+    )
+
+
+def claim_in(like: Likeness, claims: Mapping[str, Vector], text: str, vector: Vector) -> bool:
+    """Whether a text makes one of these claims."""
+    return any(like.same_claim(claim, unstamped(text), cosine(known, vector)) for claim, known in claims.items())

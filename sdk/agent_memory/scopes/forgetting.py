@@ -1,0 +1,173 @@
+"""How a scope forgets: reads what is asked, plans, deletes, and has summaries and the profile made again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.models import ForgetReceipt, now
+from agent_memory.policy.deletion import carry_out, finish_forgettings
+from agent_memory.policy.forgetting import Plan, plan_claim, plan_place, tombstones
+from agent_memory.policy.selection import Archive, open_archive, select_id, select_place, select_query
+from agent_memory.policy.tombstones import Place, bury, of_place
+from agent_memory.runtime import Runtime
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.counters import USER, Counters
+from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
+from agent_memory.telemetry import operation
+
+PIECE = 5000
+"""Turns that are forgotten at a time: as many as one piece of intended work may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """What a scope is asked to forget."""
+
+    user_id: str
+    id: str | None = None
+    query: str | None = None
+    place: Place = field(default_factory=Place)
+    include_sources: bool = True
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it names what was said, rather than where."""
+        return self.id is not None or self.query is not None
+
+    def check(self) -> None:
+        """Refuses what makes no sense.
+
+        Raises:
+            InvalidInput: if it names nothing, or an id and a query, or cannot be used.
+        """
+        if self.id is not None and self.query is not None:
+            raise InvalidInput("forget by id or by query, not by both")
+        if not self.is_claim and not self.place:
+            raise InvalidInput("nothing to forget: give an id, a query, a thread, a project or a time range")
+        if self.id is not None:
+            check_id(self.id, "id")
+        if self.query is not None and (not isinstance(self.query, str) or not self.query.strip()):
+            raise InvalidInput("a query is a text that says what is to be forgotten")
+        if not self.include_sources and not self.is_claim:
+            raise InvalidInput("include_sources=False is for a memory that is wrong: give its id, or a query")
+
+
+def make_place(thread_id: str | None, project_id: str | None, since: datetime | None, until: datetime | None) -> Place:
+    """The place that a caller names.
+
+    Raises:
+        InvalidInput: for an id or a time that cannot be used.
+    """
+    thread = None if thread_id is None else check_id(thread_id, "thread_id")
+    project = None if project_id is None else check_id(project_id, "project_id")
+    start, end = _utc(since, "since"), _utc(until, "until")
+    if start is not None and end is not None and start > end:
+        raise InvalidInput(f"a time range that ends ({end}) before it begins ({start})")
+    return Place(thread, project, start, end)
+
+
+def _utc(value: Any, what: str) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {value!r:.60}")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> ForgetReceipt:
+    """Forgets what is asked, or says what would go.
+
+    Raises:
+        NotFound: if an id is of nothing of this user.
+        InvalidInput: if the request makes no sense.
+        ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        StoreUnavailable: if the store failed; what had begun is finished by the next forget, or by maintenance.
+    """
+    request.check()
+    with operation("delete_memory", runtime.store.name):
+        if dry_run:
+            return (await _plan(runtime, request, now())).receipt(dry_run=True)
+        await finish_forgettings(runtime.store, runtime.counters, request.user_id)
+        at = now()
+        receipt = ForgetReceipt(dry_run=False, at=at)
+        if not request.is_claim:
+            await bury(runtime.store, request.user_id, [of_place(request.user_id, request.place, at)])
+        while plan := await _plan(runtime, request, at):
+            await _do(runtime, plan, receipt)
+            if request.is_claim:
+                break
+        return receipt
+
+
+async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
+    """Deletes the talk of a thread, its summary and its state; what was learned from it stays (row S3-45)."""
+    receipt = ForgetReceipt(dry_run=False)
+    archive = Archive(runtime.store, runtime.tools.embeddings, user_id, {})
+    while True:
+        selection = await select_place(archive, Place(thread_id=thread_id), PIECE)
+        plan = plan_place(archive, selection, receipt.at)
+        if not plan:
+            return receipt
+        plan.keeps_memories = True
+        await _do(runtime, plan, receipt)
+
+
+async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Plan:
+    archive = await open_archive(runtime.store, runtime.tools.embeddings, request.user_id)
+    if request.id is not None:
+        selection = await select_id(archive, request.id, request.place)
+    elif request.query is not None:
+        selection = await select_query(archive, request.query.strip(), request.place)
+    else:
+        return plan_place(archive, await select_place(archive, request.place, PIECE), at)
+    return await plan_claim(archive, selection, at, include_sources=request.include_sources)
+
+
+async def _do(runtime: Runtime, plan: Plan, receipt: ForgetReceipt) -> None:
+    """Carries out a plan and adds what was done to the receipt."""
+    store = runtime.store
+    if not plan.by_place:
+        archive = Archive(store, runtime.tools.embeddings, plan.user_id, {})
+        await bury(store, plan.user_id, await tombstones(archive, plan))
+    job = await store.create(MEMORIES, plan.job)
+    redo = await carry_out(store, runtime.counters, job)
+    done = plan.receipt(dry_run=False)
+    for kind, ids in done.deleted.items():
+        receipt.deleted.setdefault(kind, []).extend(ids)
+    receipt.items.extend(done.items)
+    receipt.kept.extend(done.kept)
+    for thread_id in redo:
+        await _rebuild(runtime, plan.user_id, thread_id, receipt)
+
+
+async def _rebuild(runtime: Runtime, user_id: str, thread_id: str, receipt: ForgetReceipt) -> None:
+    """Makes a summary or the profile again. If that fails, it waits, and is made in the background."""
+    if thread_id == USER_SUMMARY_THREAD:
+        made, step, request = user_summary_id(user_id), "profile", {"user_id": user_id}
+    else:
+        made, step = summary_id(user_id, thread_id), "summarize"
+        request = {"user_id": user_id, "thread_id": thread_id}
+    try:
+        result = await runtime.run(step, **request)
+    except AgentMemoryError as error:
+        receipt.pending.append(f"{made}: {error}")
+        return
+    await _note(runtime.counters, user_id, thread_id)
+    if result.created:
+        receipt.rebuilt.append(made)
+
+
+async def _note(counters: Counters, user_id: str, thread_id: str) -> None:
+    """Notes that a summary or the profile waits no longer."""
+    if thread_id != USER_SUMMARY_THREAD:
+        counter = await counters.get(user_id, thread_id)
+        if counter.count:
+            await counters.ran(user_id, thread_id, "summarize", counter.count)
+        return
+    threads = await counters.of_user(user_id)
+    if threads:
+        await counters.user_ran(user_id, "profile", sum(counter.count for counter in threads))
+        await counters.ran(user_id, threads[0].thread_id, USER, threads[0].count)
