@@ -17,7 +17,7 @@ MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
 FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
 Source = Literal["user", "agent", "tool", "imported"]
 Status = Literal["active", "candidate", "quarantined"]
-SupersedeReason = Literal["duplicate", "contradict", "update", "expired", "revoked"]
+SupersedeReason = Literal["duplicate", "contradict", "update", "rederived", "expired", "revoked"]
 ContextFormat = Literal["sections", "bullets", "xml"]
 
 ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
@@ -323,7 +323,9 @@ class ProcessResult(Model):
     superseded: int = 0
     exact_dedup_skipped: int = 0
     rejected: list[str] = Field(default_factory=list, description="Why items of a model's answer were dropped.")
-    counts: dict[str, int] = Field(default_factory=dict, description="Of a reconciliation: kept, merged, contradicted.")
+    counts: dict[str, int] = Field(
+        default_factory=dict, description="Of a reconciliation: kept, merged, contradicted; other steps name their own."
+    )
     dead_letters: int = 0
     skipped_reason: str | None = Field(default=None, description="Why it did not run: a switch is off.")
     usage: Usage = Field(default_factory=Usage)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
-from agent_memory.processing.activities import Activity
+from agent_memory.processing.activities import Activity, Json
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.worker import Worker
+from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.search import Searcher
 from agent_memory.store.client import Store
@@ -39,14 +39,24 @@ class Runtime:
         if self.worker is not None:
             self.worker.wake()
 
-    async def run(self, workflow: str, **request: str | int | None) -> ProcessResult:
-        """Runs a workflow here and now; what all its steps did, added up.
+    async def run(
+        self, workflow: str, progress: Progress | None = None, /, **request: str | int | None
+    ) -> ProcessResult:
+        """Runs a workflow here and now; what all its steps did, added up. `progress` is told the turns gone over.
 
         Raises:
             AgentMemoryError: if a step failed at its last attempt; what was committed before stays.
         """
         payload = {name: value for name, value in request.items() if value is not None}
-        results = [ProcessResult.model_validate(r) for r in await run_workflow(workflow, payload, self.activities)]
+
+        def told(so_far: list[Json]) -> None:
+            if progress is not None:
+                progress(sum(result["turns"] for result in so_far))
+
+        results = [
+            ProcessResult.model_validate(result)
+            for result in await run_workflow(workflow, payload, self.activities, told)
+        ]
         return total(workflow, results)
 
 

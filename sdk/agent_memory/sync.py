@@ -544,6 +544,28 @@ class UserScope:
             )
         )
 
+    def reprocess(
+        self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None
+    ) -> ProcessResult:
+        """Derives memories anew from their turns where another prompt or model than today's made them.
+
+        What the turns still give stays; what they give in other words replaces the old, which is kept in the history;
+        what they give no more is withdrawn. What was remembered or corrected by hand, and what is pinned, is not
+        touched. A call that was cut short is continued by the next. Costs a model call for each batch of turns, and
+        none for turns whose memories are of today's prompt and model.
+
+        Args:
+            prompt_version: Only what was derived with this version of the prompt.
+            thread_id: Only this conversation.
+            progress: Called with the number of turns gone over, after each thread.
+
+        Raises:
+            ModelError: if the model stayed unavailable; what is done stays, the call may be repeated.
+        """
+        return self._portal.run(
+            self._inner.reprocess(prompt_version=prompt_version, thread_id=thread_id, progress=progress)
+        )
+
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""
         return self._portal.run(self._inner.stats())

@@ -197,3 +197,10 @@ def test_why_tells_who_said_it_and_what_it_replaced(store):
     assert "offline-extractive" in text
     assert "Versions" in text
     assert "error: no memory nothing" in run("why", "nothing", "--store", store, code=2).stderr
+
+
+def test_reprocess_says_that_there_is_nothing_to_do_when_nothing_has_changed(store):
+    before = {m["id"] for m in parsed("show", "--store", store)["memories"]}
+    assert "read again" in run("reprocess", "--store", store).stdout
+    assert parsed("reprocess", "--store", store)["usage"]["model_calls"] == 0
+    assert {m["id"] for m in parsed("show", "--store", store)["memories"]} == before

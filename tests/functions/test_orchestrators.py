@@ -76,6 +76,10 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
             raise RuntimeError("throttled")
         if task.name in ("commit", "index"):
             return committed(more=rng.random() < 0.3, raced=rng.random() < 0.2)
+        if task.kind == "orchestration":
+            return [{"created": 1, "superseded": 0}]
+        if task.name == "reprocess_plan":
+            return {"value": {"threads": [f"t{n}" for n in range(rng.randrange(12))]}}
         return {"value": {"draft": task.id} if rng.random() < 0.8 else None}
 
     for _ in range(5):

@@ -29,6 +29,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.stats": (await bob.stats()).model_dump(exclude_defaults=True, exclude={"tier", "retrieval_limit"}),
         "user.settings": (await bob.settings()).deny_categories,
         "user.update_settings": (await bob.update_settings(auto_store=True)).deny_categories,
+        "user.reprocess": (await bob.reprocess()).turns,
         "user.process": (await bob.process("profile")).created + (await bob.process("reconcile")).created,
         "thread.settings": (await chat.settings()).deny_categories,
         "thread.update_settings": (await chat.update_settings(auto_store=True)).deny_categories,

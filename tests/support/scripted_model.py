@@ -43,10 +43,15 @@ class ScriptedChat:
         self.calls: Counter[str] = Counter()
         self.seen: list[Any] = []
         self.fault = fault
+        self.version = "script-1"
+        self.outputs: dict[str, Callable[[Any], Any]] = dict(_RULES)
 
     @property
     def model_id(self) -> str:
         return "scripted"
+
+    def prompt_version(self, task: Task[Any, Any]) -> str:
+        return self.version
 
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
         self.calls[task.name] += 1
@@ -54,9 +59,9 @@ class ScriptedChat:
         error = self.fault(task.name, self.calls[task.name]) if self.fault else None
         if error is not None:
             raise error
-        output = _RULES[task.name]
+        output = self.outputs[task.name]
         usage = Usage(model_calls=1, input_tokens=10, output_tokens=5)
-        return TaskResult(cast(Out, output(cast(Any, data))), "scripted", "script-1", usage)
+        return TaskResult(cast(Out, output(cast(Any, data))), "scripted", self.version, usage)
 
     async def close(self) -> None:
         pass

@@ -13,7 +13,7 @@ except ImportError as error:
     raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
 from typer.core import TyperGroup
 
-from agent_memory.cli import evaluate, ingest, operate, quickstart, search, serve, show, why
+from agent_memory.cli import evaluate, ingest, operate, quickstart, reprocess, search, serve, show, why
 from agent_memory.cli.options import examples
 from agent_memory.cli.terminal import clean
 from agent_memory.errors import AgentMemoryError
@@ -48,6 +48,7 @@ app.command(epilog=search.CONTEXT_EXAMPLES)(search.context)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=why.EXAMPLES)(why.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
+app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
 app.command()(operate.status)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)

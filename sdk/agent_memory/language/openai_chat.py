@@ -80,6 +80,14 @@ class OpenAIChat:
         """The model's name."""
         return self._model
 
+    def prompt_version(self, task: Task[Any, Any]) -> str:
+        """The version of the task's prompt file as it is now.
+
+        Raises:
+            ConfigurationError: the prompt is missing or broken.
+        """
+        return self._prompts.load(task.name).version
+
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
         """Runs one task.
 

@@ -238,6 +238,10 @@ class ChatModel(Protocol):
         """What derived documents name as their maker."""
         ...
 
+    def prompt_version(self, task: Task[Any, Any]) -> str:
+        """The version of what a task is run with: its prompt, or the rules in its place."""
+        ...
+
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
         """Runs one task.
 

@@ -9,7 +9,7 @@ from typing import Any
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
-from agent_memory.processing.steps import archive, extract, index, profile, reconcile, summarize
+from agent_memory.processing.steps import archive, extract, index, profile, reconcile, reprocess, summarize
 from agent_memory.store.client import metered
 
 Json = dict[str, Any]
@@ -21,14 +21,15 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     profile.NAME: profile.think,
     reconcile.NAME: reconcile.think,
     archive.NAME: archive.think,
+    reprocess.NAME: reprocess.think,
 }
 
-ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, "commit")
+ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, reprocess.PLAN, "commit")
 """The names of all activities."""
 
 
 def activities(tools: Tools) -> dict[str, Activity]:
-    """All activities over these tools: `<step>.think` for each step that asks a chat model, `index`, and `commit`.
+    """All activities over these tools: `<step>.think` for each step that asks a chat model, `index`, plans, `commit`.
 
     Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
     one again costs little. Where a switch is off, nothing is thought: the turns stay as they are.
@@ -57,7 +58,11 @@ def activities(tools: Tools) -> dict[str, Activity]:
         draft = await thinker(index.think)(payload)
         return None if draft is None else await run_commit(draft)
 
+    async def plan_reprocess(payload: Json) -> Json:
+        return {"threads": await reprocess.plan(tools, StepRequest.model_validate(payload))}
+
     return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {
         index.NAME: run_index,
+        reprocess.PLAN: plan_reprocess,
         "commit": run_commit,
     }

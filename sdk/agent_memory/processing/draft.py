@@ -72,6 +72,7 @@ class Draft(Model):
     extra: dict[str, Any] = Field(default_factory=dict, description="What the step keeps beside its cursor.")
     create: list[Document] = Field(default_factory=list)
     upsert: list[Document] = Field(default_factory=list)
+    patch: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Fields to set, by id.")
     delete: list[str] = Field(default_factory=list)
     supersede: list[Supersession] = Field(default_factory=list)
     retire: list[Retirement] = Field(default_factory=list)
@@ -117,6 +118,7 @@ async def commit(store: Store, draft: Draft) -> Committed:
             operations=[
                 *(commits.create(document) for document in draft.create),
                 *(commits.upsert(document) for document in draft.upsert),
+                *(commits.patch(item_id, fields) for item_id, fields in draft.patch.items()),
                 *(commits.delete(item_id) for item_id in draft.delete),
             ],
             extra=draft.extra | ({"intents": draft.intents.model_dump(mode="json")} if draft.intents else {}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
@@ -15,8 +15,10 @@ ATTEMPTS = 4
 """Tries of one activity before its workflow fails; the turns stay pending and are tried again later."""
 
 
-async def run_workflow(name: str, payload: Json, activities: Mapping[str, Activity]) -> list[Json]:
-    """Runs a workflow to its end; the results of its steps.
+async def run_workflow(
+    name: str, payload: Json, activities: Mapping[str, Activity], told: Callable[[list[Json]], None] | None = None
+) -> list[Json]:
+    """Runs a workflow to its end; the results of its steps. At each checkpoint `told` gets those so far.
 
     Raises:
         AgentMemoryError: what an activity raised at its last attempt. What was committed stays committed.
@@ -30,6 +32,8 @@ async def run_workflow(name: str, payload: Json, activities: Mapping[str, Activi
                 outcome = await _attempt(activities[effect.activity], effect.payload)
             elif isinstance(effect, Sub):
                 outcome = await run_workflow(effect.workflow, effect.payload, activities)
+            elif told is not None:
+                told(effect.results)
             effect = workflow.send(outcome)
         except StopIteration as stop:
             results: list[Json] = stop.value

@@ -32,13 +32,15 @@ class Tools:
 class StepRequest(Model):
     """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
 
-    `n` is how many facts a reconciliation looks at. Steps of a whole user leave `thread_id` aside.
+    `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. Steps of a
+    whole user leave `thread_id` aside.
     """
 
     user_id: str
     thread_id: str = ""
     dead_letter_id: str | None = None
     n: int | None = None
+    prompt_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,13 @@ class TurnRange:
     more: bool
 
 
-async def gather_turns(tools: Tools, request: StepRequest, container: str, step: str) -> TurnRange:
-    """The next turns that a step has not covered, bounded by number and tokens."""
+async def gather_turns(
+    tools: Tools, request: StepRequest, container: str, step: str, behind: str | None = None
+) -> TurnRange:
+    """The next turns that a step has not covered, bounded by number and tokens.
+
+    A step that goes `behind` another is given only what that one has covered.
+    """
     partition = (request.user_id, request.thread_id)
     if request.dead_letter_id is not None:
         stored = await read_cursor(tools.store, container, partition, step)
@@ -66,16 +73,22 @@ async def gather_turns(tools: Tools, request: StepRequest, container: str, step:
         turns = await turns_by_id(tools.store, *partition, letter.turn_ids)
         return TurnRange(on_record(turns), stored, stored.cursor, more=False)
     limit = tools.limits.batch_turns
+    covered = None if behind is None else (await read_cursor(tools.store, container, partition, behind)).cursor
+    full = False
 
     async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
-        return await new_turns(tools.store, *partition, stored.cursor, limit)
+        nonlocal full
+        new = await new_turns(tools.store, *partition, stored.cursor, limit)
+        found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
+        full = len(found) == limit
+        return found
 
     stored, found = await read_ahead(tools.store, container, partition, step, read)
     if not found:
         return TurnRange([], stored, stored.cursor, more=False)
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
     cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
-    more = len(found) == limit or len(taken) < len(found)
+    more = full or len(taken) < len(found)
     return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent_memory.errors import ModelError
 from agent_memory.models import ProcessResult
 from agent_memory.processing.dead_letters import make_dead_letter
-from agent_memory.processing.draft import Draft, Reaffirmation, finish
+from agent_memory.processing.draft import Draft, Reaffirmation, Retirement, Supersession, finish
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns
 from agent_memory.store.documents import Document, to_document
 
@@ -20,6 +21,9 @@ class Derived:
     result: ProcessResult
     create: list[Document] = field(default_factory=list)
     upsert: list[Document] = field(default_factory=list)
+    patch: dict[str, dict[str, Any]] = field(default_factory=dict)
+    supersede: list[Supersession] = field(default_factory=list)
+    retire: list[Retirement] = field(default_factory=list)
     reaffirm: list[Reaffirmation] = field(default_factory=list)
     new_chunks: list[str] = field(default_factory=list)
 
@@ -30,18 +34,22 @@ async def think_over_turns(
     container: str,
     step: str,
     derive: Callable[[TurnRange], Awaitable[Derived]],
+    *,
+    behind: str | None = None,
 ) -> Draft | None:
     """The draft of a step over the next turns (or those of a dead letter). None if there are none.
+
+    A step that goes `behind` another is given only what that one has covered.
 
     A range of which nothing can be made becomes a dead letter: it stays in sight, and later turns go on.
 
     Raises:
         ModelError: if a model is unavailable, or a replay failed again; nothing advances then.
     """
-    found = await gather_turns(tools, request, container, step)
+    found = await gather_turns(tools, request, container, step, behind)
     if "intents" in found.before.extra:  # of a process that was killed; this commit would take their place
         await finish(tools.store, container, (request.user_id, request.thread_id), step)
-        found = await gather_turns(tools, request, container, step)
+        found = await gather_turns(tools, request, container, step, behind)
     if not found.turns and request.dead_letter_id is None:
         return None
     try:
@@ -61,6 +69,9 @@ async def think_over_turns(
         etag=found.before.etag,
         create=derived.create,
         upsert=derived.upsert,
+        patch=derived.patch,
+        supersede=derived.supersede,
+        retire=derived.retire,
         reaffirm=derived.reaffirm,
         new_chunks=derived.new_chunks,
         delete=[request.dead_letter_id] if request.dead_letter_id else [],

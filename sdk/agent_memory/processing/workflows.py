@@ -175,6 +175,28 @@ def settle_user(request: Json) -> Workflow:
     return results
 
 
+def reprocess(request: Json) -> Workflow:
+    """Derives the memories of a user (or one thread) anew where another prompt or model made them.
+
+    Thread by thread; what is through is not planned again, so it may be cut short anywhere.
+    """
+    results: list[Json] = []
+    planned = yield Call("reprocess.plan", request)
+    for thread_id in planned["threads"]:
+        results += yield Sub("reprocess_thread", request | {"thread_id": thread_id})
+        yield Checkpoint(list(results))
+    if any(result["created"] or result["superseded"] for result in results):
+        results += yield Sub("profile", {"user_id": request["user_id"]})
+    return results
+
+
+def reprocess_thread(request: Json) -> Workflow:
+    """Derives the memories of one thread anew."""
+    results: list[Json] = []
+    yield from _until_done("reprocess", request, results)
+    return results
+
+
 def replay(request: Json) -> Workflow:
     """Runs one step again over the range of a dead letter, which goes when that succeeds."""
     results: list[Json] = []
@@ -190,6 +212,8 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "summarize": summarize,
     "profile": profile,
     "reconcile": reconcile,
+    "reprocess": reprocess,
+    "reprocess_thread": reprocess_thread,
     "settle": settle,
     "settle_user": settle_user,
     "replay": replay,

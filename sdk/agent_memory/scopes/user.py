@@ -27,6 +27,7 @@ from agent_memory.models import (
 )
 from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
+from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.forgetting import ForgetRequest, forget, make_place
@@ -351,6 +352,29 @@ class AsyncUserScope:
         place = make_place(thread_id, project_id, since, until)
         request = ForgetRequest(self.user_id, id, query, place, include_sources)
         return await forget(self._runtime, request, dry_run=dry_run)
+
+    async def reprocess(
+        self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None
+    ) -> ProcessResult:
+        """Derives memories anew from their turns where another prompt or model than today's made them.
+
+        What the turns still give stays; what they give in other words replaces the old, which is kept in the history;
+        what they give no more is withdrawn. What was remembered or corrected by hand, and what is pinned, is not
+        touched. A call that was cut short is continued by the next. Costs a model call for each batch of turns, and
+        none for turns whose memories are of today's prompt and model.
+
+        Args:
+            prompt_version: Only what was derived with this version of the prompt.
+            thread_id: Only this conversation.
+            progress: Called with the number of turns gone over, after each thread.
+
+        Raises:
+            ModelError: if the model stayed unavailable; what is done stays, the call may be repeated.
+        """
+        thread = None if thread_id is None else check_id(thread_id, "thread_id")
+        return await self._runtime.run(
+            "reprocess", progress, user_id=self.user_id, thread_id=thread, prompt_version=prompt_version
+        )
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

@@ -22,7 +22,7 @@ from agent_memory.store.containers import COUNTER, MEMORIES, ContainerSpec, cont
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
 
-Operation = tuple[Literal["create", "upsert", "replace", "delete"], tuple[Any, ...], dict[str, Any]]
+Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
 _TRANSIENT = {408, 410, 429, 449, 500, 502, 503, 504}
 _meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -106,6 +106,11 @@ def create(document: Document) -> Operation:
 def upsert(document: Document) -> Operation:
     """The batch operation that writes a document, whatever was there."""
     return ("upsert", (document,), {})
+
+
+def patch(item_id: str, fields: Mapping[str, Any]) -> Operation:
+    """The batch operation that sets fields of a document that is there."""
+    return ("patch", (item_id, [{"op": "set", "path": f"/{name}", "value": fields[name]} for name in fields]), {})
 
 
 def delete(item_id: str) -> Operation:

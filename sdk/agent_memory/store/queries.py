@@ -86,6 +86,19 @@ CHANGED_MEMORIES = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c._ts, c._etag FROM c"
     ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'
 )
+DERIVED = (
+    'c.type IN ("fact", "episodic", "procedural") AND IS_DEFINED(c.model)'
+    ' AND (NOT IS_DEFINED(c.kind) OR c.kind NOT IN ("chunk", "session"))'
+)
+"""What a model derived from turns; not what was given or corrected by hand, nor what was made for the index."""
+DERIVED_FROM_TURNS = (
+    f"SELECT {MEMORY_FIELDS} FROM c WHERE {DERIVED}"
+    " AND EXISTS(SELECT VALUE t FROM t IN c.source_turn_ids WHERE ARRAY_CONTAINS(@turns, t))"
+)
+DERIVATIONS = f"SELECT DISTINCT c.thread_id, c.model, c.prompt_version FROM c WHERE {DERIVED} AND {ACTIVE}"
+DERIVING_CURSORS = (
+    'SELECT c.thread_id, c.step, c.extra FROM c WHERE c.type = "cursor" AND c.step IN ("extract", "reprocess")'
+)
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 

@@ -40,6 +40,10 @@ class OfflineChat:
         """What derived documents name as their maker."""
         return self.MODEL_ID
 
+    def prompt_version(self, task: Task[Any, Any]) -> str:
+        """The version of the rules, which is one for all tasks."""
+        return self.PROMPT_VERSION
+
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
         """Runs one task in a worker thread.
 
