@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput
 from agent_memory.models import Memory
+from agent_memory.settings import Limits
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -189,3 +191,19 @@ async def test_a_model_that_is_away_advances_nothing(memory: AsyncMemory, chat: 
     assert result.turns == 2  # the first thread is through and is not read again
     assert {one.prompt_version for one in await alice.memories()} == {"script-2"}
     assert len(await everything(memory)) == 3
+
+
+async def test_a_batch_of_turns_off_the_record_does_not_stand_in_the_way_of_later_ones():
+    async with AsyncMemory.local(
+        chat_model=ScriptedChat(),
+        embedding_model=HashingEmbeddings(),
+        cadence=Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0),
+        limits=Limits(batch_turns=2),
+    ) as memory:
+        chat = memory.user("alice").thread("t1")
+        await memory.user("alice").update_settings(enabled=False)
+        await chat.add_many([{"role": "user", "content": f"fact: secret{n}=not for keeping"} for n in range(2)])
+        await memory.user("alice").update_settings(enabled=True)
+        await chat.add("user", "fact: pet=a dog called Rex")
+        await chat.process("extract")
+        assert [one.content for one in await memory.user("alice").memories()] == ["pet=a dog called Rex"]

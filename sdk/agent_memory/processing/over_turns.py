@@ -50,7 +50,7 @@ async def think_over_turns(
     if "intents" in found.before.extra:  # of a process that was killed; this commit would take their place
         await finish(tools.store, container, (request.user_id, request.thread_id), step)
         found = await gather_turns(tools, request, container, step, behind)
-    if not found.turns and request.dead_letter_id is None:
+    if found.cursor == found.before.cursor and request.dead_letter_id is None:
         return None
     try:
         # The turns of a dead letter may have been forgotten since; then it just goes.
