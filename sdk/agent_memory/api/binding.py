@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any, cast
 
@@ -13,10 +13,10 @@ from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.pages import before_of, next_token
 from agent_memory.api.replies import Replies
-from agent_memory.contract.endpoint import Endpoint
+from agent_memory.contract.endpoint import IF_MATCH, Endpoint
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.memory import AsyncMemory
-from agent_memory.models import Model
+from agent_memory.models import MemoryConfig, Model
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
 
 _VOLATILE = {"access_count", "last_accessed_at"}
@@ -46,7 +46,10 @@ def add_endpoint(router: APIRouter, endpoint: Endpoint) -> None:
 
 
 def tag_of(model: Model) -> str:
-    """The ETag of what was read: it changes when anything but a reader's trace changes."""
+    """The ETag of what was read: its own, or one that changes when anything but a reader's trace changes."""
+    own = getattr(model, "etag", None)
+    if isinstance(own, str):
+        return own
     return f'"{hashlib.sha256(model.model_dump_json(exclude=_VOLATILE).encode()).hexdigest()[:32]}"'
 
 
@@ -79,7 +82,7 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
             memory = cast(AsyncMemory, request.app.state.memory)
             if if_match is not None and endpoint.guard is not None:
                 await _check(endpoint, memory, user_id, path, if_match)
-            return await _run(endpoint, memory, user_id, path, given)
+            return await _run(endpoint, memory, user_id, path, given, if_match)
 
         return await answer_once(request, user_id, idempotency_key, work)
 
@@ -91,7 +94,7 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
     model = endpoint.given
     if model is not None:
         parameters.append(named("given", Annotated[model, Query()] if endpoint.verb in ("GET", "DELETE") else model))
-    if endpoint.guard is not None:
+    if endpoint.conditional:
         parameters.append(named("if_match", IfMatch, None))
     if endpoint.writes:
         parameters.append(named("idempotency_key", IdempotencyKey, None))
@@ -101,24 +104,32 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
 
 async def _check(endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: dict[str, str], if_match: str) -> None:
     assert endpoint.guard is not None
-    scope = _scope(endpoint, memory, user_id, path.get("thread_id"))
+    scope = scope_of(memory, user_id, path.get("thread_id"))
     current: Model = await endpoint.guard(scope, **{name: path[name] for name in path if name != "thread_id"})
     if if_match != "*" and tag_of(current) not in [tag.strip() for tag in if_match.split(",")]:
         raise Conflict("this was changed since it was read: If-Match names another ETag")
 
 
 async def _run(
-    endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: dict[str, str], given: Model | None
+    endpoint: Endpoint,
+    memory: AsyncMemory,
+    user_id: str,
+    path: dict[str, str],
+    given: Model | None,
+    if_match: str | None,
 ) -> Response:
     arguments: dict[str, Any] = {name: value for name, value in path.items() if name != "thread_id"}
     if given is not None:
         arguments |= {name: getattr(given, name) for name in given.model_fields_set if name != "user_id"}
-    thread_id = path.get("thread_id") or arguments.pop("thread_id", None)
+    if endpoint.takes_tag and if_match not in (None, "*"):
+        arguments[IF_MATCH] = if_match
+    thread_id = arguments.pop("thread_id", path.get("thread_id"))
+    config, resources = (arguments.pop(name, None) for name in ("memory_config", "resources"))
     if endpoint.paged:
         token = arguments.pop("continuation", None)
         arguments |= {endpoint.paged: getattr(given, endpoint.paged)}
         arguments |= {"before": before_of(token)} if token is not None else {}
-    scope = _scope(endpoint, memory, user_id, thread_id)
+    scope = scope_of(memory, user_id, thread_id, config, resources)
     result = await getattr(scope, endpoint.name)(**arguments)
     if result is None:
         raise NotFound(f"there is no {endpoint.name} here yet")
@@ -127,11 +138,16 @@ async def _run(
     return Response(answer.model_dump_json(), endpoint.status, headers, "application/json")
 
 
-def _scope(
-    endpoint: Endpoint, memory: AsyncMemory, user_id: str, thread_id: str | None
+def scope_of(
+    memory: AsyncMemory,
+    user_id: str,
+    thread_id: str | None = None,
+    config: MemoryConfig | None = None,
+    resources: Sequence[str] | None = None,
 ) -> AsyncUserScope | AsyncThreadScope:
-    user = memory.user(user_id)
-    return user if thread_id is None else user.thread(thread_id)
+    """The scope that a request is about, with what it asks of memory."""
+    user = memory.user(user_id, config=config)
+    return user if thread_id is None else user.thread(thread_id, resources=resources)
 
 
 def _answer(endpoint: Endpoint, result: Any, arguments: dict[str, Any]) -> Model:

@@ -71,7 +71,8 @@ async def add_turns(
         ]
 
     async def work() -> Response:
-        receipt = await memory.user(user_id).thread(thread_id).add_many(turns)
+        user = memory.user(user_id, config=body.memory_config)
+        receipt = await user.thread(thread_id, resources=body.resources).add_many(turns)
         return Response(receipt.model_dump_json(), 201, media_type="application/json")
 
     return await answer_once(request, user_id, idempotency_key, work)

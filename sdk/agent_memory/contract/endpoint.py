@@ -13,12 +13,15 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pydantic import Field, create_model
 
 from agent_memory import errors
+from agent_memory.contract.schemas import RESOURCES
 from agent_memory.contract.wire import Body, Params, body_type, query_type
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Model
 
 Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
+IF_MATCH = "if_match"
+"""The parameter of a method that is a header here."""
 PAGE = 100
 """Items of a page, if nobody says how many."""
 MAX_PAGE = 1000
@@ -72,6 +75,16 @@ class Endpoint:
         return self.verb != "GET" and not self.reads
 
     @cached_property
+    def conditional(self) -> bool:
+        """Whether it minds `If-Match`."""
+        return self.guard is not None or self.takes_tag
+
+    @cached_property
+    def takes_tag(self) -> bool:
+        """Whether the method itself compares the ETag."""
+        return IF_MATCH in inspect.signature(self.call).parameters
+
+    @cached_property
     def path_names(self) -> list[str]:
         """The names in the path."""
         return re.findall(r"{(\w+)}", self.path)
@@ -96,6 +109,7 @@ class Endpoint:
             fields["continuation"] = (str | None, Field(default=None, description="The `next` of the page before."))
         if self.threads_too is not None:
             fields["thread_id"] = (str | None, Field(default=None, description="In this conversation only."))
+            fields["resources"] = (list[str] | None, Field(default=None, description=RESOURCES))
         if not fields:
             return None
         base = Params if in_query else Body
@@ -118,7 +132,7 @@ class Endpoint:
         for call in (self.call, *([self.threads_too] if self.threads_too else [])):
             hints = get_type_hints(call)
             for name, parameter in inspect.signature(call).parameters.items():
-                if name != "self" and name not in self.path_names:
+                if name not in ("self", IF_MATCH, *self.path_names):
                     found.setdefault(name, (hints[name], parameter))
         return found
 

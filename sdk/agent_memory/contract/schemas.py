@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 from agent_memory.contract.wire import Body, TurnBody
 from agent_memory.models import DeadLetter, Model, ProcessResult
 
+RESOURCES = "What the profile of the agent lets it use; without `memory` among it, it has none."
 MAX_TURNS = 1000
 """Turns of one request: ten transactional batches."""
 
@@ -21,6 +22,7 @@ class AddTurns(Body):
     )
 
     turns: list[TurnBody] = Field(min_length=1, max_length=MAX_TURNS)
+    resources: list[str] | None = Field(default=None, description=RESOURCES)
 
 
 class ProcessQuery(Body):

@@ -56,6 +56,8 @@ ENDPOINTS: list[Endpoint] = [
     ),
     Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions"),
     Endpoint(User.why, "GET", "/v1/memories/{id}/why"),
+    Endpoint(User.settings, "GET", "/v1/settings", tagged=True),
+    Endpoint(User.update_settings, "PATCH", "/v1/settings", tagged=True, example={"deny_categories": ["health"]}),
     # Conversations.
     Endpoint(User.threads, "GET", "/v1/threads", "threads"),
     Endpoint(Thread.turns, "GET", "/v1/threads/{thread_id}/turns", "turns", paged="last"),
@@ -71,5 +73,13 @@ ENDPOINTS: list[Endpoint] = [
     Endpoint(Thread.summary, "GET", "/v1/threads/{thread_id}/summary"),
     Endpoint(Thread.state, "GET", "/v1/threads/{thread_id}/state"),
     Endpoint(Thread.stats, "GET", "/v1/threads/{thread_id}/stats"),
+    Endpoint(Thread.settings, "GET", "/v1/threads/{thread_id}/settings", tagged=True),
+    Endpoint(
+        Thread.update_settings,
+        "PATCH",
+        "/v1/threads/{thread_id}/settings",
+        tagged=True,
+        example={"enabled": False},
+    ),
     Endpoint(Thread.memories, "GET", "/v1/threads/{thread_id}/memories", "memories", paged="limit"),
 ]

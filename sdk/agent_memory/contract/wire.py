@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from agent_memory.models import Model, TurnInput, UtcTime
+from agent_memory.models import MemoryConfig, Model, TurnInput, UtcTime
 
 
 def _time(value: object) -> object:
@@ -35,12 +35,19 @@ WireTime = Annotated[UtcTime, BeforeValidator(_time)]
 QuerySwitch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 
 
+class MemoryConfigBody(MemoryConfig):
+    """What one request asks of memory; it can only restrict."""
+
+    model_config = ConfigDict(strict=True)
+
+
 class Body(Model):
     """A request's body. Its `user_id` may repeat the user that the credentials show."""
 
     model_config = ConfigDict(strict=True)
 
     user_id: str | None = Field(default=None, description="The caller's own id, if it is said at all; else 403.")
+    memory_config: MemoryConfigBody | None = Field(default=None, description="What this request asks of memory.")
 
 
 class Params(Model):

@@ -1,0 +1,253 @@
+"""A user's own page: memories listed, made, corrected and counted, and the two switches, under `/api/memory`.
+
+These are the paths and shapes of a system that keeps memories by account (rows S3-22 to S3-31); the same answer under
+`/memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import ConfigDict, Field
+
+from agent_memory.api.binding import IdempotencyKey, answer_once
+from agent_memory.api.errors import documented
+from agent_memory.api.identity import UserId
+from agent_memory.api.routes import OpenMemory
+from agent_memory.contract.wire import Body, Params
+from agent_memory.errors import Conflict, MemoryDisabled, NotFound, QuotaExceeded
+from agent_memory.models import Memory, Model, UtcTime
+from agent_memory.policy.switches import read_rules
+
+router = APIRouter(tags=["account"])
+
+FactType = Literal["fact", "preference", "context"]
+AccountType = Literal["fact", "preference", "context", "conversation_summary"]
+COUNTED: tuple[AccountType, ...] = ("fact", "preference", "context", "conversation_summary")
+_STORED = {"conversation_summary": "episodic"}
+
+
+class AccountMemory(Model):
+    """A memory as an account's page shows it."""
+
+    memory_id: str
+    content: str
+    memory_type: str = Field(description="fact, preference, context, conversation_summary; or procedural, reflection.")
+    confidence_score: float
+    source_thread_id: str | None
+    created_at: UtcTime
+
+
+class AccountMemories(Model):
+    """A numbered page."""
+
+    memories: list[AccountMemory]
+    total: int
+    page: int
+    limit: int
+    pages: int
+
+
+class AccountStats(Model):
+    """Counts of what is kept, and what the tier allows."""
+
+    total_memories: int
+    memories_by_type: dict[str, int]
+    oldest_memory: UtcTime | None
+    newest_memory: UtcTime | None
+    max_memories: int | None = Field(description="None: any number.")
+    retrieval_limit: int
+    tier_name: str
+    memory_enabled: bool
+
+
+class PageQuery(Params):
+    """Which page, of what."""
+
+    page: int = Field(default=1, ge=1, le=1_000_000)
+    limit: int = Field(default=50, ge=1, le=100)
+    memory_type: AccountType | None = None
+
+
+class NewMemory(Body):
+    """A memory that the user dictates."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"content": "Prefers window seats", "memory_type": "preference"}]}
+    )
+
+    content: str
+    memory_type: FactType = "fact"
+    confidence_score: float = Field(default=0.8, ge=0, le=1)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Correction(Body):
+    """What a memory should say instead."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": "Prefers aisle seats"}]})
+
+    content: str
+
+
+class Switch(Body):
+    """On or off."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False}]})
+
+    enabled: bool
+
+
+class AccountSettings(Model):
+    """Whether an account is remembered."""
+
+    memory_enabled: bool
+
+
+class ThreadSwitch(AccountSettings):
+    """Whether a conversation is remembered."""
+
+    thread_id: str
+
+
+def account_type(memory: Memory) -> str:
+    """The name of a memory's type on this page (conflict C01)."""
+    if memory.type == "fact":
+        return memory.kind if memory.kind in ("preference", "context") else "fact"
+    return "conversation_summary" if memory.type == "episodic" else memory.type
+
+
+def account_memory(memory: Memory) -> AccountMemory:
+    """A memory as this page shows it."""
+    return AccountMemory(
+        memory_id=memory.id,
+        content=memory.content,
+        memory_type=account_type(memory),
+        confidence_score=memory.confidence,
+        source_thread_id=None if memory.thread_id.startswith("__") else memory.thread_id,
+        created_at=memory.created_at,
+    )
+
+
+def page_of(memories: Sequence[Memory], query: PageQuery) -> AccountMemories:
+    """One numbered page of a whole listing."""
+    first = (query.page - 1) * query.limit
+    return AccountMemories(
+        memories=[account_memory(memory) for memory in memories[first : first + query.limit]],
+        total=len(memories),
+        page=query.page,
+        limit=query.limit,
+        pages=ceil(len(memories) / query.limit),
+    )
+
+
+@router.get("/memories", responses=documented(), operation_id="account_list")
+async def list_memories(memory: OpenMemory, user_id: UserId, query: Annotated[PageQuery, Query()]) -> AccountMemories:
+    """The user's memories in numbered pages, newest first.
+
+    The total is counted by reading the whole listing; `/v1/memories` reads a page.
+    """
+    wanted = query.memory_type
+    found = await memory.user(user_id).memories(types=None if wanted is None else [_STORED.get(wanted, "fact")])
+    return page_of([one for one in found if wanted is None or account_type(one) == wanted], query)
+
+
+@router.post(
+    "/memories",
+    status_code=201,
+    response_model=AccountMemory,
+    responses=documented(QuotaExceeded, MemoryDisabled, writes=True),
+    operation_id="account_create",
+)
+async def create_memory(
+    request: Request, memory: OpenMemory, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Keeps a memory that the user dictates."""
+
+    async def work() -> Response:
+        made = await memory.user(user_id).remember(
+            body.content, kind=body.memory_type, confidence=body.confidence_score, metadata=body.metadata
+        )
+        return Response(account_memory(made).model_dump_json(), 201, media_type="application/json")
+
+    return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.get("/memories/{memory_id}", responses=documented(NotFound), operation_id="account_get")
+async def get_memory(memory: OpenMemory, user_id: UserId, memory_id: str) -> AccountMemory:
+    """One memory."""
+    return account_memory(await memory.user(user_id).get(memory_id))
+
+
+@router.patch(
+    "/memories/{memory_id}",
+    response_model=AccountMemory,
+    responses=documented(NotFound, Conflict),
+    operation_id="account_update",
+)
+async def update_memory(
+    request: Request,
+    memory: OpenMemory,
+    user_id: UserId,
+    memory_id: str,
+    body: Correction,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Corrects a memory. The new version has an id of its own; the old one stays in the history."""
+
+    async def work() -> Response:
+        made = await memory.user(user_id).update(memory_id, content=body.content)
+        return Response(account_memory(made).model_dump_json(), media_type="application/json")
+
+    return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.get("/stats", responses=documented(), operation_id="account_stats")
+async def stats(memory: OpenMemory, user_id: UserId) -> AccountStats:
+    """Counts of the user's memories, and what their tier allows."""
+    runtime = memory.runtime
+    kept = await memory.user(user_id).memories()
+    rules = await read_rules(runtime.store, runtime.tools.policy, user_id)
+    types = [account_type(one) for one in kept]
+    return AccountStats(
+        total_memories=len(kept),
+        memories_by_type={name: types.count(name) for name in (*COUNTED, *sorted(set(types) - set(COUNTED)))},
+        oldest_memory=min((one.created_at for one in kept), default=None),
+        newest_memory=max((one.created_at for one in kept), default=None),
+        max_memories=rules.tier.max_memories,
+        retrieval_limit=rules.tier.retrieval_limit,
+        tier_name=rules.tier_name,
+        memory_enabled=rules.recall,
+    )
+
+
+@router.get("/settings", responses=documented(), operation_id="account_settings")
+async def get_settings(memory: OpenMemory, user_id: UserId) -> AccountSettings:
+    """Whether the user is remembered."""
+    return AccountSettings(memory_enabled=(await memory.user(user_id).settings()).enabled)
+
+
+@router.put("/settings", responses=documented(Conflict), operation_id="account_update_settings")
+async def put_settings(memory: OpenMemory, user_id: UserId, body: Switch) -> AccountSettings:
+    """Switches the user's memory on or off."""
+    changed = await memory.user(user_id).update_settings(enabled=body.enabled)
+    return AccountSettings(memory_enabled=changed.enabled)
+
+
+@router.get("/thread/{thread_id}/settings", responses=documented(), operation_id="account_thread_settings")
+async def get_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: str) -> ThreadSwitch:
+    """Whether a conversation is remembered."""
+    settings = await memory.user(user_id).thread(thread_id).settings()
+    return ThreadSwitch(thread_id=thread_id, memory_enabled=settings.enabled)
+
+
+@router.put(
+    "/thread/{thread_id}/settings", responses=documented(Conflict), operation_id="account_update_thread_settings"
+)
+async def put_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: str, body: Switch) -> ThreadSwitch:
+    """Switches memory on or off for one conversation."""
+    changed = await memory.user(user_id).thread(thread_id).update_settings(enabled=body.enabled)
+    return ThreadSwitch(thread_id=thread_id, memory_enabled=changed.enabled)
