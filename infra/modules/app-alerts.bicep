@@ -25,6 +25,13 @@ var rules = [
     threshold: 5
   }
   {
+    name: 'memory-change-feed-lags'
+    description: 'Turns waited for more than five minutes before they were counted.'
+    severity: 2
+    query: 'customMetrics | where name == "change_feed_lag" | summarize value = max(valueMax) by bin(timestamp, 15m)'
+    threshold: 300
+  }
+  {
     name: 'memory-change-feed-behind'
     description: 'Maintenance, which looks every hour, found turns that the change-feed trigger had not counted after five minutes.'
     severity: 2
@@ -50,7 +57,7 @@ resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule 
         {
           query: rule.query
           metricMeasureColumn: 'value'
-          timeAggregation: 'Total'
+          timeAggregation: 'Maximum'
           operator: 'GreaterThan'
           threshold: rule.threshold
           failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 }

@@ -11,7 +11,7 @@ from infra_support.project import SCENARIOS, Project
 from pydantic import AliasChoices
 
 from agent_memory import AsyncMemory, errors
-from agent_memory.api.schemas import AddTurns
+from agent_memory.contract.schemas import AddTurns
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.prompts import FOLDER_VARIABLES
@@ -85,7 +85,7 @@ def test_every_alert_is_documented(project: Project):
         for type_ in ("scheduledQueryRules", "metricAlerts")
         for alert in deployment.of_type(f"Microsoft.Insights/{type_}")
     ]
-    assert len(alerts) == 4
+    assert len(alerts) == 5
     for name in alerts:
         assert f"`{name}`" in page("operations.md")
 

@@ -9,6 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from agent_memory.models import now
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.dead_letters import make_unreadable
 from agent_memory.processing.due import Work, crossed, enabled_steps
@@ -18,6 +19,7 @@ from agent_memory.settings import Cadence
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import Counters, ThreadCounter
 from agent_memory.store.documents import Document, to_document
+from agent_memory.telemetry import change_feed_lag
 
 logger = logging.getLogger("agent_memory")
 
@@ -39,6 +41,8 @@ async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Docu
         else:
             logger.warning("a turn in the change feed cannot be counted: %s", problem)
             await tools.store.upsert(MEMORIES, to_document(make_unreadable(document, problem)))
+    if by_thread:
+        change_feed_lag.record(max(0.0, now().timestamp() - min(ts for turns in by_thread.values() for _, ts in turns)))
     return [await counters.count(user_id, thread_id, turns) for (user_id, thread_id), turns in by_thread.items()]
 
 
