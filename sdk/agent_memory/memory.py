@@ -15,6 +15,7 @@ from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.policy.switches import Asked
+from agent_memory.policy.trust import knows_tokens
 from agent_memory.processing.activities import activities
 from agent_memory.processing.dead_letters import INTAKE, list_dead_letters
 from agent_memory.processing.due import enabled_steps
@@ -359,6 +360,8 @@ class AsyncMemory:
         ok = not warnings
         if runtime.tools.embeddings.model_id.startswith("hashing"):
             warnings.append("embeddings are hashed words: search finds wording, not meaning")
+        if runtime.tools.policy.secrets != "allow" and not knows_tokens():
+            warnings.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
         return Health(
             ok=ok,
             store=runtime.store.name,

@@ -17,7 +17,7 @@ MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
 FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
 Source = Literal["user", "agent", "tool", "imported"]
 Status = Literal["active", "candidate", "quarantined"]
-SupersedeReason = Literal["duplicate", "contradict", "update", "rederived", "expired", "revoked"]
+SupersedeReason = Literal["duplicate", "contradict", "update", "rederived", "expired", "revoked", "evicted"]
 ContextFormat = Literal["sections", "bullets", "xml"]
 
 ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
@@ -147,6 +147,7 @@ class Memory(Model):
     importance: float = Field(default=0.5, ge=0, le=1)
     source: Source = "user"
     status: Status = "active"
+    review_reason: str | None = Field(default=None, description="Why it waits for review, if it does.")
     quote: str | None = Field(default=None, description="The words of the transcript that it rests on, verbatim.")
     source_turn_ids: list[str] = Field(default_factory=list)
     source_ids: list[str] = Field(default_factory=list, description="The memories that it was made from, if any.")

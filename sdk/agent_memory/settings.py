@@ -107,6 +107,9 @@ TIERS: dict[str, Tier] = {
 }
 """The plans of rows S3-18 to S3-21."""
 
+SecretsAction = Literal["redact", "quarantine", "allow"]
+InstructionsAction = Literal["quarantine", "redact", "allow"]
+
 TierResolver = Callable[[str], str | Awaitable[str | None] | None]
 """Tells the tier of a user by their id; None for the one that the store knows, or the default."""
 
@@ -115,13 +118,17 @@ TierResolver = Callable[[str], str | Awaitable[str | None] | None]
 class PolicySettings:
     """What the operator allows. `enabled` is the global switch.
 
-    A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`.
+    A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`. Secrets in what is
+    remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
+    to a model.
     """
 
     enabled: bool = True
     tiers: Mapping[str, Tier] = field(default_factory=lambda: dict(TIERS))
     default_tier: str = "enterprise"
     tier_of: TierResolver | None = None
+    secrets: SecretsAction = "redact"
+    instructions: InstructionsAction = "quarantine"
 
     def tier(self, name: str) -> Tier:
         """The tier of this name.
@@ -202,6 +209,8 @@ class Environment(BaseSettings):
     memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
     tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")
     default_tier: str = Field(default="enterprise", validation_alias="MEMORY_DEFAULT_TIER")
+    secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
+    instructions: InstructionsAction = Field(default="quarantine", validation_alias="MEMORY_INSTRUCTIONS")
 
     @property
     def cadence(self) -> Cadence:
@@ -222,6 +231,12 @@ class Environment(BaseSettings):
             ConfigurationError: if the tiers cannot be read, or the default is none of them.
         """
         tiers = dict(TIERS) if self.tiers is None else read_tiers(self.tiers)
-        policy = PolicySettings(enabled=self.memory_enabled, tiers=tiers, default_tier=self.default_tier)
+        policy = PolicySettings(
+            enabled=self.memory_enabled,
+            tiers=tiers,
+            default_tier=self.default_tier,
+            secrets=self.secrets,
+            instructions=self.instructions,
+        )
         policy.tier(policy.default_tier)
         return policy

@@ -436,9 +436,13 @@ class UserScope:
     ) -> models.Memory:
         """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
 
+        Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
+        unless the policy of this memory is another.
+
         Raises:
             InvalidInput: if a value cannot be used.
-            MemoryDisabled: if a switch is off.
+            MemoryDisabled: if a switch is off, or the settings want nothing of this remembered.
+            QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
         return self._portal.run(

@@ -6,21 +6,14 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from policy_world import opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, MemoryDisabled
-from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import MemoryConfig, ScopeSettings
 from agent_memory.policy.switches import Asked, effective
 from agent_memory.settings import Environment, PolicySettings, Tier, read_tiers
-
-QUIET = Cadence(extract=1_000_000, summarize=1_000_000, profile=1_000_000, reconcile=1_000_000, idle_seconds=0)
-
-
-def opened(chat: ScriptedChat, cadence: Cadence = QUIET, **policy: object) -> AsyncMemory:
-    settings = PolicySettings(**policy)  # type: ignore[arg-type]
-    return AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence, policy=settings)
 
 
 @pytest.mark.req("S3-32")

@@ -46,10 +46,14 @@ class FactView(Data):
 
 
 class ExtractInput(Data):
-    """Turns to extract memories from. `before` are the turns ahead of them: context, never a source."""
+    """Turns to extract memories from. `before` are the turns ahead of them: context, never a source.
+
+    `never` names what the user wants nothing remembered of.
+    """
 
     turns: list[TurnView]
     before: list[TurnView] = Field(default_factory=list)
+    never: list[str] = Field(default_factory=list)
 
 
 class ExtractedMemory(Data):
@@ -90,11 +94,15 @@ class SummaryView(Data):
 
 
 class SummarizeInput(Data):
-    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if any."""
+    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if any.
+
+    `never` names what the user wants nothing remembered of.
+    """
 
     earlier: SummaryView | None = None
     earlier_state: dict[str, Any] = Field(default_factory=dict)
     turns: list[TurnView]
+    never: list[str] = Field(default_factory=list)
 
 
 class SummarizeOutput(SummaryView):

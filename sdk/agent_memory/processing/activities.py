@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
@@ -44,7 +45,8 @@ def activities(tools: Tools) -> dict[str, Activity]:
             if draft is None:
                 return None
             draft.result.usage.request_units += sum(charges)
-            return draft.model_dump(mode="json")
+            kept = {"create": with_retention(draft.create, rules), "upsert": with_retention(draft.upsert, rules)}
+            return draft.model_copy(update=kept).model_dump(mode="json")
 
         return run
 

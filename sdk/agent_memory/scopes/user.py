@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -25,6 +25,9 @@ from agent_memory.models import (
     content_hash,
     now,
 )
+from agent_memory.policy.quotas import require_room
+from agent_memory.policy.retention import with_retention
+from agent_memory.policy.screen import FORBIDDEN, screen_memories, screen_memory
 from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
 from agent_memory.processing.worker import Progress
@@ -187,19 +190,19 @@ class AsyncUserScope:
     ) -> Memory:
         """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
 
+        Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
+        unless the policy of this memory is another.
+
         Raises:
             InvalidInput: if a value cannot be used.
-            MemoryDisabled: if a switch is off.
+            MemoryDisabled: if a switch is off, or the settings want nothing of this remembered.
+            QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
         if not isinstance(content, str) or not content.strip():
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
         rules = await self._rules()
         rules.require_enabled()
-        same = content_hash(content)
-        known = await active_by_hash(self._runtime.store, self.user_id, [same])
-        if known:
-            return known[same]
         clock = now()
         fields = {
             "id": f"fact_{new_turn_id()}",
@@ -215,12 +218,21 @@ class AsyncUserScope:
             "created_at": clock,
             "valid_from": valid_from or clock,
             "recorded_at": clock,
-            "content_hash": same,
+            "content_hash": content_hash(content),
             "embedding_model": self._runtime.tools.embeddings.model_id,
         }
-        memory = validated(Memory, fields)
-        embedded = await self._runtime.tools.embeddings.embed([memory.content])
-        await self._runtime.store.create(MEMORIES, to_document(memory, embedded.vectors[0]))
+        store, tools = self._runtime.store, self._runtime.tools
+        screened = screen_memories([validated(Memory, fields)], rules, tools.policy)
+        if not screened.memories:
+            raise MemoryDisabled(f"this is {FORBIDDEN}")
+        memory = screened.memories[0]
+        known = await active_by_hash(store, self.user_id, [memory.content_hash])
+        if known:
+            return known[memory.content_hash]
+        await require_room(store, rules, self.user_id)
+        embedded = await tools.embeddings.embed([memory.content])
+        documents = with_retention([to_document(memory, embedded.vectors[0])], rules)
+        await store.create(MEMORIES, documents[0])
         return memory
 
     async def get(self, id: str) -> Memory:
@@ -278,6 +290,7 @@ class AsyncUserScope:
                 "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
             }
         )
+        new = screen_memory(new, self._runtime.tools.policy)
         embedded = await self._runtime.tools.embeddings.embed([new.content])
         partition = (old.user_id, old.thread_id)
         stored = await self._runtime.store.read(MEMORIES, old.id, partition)

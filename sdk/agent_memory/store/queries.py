@@ -45,7 +45,7 @@ AS_OF = (
     "(NOT IS_DEFINED(c.valid_from) OR c.valid_from <= @as_of)"
     " AND (NOT IS_DEFINED(c.valid_to) OR IS_NULL(c.valid_to) OR c.valid_to > @as_of)"
     f' AND ({ACTIVE} OR c.supersede_reason IN ("update", "contradict")'
-    ' OR (c.supersede_reason = "expired" AND c.superseded_at > @as_of))'
+    ' OR (c.supersede_reason IN ("expired", "evicted") AND c.superseded_at > @as_of))'
 )
 """What was true at a time: also what was replaced or faded later, but not what was merged into something else."""
 
@@ -135,6 +135,11 @@ THREAD_IDS = "SELECT DISTINCT VALUE c.thread_id FROM c"
 MEMORY_OVERVIEW = (
     "SELECT c.type, c.created_at, c.superseded_by FROM c"
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
+)
+
+KEPT_MEMORIES = (
+    'SELECT VALUE COUNT(1) FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection")'
+    f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"
 )
 
 # Across partitions: background work and administration only; nothing that a scope offers.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
+from agent_memory.policy.screen import FORBIDDEN, screen_values
 from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
@@ -33,7 +34,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         if not turns:
             return Derived(ProcessResult(step=NAME))
         answer = await tools.chat.run(ARCHIVE, ArchiveInput(turns=view_turns(turns)))
-        session = _session(turns, answer.output).model_copy(
+        kept = screen_values(answer.output.model_dump(), tools.rules, tools.policy)
+        if not kept.get("summary"):
+            rejected = [*answer.rejected, f"an account {FORBIDDEN}, or not to be trusted"]
+            return Derived(ProcessResult(step=NAME, rejected=rejected, usage=answer.usage))
+        session = _session(turns, ArchiveOutput.model_validate(kept)).model_copy(
             update={
                 "model": answer.model,
                 "prompt_version": answer.prompt_version,

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
+from agent_memory.policy.quotas import make_room
+from agent_memory.policy.screen import screen_memories
 from agent_memory.policy.tombstones import Said, forgotten_after
-from agent_memory.processing.draft import Draft, Reaffirmation
+from agent_memory.processing.draft import Draft, Reaffirmation, Retirement
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, on_record, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.store.containers import MEMORIES
@@ -59,13 +61,17 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     before = on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before))
     if sum(len(turn.content.strip()) for turn in [*before, *turns]) < SHORTEST:
         return Extracted()
-    answer = await tools.chat.run(EXTRACT, ExtractInput(turns=view_turns(turns), before=view_turns(before, "b")))
+    never = sorted(tools.rules.deny)
+    data = ExtractInput(turns=view_turns(turns), before=view_turns(before, "b"), never=never)
+    answer = await tools.chat.run(EXTRACT, data)
     found = answer.output.memories
     kept = found[: tools.limits.batch_memories]
     dropped = len(found) - len(kept)
+    memories = _memories(turns, kept, answer.model, answer.prompt_version, tools.embeddings.model_id)
+    screened = screen_memories(memories, tools.rules, tools.policy)
     return Extracted(
-        _memories(turns, kept, answer.model, answer.prompt_version, tools.embeddings.model_id),
-        answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []),
+        screened.memories,
+        answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []) + screened.rejected,
         answer.usage,
     )
 
@@ -77,17 +83,22 @@ async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
     exact_dedup_skipped.add(skipped)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     kept = await unforgotten(tools, user_id, list(zip(fresh, embedded.vectors, strict=True)))
-    forgotten = len(fresh) - len(kept)
+    room = await make_room(tools.store, tools.rules, user_id, [memory for memory, _ in kept])
+    left_out = {
+        "that were forgotten since they were said": len(fresh) - len(kept),
+        f"for which the tier {tools.rules.tier_name} has no room": len(room.refused),
+    }
     return Derived(
         ProcessResult(
             step=NAME,
-            created=len(kept),
+            created=len(kept) - len(room.refused),
             exact_dedup_skipped=skipped,
-            rejected=extracted.rejected + ([f"{forgotten} that were forgotten since they were said"] * bool(forgotten)),
+            rejected=extracted.rejected + [f"{number} {why}" for why, number in left_out.items() if number],
             usage=extracted.usage + embedded.usage,
         ),
-        create=[to_document(memory, vector) for memory, vector in kept],
+        create=[to_document(memory, vector) for memory, vector in kept if memory not in room.refused],
         reaffirm=again,
+        retire=[Retirement(memory_id=m.id, thread_id=m.thread_id, reason="evicted") for m in room.retire],
     )
 
 

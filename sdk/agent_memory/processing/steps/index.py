@@ -8,6 +8,7 @@ several turns lower it, so neighbours are brought in when searching instead.
 from __future__ import annotations
 
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
+from agent_memory.policy.screen import screen_lines
 from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange
@@ -37,6 +38,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             _chunk(turn, position, tools.embeddings.model_id)
             for position, turn in placed
             if _is_worth_finding(turn) and turn.id not in forgotten
+        ]
+        chunks = [
+            chunk.model_copy(update={"content": text, "content_hash": content_hash(text)})
+            for chunk in chunks
+            for text in screen_lines([chunk.content], tools.rules, tools.policy)
         ]
         embedded = await tools.embeddings.embed([chunk.content for chunk in chunks])
         return Derived(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, now
+from agent_memory.policy.screen import screen_values
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
@@ -30,16 +31,18 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             earlier=SummaryView.model_validate(earlier.model_dump()) if earlier else None,
             earlier_state=state.state if state else {},
             turns=view_turns(found.turns),
+            never=sorted(tools.rules.deny),
         )
         answer = await tools.chat.run(SUMMARIZE, data)
-        summary = _merge(request, found, earlier, answer.output).model_copy(
+        output = _screened(tools, answer.output)
+        summary = _merge(request, found, earlier, output).model_copy(
             update={"model": answer.model, "prompt_version": answer.prompt_version}
         )
         new_state = ThreadState(
             id=state_id(request.user_id, request.thread_id),
             user_id=request.user_id,
             thread_id=request.thread_id,
-            state=answer.output.state,
+            state=output.state,
             updated_at=summary.updated_at,
         )
         embedded = await tools.embeddings.embed([summary.content])
@@ -55,6 +58,12 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         )
 
     return await think_over_turns(tools, request, SUMMARIES, NAME, derive)
+
+
+def _screened(tools: Tools, output: SummarizeOutput) -> SummarizeOutput:
+    """A summary without what the user wants forgotten at once, without secrets, and without orders to a model."""
+    kept = screen_values(output.model_dump(), tools.rules, tools.policy)
+    return SummarizeOutput.model_validate(kept)
 
 
 def render_summary(view: SummaryView) -> str:

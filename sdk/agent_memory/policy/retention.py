@@ -1,0 +1,24 @@
+"""Retention: after how many days memories of a type are deleted, by the store itself (row S3-44: never, by default).
+
+The time runs from when a document was last written, so that what is said again is kept again as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_memory.policy.switches import Rules
+from agent_memory.store.documents import Document
+
+SECONDS_PER_DAY = 86_400
+
+
+def with_retention(documents: Sequence[Document], rules: Rules) -> list[Document]:
+    """These documents, each with the time to live that the settings give its type, if any."""
+    if not rules.retention_days:
+        return list(documents)
+    return [_with_ttl(document, rules.retention_days.get(str(document.get("type")))) for document in documents]
+
+
+def _with_ttl(document: Document, days: int | None) -> Document:
+    return document if days is None else document | {"ttl": days * SECONDS_PER_DAY}
