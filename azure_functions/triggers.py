@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.processing.due import idle
+from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
-from azure_functions.starts import of_idle, start, start_due, start_due_of_user
+from agent_memory.processing.steps.prune import fading_users
+from azure_functions.starts import Start, of_idle, start, start_due, start_due_of_user
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
@@ -84,6 +85,18 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
         started += await start_due_of_user(parts, client, user_id)
     purged = await _purge(client)
     logger.info("maintenance: %d superseded, %d started, %d histories purged", superseded, started, purged)
+
+
+@blueprint.function_name("prune_memories")
+@blueprint.timer_trigger(arg_name="timer", schedule="0 43 3 * * *")
+@blueprint.durable_client_input(client_name="client")
+async def prune_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
+    """Starts pruning for users with memories that nobody has used in a long time, also if they are away themselves."""
+    parts = await open_parts()
+    if not parts.cadence.deepen:
+        return
+    for user_id in await fading_users(parts.runtime.store, datetime.now(UTC)):
+        await start(client, Start("prune", instance_id("prune", user_id, "", "timer"), {"user_id": user_id}))
 
 
 async def _purge(client: df.DurableOrchestrationClient) -> int:

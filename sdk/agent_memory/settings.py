@@ -24,14 +24,16 @@ Classifier = Callable[[str], Awaitable[Signals]]
 class Cadence:
     """How often background work runs. 0 disables a step.
 
-    `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` extractions of a
-    user. A thread that has been quiet for `idle_seconds` is processed whatever its count (0 disables that).
+    `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` and `deepen` (merging,
+    procedures, reflection, pruning) extractions of a user. A thread that has been quiet for `idle_seconds` is
+    processed whatever its count (0 disables that).
     """
 
     extract: int = 10
     summarize: int = 10
     profile: int = 20
     reconcile: int = 5
+    deepen: int = 0
     idle_seconds: float = 120.0
 
 
@@ -203,6 +205,7 @@ class Environment(BaseSettings):
     summarize_every: int = Field(default=0, ge=0, validation_alias="THREAD_SUMMARY_EVERY_N")
     profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
     reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
+    deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
     query_strategy: QueryStrategy = Field(default="prepend", validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
@@ -220,6 +223,7 @@ class Environment(BaseSettings):
             summarize=self.summarize_every,
             profile=self.profile_every,
             reconcile=self.reconcile_every,
+            deepen=self.deepen_every,
             idle_seconds=self.idle_seconds,
         )
 

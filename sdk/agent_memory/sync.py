@@ -618,7 +618,12 @@ class UserScope:
         )
 
     def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
-        """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
+        """Runs a step of the user now.
+
+        Args:
+            step: `profile` brings the profile up to date. `reconcile` merges duplicates and settles contradictions
+                among the `n` newest facts (50 if not given). `prune` withdraws what nobody has used in a long time.
+            n: How many facts a reconciliation looks at.
 
         Raises:
             InvalidInput: for a step that there is not, or an `n` below 2.

@@ -54,7 +54,11 @@ async def test_http_is_one_route_behind_a_key_and_timers_are_few(functions: dict
     route = functions["api"].trigger
     assert (route["route"], route["authLevel"]) == ("{*path}", "FUNCTION")
     timers = {name: one.trigger["schedule"] for name, one in functions.items() if one.kind == "timerTrigger"}
-    assert timers == {"settle_idle_threads": "0 */5 * * * *", "maintain": "0 17 * * * *"}
+    assert timers == {
+        "settle_idle_threads": "0 */5 * * * *",
+        "maintain": "0 17 * * * *",
+        "prune_memories": "0 43 3 * * *",
+    }
 
 
 def test_a_host_that_cannot_start_says_why(tmp_path: Path):

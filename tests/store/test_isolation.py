@@ -1,12 +1,13 @@
 """One user never sees anything of another, by any method of a scope."""
 
 import inspect
+from typing import get_args
 
 import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, UserStep
 
 SECRET = "the launch code is 4711"
 
@@ -30,7 +31,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.settings": (await bob.settings()).deny_categories,
         "user.update_settings": (await bob.update_settings(auto_store=True)).deny_categories,
         "user.reprocess": (await bob.reprocess()).turns,
-        "user.process": (await bob.process("profile")).created + (await bob.process("reconcile")).created,
+        "user.process": sum([(await bob.process(step)).created for step in get_args(UserStep)]),
         "thread.settings": (await chat.settings()).deny_categories,
         "thread.update_settings": (await chat.update_settings(auto_store=True)).deny_categories,
         "thread.turns": await chat.turns(),

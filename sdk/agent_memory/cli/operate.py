@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -31,13 +31,13 @@ PROCESS_EXAMPLES = examples(
 )
 
 
-Step = Literal["extract", "summarize", "profile", "reconcile"]
+Step = Literal["extract", "summarize", "profile", "reconcile", "prune"]
 """A step that can be run on its own: the first two for threads, the others for users."""
 
 
 def process(
     step: Annotated[
-        Step | None, typer.Argument(metavar="STEP", help="extract, summarize, profile or reconcile; else all.")
+        Step | None, typer.Argument(metavar="STEP", help=f"{', '.join(get_args(Step))}; without it, all that waits.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -66,10 +66,10 @@ def process(
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
     """Runs a step, and says what it did by thread or user."""
-    if step == "profile" or step == "reconcile":
-        return {scope.user_id: scope.process(step)}
-    threads = [thread] if thread is not None else [info.thread_id for info in scope.threads()]
-    return {thread_id: scope.thread(thread_id).process(step) for thread_id in threads}
+    if step == "extract" or step == "summarize":
+        threads = [thread] if thread is not None else [info.thread_id for info in scope.threads()]
+        return {thread_id: scope.thread(thread_id).process(step) for thread_id in threads}
+    return {scope.user_id: scope.process(step)}
 
 
 def _show_results(results: dict[str, ProcessResult]) -> None:

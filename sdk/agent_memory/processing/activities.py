@@ -10,7 +10,7 @@ from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
-from agent_memory.processing.steps import archive, extract, index, profile, reconcile, reprocess, summarize
+from agent_memory.processing.steps import archive, extract, index, profile, prune, reconcile, reprocess, summarize
 from agent_memory.store.client import metered
 
 Json = dict[str, Any]
@@ -23,6 +23,7 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     reconcile.NAME: reconcile.think,
     archive.NAME: archive.think,
     reprocess.NAME: reprocess.think,
+    prune.NAME: prune.think,
 }
 
 ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, reprocess.PLAN, "commit")

@@ -14,7 +14,7 @@ from agent_memory.policy.switches import read_rules
 from agent_memory.processing.dead_letters import make_unreadable
 from agent_memory.processing.due import Work, crossed, enabled_steps
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.steps.reconcile import next_run
+from agent_memory.processing.steps.reconcile import count_extractions, next_run
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import Counters, ThreadCounter
@@ -59,7 +59,7 @@ async def user_total(counters: Counters, user_id: str) -> int:
 
 
 async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user_id: str) -> list[Work]:
-    """The per-user workflows that are due: reconciliation by extractions, the profile by turns."""
+    """The per-user workflows that are due: reconciliation and deepening by extractions, the profile by turns."""
     total = await user_total(counters, user_id)
     work = []
     run = await next_run(tools, user_id, cadence.reconcile)
@@ -68,6 +68,10 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     done = await counters.user_done(user_id)
     if crossed(total, done.get("profile", 0), cadence.profile):
         work.append(Work("profile", user_id, "", total, cadence.profile))
+    if cadence.deepen:
+        extractions = await count_extractions(tools, user_id)
+        if crossed(extractions, done.get("deepen", 0), cadence.deepen):
+            work.append(Work("deepen", user_id, "", extractions, cadence.deepen))
     return work
 
 
@@ -86,7 +90,7 @@ async def mark(counters: Counters, work: Work) -> None:
     """Notes that work was run (or durably started), so that it is not called for again."""
     if work.thread_id:
         await counters.ran(work.user_id, work.thread_id, work.workflow, work.count)
-    elif work.workflow == "profile":  # when a reconciliation is due is read off its own cursor
+    elif work.workflow != "reconcile":  # when a reconciliation is due is read off its own cursor
         await counters.user_ran(work.user_id, work.workflow, work.count)
 
 

@@ -106,6 +106,13 @@ def _reconcile(request: Json, results: list[Json]) -> Step:
     yield from _once("reconcile", request, results)
 
 
+def _prune(request: Json, results: list[Json]) -> Step:
+    yield from _until_done("prune", request, results)
+
+
+DEEPENING = ("prune",)
+"""The parts of `deepen`, in their order."""
+
 _PARTS = {
     "index_turns": _index,
     "archive": _archive,
@@ -113,6 +120,7 @@ _PARTS = {
     "summarize": _summarize,
     "profile": _profile,
     "reconcile": _reconcile,
+    "prune": _prune,
 }
 
 
@@ -175,6 +183,19 @@ def settle_user(request: Json) -> Workflow:
     return results
 
 
+def prune(request: Json) -> Workflow:
+    """Withdraws the memories of a user that nobody has used in a long time."""
+    return (yield from _alone("prune", request))
+
+
+def deepen(request: Json) -> Workflow:
+    """Does for a user what need not be done often: withdraws what has faded."""
+    results: list[Json] = []
+    for name in DEEPENING:
+        results += yield Sub(name, request)
+    return results
+
+
 def reprocess(request: Json) -> Workflow:
     """Derives the memories of a user (or one thread) anew where another prompt or model made them.
 
@@ -212,6 +233,8 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "summarize": summarize,
     "profile": profile,
     "reconcile": reconcile,
+    "prune": prune,
+    "deepen": deepen,
     "reprocess": reprocess,
     "reprocess_thread": reprocess_thread,
     "settle": settle,

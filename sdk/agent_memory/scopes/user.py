@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled
 from agent_memory.models import (
@@ -47,7 +47,7 @@ from agent_memory.store.preferences import change_settings, read_document, scope
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
 
-UserStep = Literal["profile", "reconcile"]
+UserStep = Literal["profile", "reconcile", "prune"]
 
 
 class AsyncUserScope:
@@ -444,14 +444,19 @@ class AsyncUserScope:
         return await change_settings(self._runtime.store, self.user_id, None, changes, if_match)
 
     async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
-        """Runs a step now: `profile`, or `reconcile` over the `n` newest facts (50 if not given).
+        """Runs a step of the user now.
+
+        Args:
+            step: `profile` brings the profile up to date. `reconcile` merges duplicates and settles contradictions
+                among the `n` newest facts (50 if not given). `prune` withdraws what nobody has used in a long time.
+            n: How many facts a reconciliation looks at.
 
         Raises:
             InvalidInput: for a step that there is not, or an `n` below 2.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
-        if step not in ("profile", "reconcile"):
-            raise InvalidInput(f"a user's steps are profile and reconcile, not {step!r}")
+        if step not in get_args(UserStep):
+            raise InvalidInput(f"a user's steps are {', '.join(get_args(UserStep))}, not {step!r}")
         if n is not None and not 2 <= n <= 500:
             raise InvalidInput(f"n must be from 2 to 500, not {n}")
         rules = await self._rules()

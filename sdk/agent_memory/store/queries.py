@@ -91,6 +91,13 @@ DERIVED = (
     ' AND (NOT IS_DEFINED(c.kind) OR c.kind NOT IN ("chunk", "session"))'
 )
 """What a model derived from turns; not what was given or corrected by hand, nor what was made for the index."""
+_FADING = (
+    f'({DERIVED} OR (c.type = "reflection" AND IS_DEFINED(c.model))) AND {ACTIVE}'
+    " AND (NOT IS_DEFINED(c.pinned) OR NOT c.pinned) AND c.recorded_at < @before"
+    " AND (NOT IS_DEFINED(c.last_accessed_at) OR c.last_accessed_at < @before)"
+    " AND (NOT IS_DEFINED(c.reaffirmed_at) OR c.reaffirmed_at < @before)"
+)
+FADING = f"SELECT {MEMORY_FIELDS} FROM c WHERE {_FADING}"
 DERIVED_FROM_TURNS = (
     f"SELECT {MEMORY_FIELDS} FROM c WHERE {DERIVED}"
     " AND EXISTS(SELECT VALUE t FROM t IN c.source_turn_ids WHERE ARRAY_CONTAINS(@turns, t))"
@@ -153,6 +160,7 @@ RECENT_TURNS = (
 UNFINISHED_CURSORS = (
     'SELECT c.user_id, c.thread_id, c.step FROM c WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
 )
+FADING_USERS = f"SELECT DISTINCT VALUE c.user_id FROM c WHERE {_FADING}"
 RECENTLY_EXTRACTED = (
     'SELECT DISTINCT VALUE c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND c._ts >= @since'
 )
