@@ -19,7 +19,7 @@ from unasync import twin
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
-SOURCES = [PACKAGE / "scopes" / "thread.py", PACKAGE / "scopes" / "user.py", PACKAGE / "memory.py"]
+SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in ("thread", "user", "static")), PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
 
 TWINS = {PACKAGE / "working" / "sync.py": ["agent_memory.working.blocks", "agent_memory.working.short_term"]}
@@ -194,7 +194,10 @@ def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: s
         call = f"{owner}.{method.name}({_passed(method.args)})"
         return _function("@classmethod", method.name, arguments, "Self", doc, f"return cls({call})")
     if "property" in decorators:
-        return _function("@property", method.name, arguments, returns, doc, f"return self._inner.{method.name}")
+        value = f"self._inner.{method.name}"
+        plain = returns.removeprefix("Async") if returns in names else returns
+        made = f"{plain}({value}, self._portal)" if returns in names else value
+        return _function("@property", method.name, arguments, plain, doc, f"return {made}")
     call = f"self._inner.{method.name}({_passed(method.args)})"
     if returns in names:
         plain = returns.removeprefix("Async")

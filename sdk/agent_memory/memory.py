@@ -23,7 +23,7 @@ from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.search import Searcher
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncUserScope
+from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.scopes.shared import validated
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 from agent_memory.store import queries
@@ -32,6 +32,7 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings
+from agent_memory.store.static import StaticFacts
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -80,6 +81,7 @@ class AsyncMemory:
             searcher=Searcher(store, embedding_model, recall or RecallSettings()),
             tokens=tokens or TiktokenCounter(),
             counters=Counters(store, enabled_steps(cadence)),
+            static=StaticFacts(store),
             activities=activities(tools),
             worker=worker,
         )
@@ -323,6 +325,11 @@ class AsyncMemory:
             self._runtime.tools.policy.tier(tier)
         await change_settings(self._runtime.store, check_id(user_id, "user_id"), None, {"tier": tier})
 
+    @property
+    def static(self) -> AsyncStaticScope:
+        """Knowledge that holds for every user alike; for the operator."""
+        return AsyncStaticScope(self._runtime)
+
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until all that was written so far is processed, whatever the thresholds.
 
@@ -345,7 +352,7 @@ class AsyncMemory:
         """Every user of whom something is kept, sorted; for the operator."""
         store = self._runtime.store
         found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
-        return sorted(found)
+        return sorted(user for user in found if not user.startswith("__"))
 
     async def health(self) -> Health:
         """Whether the parts answer, and which they are. Never raises."""

@@ -15,6 +15,7 @@ from agent_memory.recall.context import Recaller
 from agent_memory.recall.search import Searcher
 from agent_memory.store.client import Store
 from agent_memory.store.counters import Counters
+from agent_memory.store.static import StaticFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,14 @@ class Runtime:
     searcher: Searcher
     tokens: TokenCounter
     counters: Counters
+    static: StaticFacts
     activities: Mapping[str, Activity]
     worker: Worker | None
 
     @property
     def recaller(self) -> Recaller:
         """What contexts are made with."""
-        return Recaller(self.searcher, self.tools.chat, self.tokens)
+        return Recaller(self.searcher, self.tools.chat, self.tokens, self.static)
 
     def written(self) -> None:
         """Tells the background worker, if there is one here, that turns were written."""

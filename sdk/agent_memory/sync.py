@@ -43,7 +43,7 @@ from agent_memory.models import (
 from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
-from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
+from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
 
 
@@ -478,6 +478,7 @@ class UserScope:
 
         Raises:
             NotFound: if the user has no such memory.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
@@ -532,6 +533,7 @@ class UserScope:
 
         Raises:
             NotFound: if the user has nothing with this id.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
             InvalidInput: if nothing is named, or arguments contradict each other.
             ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
         """
@@ -630,6 +632,28 @@ class UserScope:
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
         return self._portal.run(self._inner.process(step, n=n))
+
+
+class StaticScope:
+    """What holds for every user alike. Every context begins with it; no user's scope can change it."""
+
+    def __init__(self, inner: AsyncStaticScope, portal: Portal) -> None:
+        self._inner = inner
+        self._portal = portal
+
+    def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+        """Writes facts, each `{"id": …, "content": …}`; what is there already, word for word, is left alone.
+
+        A fact whose content has changed takes the place of the old one. Other processes tell it within a minute.
+
+        Raises:
+            InvalidInput: if a fact cannot be used; nothing was written.
+        """
+        return self._portal.run(self._inner.seed(facts))
+
+    def list(self) -> Sequence[models.Memory]:
+        """All facts, by id."""
+        return self._portal.run(self._inner.list())
 
 
 class Memory:
@@ -808,6 +832,11 @@ class Memory:
             ConfigurationError: if there is no such tier.
         """
         self._portal.run(self._inner.assign_tier(user_id, tier))
+
+    @property
+    def static(self) -> StaticScope:
+        """Knowledge that holds for every user alike; for the operator."""
+        return StaticScope(self._inner.static, self._portal)
 
     def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until all that was written so far is processed, whatever the thresholds.

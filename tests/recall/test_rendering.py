@@ -54,7 +54,7 @@ def test_sections_golden():
 def test_sections_in_a_stable_order_without_empty_ones():
     assert render(LINES) == (
         "# What You Remember About This User\n\n"
-        "Known Facts:\n- 3 days/week with approval (said 5 March 2026)\n\n"
+        "Known Facts:\n- 3 days/week with approval\n\n"
         "Profile:\n- Based in Austin, Texas\n\n"
         "Personal Facts:\n- Works as a senior engineer at TechCorp (said 5 March 2026)\n\n"
         "Preferences:\n- Prefers detailed technical explanations (said 5 March 2026)\n\n"
@@ -75,7 +75,7 @@ def test_bullets_golden():
 def test_xml_golden():
     assert render(LINES, "xml") == (
         "<memory>\n"
-        "    <static_memory>\n      - 3 days/week with approval (said 5 March 2026)\n    </static_memory>\n"
+        "    <static_memory>\n      - 3 days/week with approval\n    </static_memory>\n"
         "    <extractive_memory>\n"
         "      - Based in Austin, Texas\n"
         "      - Works as a senior engineer at TechCorp (said 5 March 2026)\n"

@@ -13,13 +13,26 @@ from typing import Any, get_args
 from agent_memory.errors import InvalidInput
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.tokens import TokenCounter
-from agent_memory.models import Context, ContextFormat, Hit, Signals, ThreadState, ThreadSummary, Turn, UserProfile
+from agent_memory.models import (
+    Context,
+    ContextFormat,
+    Hit,
+    Memory,
+    Signals,
+    ThreadState,
+    ThreadSummary,
+    Turn,
+    UserProfile,
+)
+from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.questions import Question, build_question, hypothetical
 from agent_memory.recall.render import Line, memory_line, profile_line, state_lines, summary_line
 from agent_memory.recall.search import Searcher, search
+from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
+from agent_memory.store.static import StaticFacts
 from agent_memory.store.summaries import read_profile, read_state, read_summary
 from agent_memory.store.windows import last_live_turns
 
@@ -76,6 +89,7 @@ class Recaller:
     searcher: Searcher
     chat: ChatModel
     tokens: TokenCounter
+    static: StaticFacts
 
 
 @dataclass(slots=True)
@@ -83,6 +97,7 @@ class _Parts:
     """What was found, and how."""
 
     hits: Sequence[Hit] = ()
+    static: Sequence[Memory] = ()
     profile: UserProfile | None = None
     summary: ThreadSummary | None = None
     state: ThreadState | None = None
@@ -143,6 +158,9 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
         assert thread is not None
         parts.state = await read_state(store, user, thread)
 
+    async def static() -> None:
+        parts.static = await recaller.static.all()
+
     async def profile() -> None:
         parts.profile = await read_profile(store, user)
 
@@ -159,6 +177,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
             work["summary"] = asyncio.ensure_future(summary())
             work["state"] = asyncio.ensure_future(state())
     if gate.search:
+        work["static"] = asyncio.ensure_future(static())
         if request.as_of is None:
             work["profile"] = asyncio.ensure_future(profile())
         work["memories"] = asyncio.ensure_future(memories())
@@ -245,6 +264,7 @@ def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Co
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),
+        "static": _static_lines(parts.static, request.query),
     }
     found = fit(lines, tokens, request.budget, request.format)
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(found.kept[TURNS])]
@@ -287,6 +307,12 @@ def _profile_lines(profile: UserProfile | None) -> list[Line]:
         return []
     parts = [profile.constraints, profile.preferences, profile.personal, profile.current_work, profile.environment]
     return [profile_line(text) for part in parts for text in part]
+
+
+def _static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
+    """What holds for everybody, what the question is about first: so that this is told if not all can be."""
+    worth = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
+    return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -worth[fact.id])]
 
 
 def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:

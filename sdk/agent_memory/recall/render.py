@@ -46,6 +46,8 @@ class Line:
     text: str
     used: dict[str, Any] = field(default_factory=dict)
     note: str = ""
+    place: str = ""
+    """What the lines of a section are sorted by; those of one place stay as they were given."""
 
     @property
     def dated(self) -> str:
@@ -55,13 +57,15 @@ class Line:
 
 def memory_line(memory: Memory, score: float | None = None) -> Line:
     """The line that a memory becomes, with the day on which it was said, and until when it held if it is over."""
-    note = ""
-    if memory.kind != "chunk":  # the text of a chunk begins with its day
+    note = place = ""
+    if memory.type == "static":
+        place = memory.id
+    elif memory.kind != "chunk":  # the text of a chunk begins with its day
         note = f"said {day(memory.created_at)}"
         if memory.valid_to is not None and memory.superseded_by is not None:
             note += f", until {day(memory.valid_to)}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
-    return Line(section_of(memory), memory.content, used | ({} if score is None else {"score": score}), note)
+    return Line(section_of(memory), memory.content, used | ({} if score is None else {"score": score}), note, place)
 
 
 def section_of(memory: Memory) -> str:
@@ -98,7 +102,7 @@ def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
     """The lines in one of the three forms; an empty text if there are none (row S3-34)."""
     if not lines:
         return ""
-    ordered = sorted(lines, key=lambda line: ORDER.index(line.section))
+    ordered = sorted(lines, key=lambda line: (ORDER.index(line.section), line.place))
     match form:
         case "sections":
             return _sections(ordered)

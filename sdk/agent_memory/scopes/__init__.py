@@ -1,6 +1,7 @@
 """Scopes: everything a caller can do, always for one user, or one thread of theirs (decision D1)."""
 
+from agent_memory.scopes.static import AsyncStaticScope
 from agent_memory.scopes.thread import AsyncThreadScope, ThreadStep
 from agent_memory.scopes.user import AsyncUserScope, UserStep
 
-__all__ = ["AsyncThreadScope", "AsyncUserScope", "ThreadStep", "UserStep"]
+__all__ = ["AsyncStaticScope", "AsyncThreadScope", "AsyncUserScope", "ThreadStep", "UserStep"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -44,6 +44,7 @@ from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories, set_pinned
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
+from agent_memory.store.static import refuse_static
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
 
@@ -256,6 +257,7 @@ class AsyncUserScope:
 
         Raises:
             NotFound: if the user has no such memory.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
@@ -263,7 +265,11 @@ class AsyncUserScope:
             raise InvalidInput("nothing to change: give a content or pinned")
         if content is not None and not content.strip():
             raise InvalidInput("a memory needs content")
-        old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        try:
+            old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        except NotFound:
+            await refuse_static(self._runtime.store, id, "update")
+            raise
         if old.superseded_by == NOBODY:
             raise Conflict(f"memory {id} was withdrawn ({old.supersede_reason})")
         if old.superseded_by is not None:
@@ -359,12 +365,18 @@ class AsyncUserScope:
 
         Raises:
             NotFound: if the user has nothing with this id.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
             InvalidInput: if nothing is named, or arguments contradict each other.
             ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
         """
         place = make_place(thread_id, project_id, since, until)
         request = ForgetRequest(self.user_id, id, query, place, include_sources)
-        return await forget(self._runtime, request, dry_run=dry_run)
+        try:
+            return await forget(self._runtime, request, dry_run=dry_run)
+        except NotFound:
+            if id is not None:
+                await refuse_static(self._runtime.store, id, "delete")
+            raise
 
     async def reprocess(
         self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None

@@ -107,6 +107,7 @@ DERIVING_CURSORS = (
     'SELECT c.thread_id, c.step, c.extra FROM c WHERE c.type = "cursor" AND c.step IN ("extract", "reprocess")'
 )
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+STATIC_FACTS = f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "static"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 
 # What was forgotten, or is being forgotten, in its reserved thread.

@@ -1,0 +1,34 @@
+"""The scope of static knowledge: global, and the operator's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_memory.models import Memory, Receipt
+from agent_memory.runtime import Runtime
+from agent_memory.store.static import make_facts, read_facts, write_facts
+
+
+class AsyncStaticScope:
+    """What holds for every user alike. Every context begins with it; no user's scope can change it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+        """Writes facts, each `{"id": …, "content": …}`; what is there already, word for word, is left alone.
+
+        A fact whose content has changed takes the place of the old one. Other processes tell it within a minute.
+
+        Raises:
+            InvalidInput: if a fact cannot be used; nothing was written.
+        """
+        made = make_facts(facts)
+        created = await write_facts(self._runtime.store, made)
+        self._runtime.static.changed()
+        return Receipt(ids=[fact.id for fact in made], created=created)
+
+    async def list(self) -> Sequence[Memory]:
+        """All facts, by id."""
+        return await read_facts(self._runtime.store)

@@ -1,0 +1,110 @@
+"""Static knowledge: what holds for every user alike, the operator writes and all read (rows S4-11, S4-47 to S4-51).
+
+It belongs to a reserved user, so that no scope can change it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_memory.errors import InvalidInput, StaticMemoryError
+from agent_memory.models import Memory, content_hash, now
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.commits import upsert
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import from_document, to_document
+from agent_memory.store.ids import STATIC_USER, check_id
+
+PARTITION = (STATIC_USER, STATIC_USER)
+LONGEST = 8000
+"""Characters of one fact."""
+FRESH_SECONDS = 60.0
+"""How long a process goes by what it read: facts that another process seeds are told after that time at the latest."""
+_BATCH = 100
+
+
+def make_facts(given: Sequence[Mapping[str, Any]]) -> list[Memory]:
+    """Facts as they will be kept, each id once.
+
+    Raises:
+        InvalidInput: for one without an id that can be used or without content, for other fields than `id`, `content`
+            and `metadata`, or an id that is given twice.
+    """
+    clock = now()
+    facts: dict[str, Memory] = {}
+    for number, item in enumerate(given, 1):
+        if not isinstance(item, Mapping) or item.keys() - {"id", "content", "metadata"}:
+            raise InvalidInput(f"static fact {number}: a mapping of id, content and, if need be, metadata is wanted")
+        identifier, content = check_id(item.get("id"), f"static fact {number}: id"), item.get("content")
+        if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
+            raise InvalidInput(f"static fact {number}: content must be a text of 1 to {LONGEST} characters")
+        if identifier in facts:
+            raise InvalidInput(f"static fact {number}: the id {identifier!r:.60} is given twice")
+        facts[identifier] = Memory(
+            id=identifier,
+            user_id=STATIC_USER,
+            thread_id=STATIC_USER,
+            type="static",
+            content=content.strip(),
+            confidence=1.0,
+            importance=1.0,
+            source="imported",
+            metadata=dict(item.get("metadata") or {}),
+            created_at=clock,
+            recorded_at=clock,
+            content_hash=content_hash(content),
+        )
+    return list(facts.values())
+
+
+async def write_facts(store: Store, facts: Sequence[Memory]) -> int:
+    """Writes what is new or says something else than before; how many these are. Repeating it writes nothing."""
+    known = {fact.id: fact for fact in await read_facts(store)}
+    changed = [
+        fact
+        for fact in facts
+        if fact.id not in known or (known[fact.id].content, known[fact.id].metadata) != (fact.content, fact.metadata)
+    ]
+    for start in range(0, len(changed), _BATCH):
+        part = changed[start : start + _BATCH]
+        await store.batch(MEMORIES, PARTITION, [upsert(to_document(fact)) for fact in part])
+    return len(changed)
+
+
+async def read_facts(store: Store) -> list[Memory]:
+    """All static facts, by id."""
+    rows = await store.query(MEMORIES, queries.STATIC_FACTS, PARTITION)
+    return sorted((from_document(Memory, row) for row in rows), key=lambda fact: fact.id)
+
+
+async def refuse_static(store: Store, memory_id: str, verb: str) -> None:
+    """Says of an id that a scope does not know if it is static knowledge.
+
+    Raises:
+        StaticMemoryError: if it is.
+    """
+    if await store.read(MEMORIES, memory_id, PARTITION) is not None:
+        raise StaticMemoryError(f"Static memory does not support {verb} operation")
+
+
+class StaticFacts:
+    """The static facts as this process knows them: read again when they are older than a minute."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._facts: list[Memory] = []
+        self._read_at: float | None = None
+
+    async def all(self) -> list[Memory]:
+        """All facts, by id."""
+        if self._read_at is None or time.monotonic() - self._read_at > FRESH_SECONDS:
+            self._facts = await read_facts(self._store)
+            self._read_at = time.monotonic()
+        return self._facts
+
+    def changed(self) -> None:
+        """Has them read again at the next call."""
+        self._read_at = None
