@@ -59,16 +59,23 @@ class RecallSettings:
 
     `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
-    (row S0-037). Each arm of the search fetches `candidates`. A score is `text_weight` of the text match
-    and the rest of the cosine, plus `neighbour_lift` of the better neighbour in the talk. `chunk_weight` puts raw talk
-    a little behind what was derived from it, `overtaken_weight` talk that says what was replaced since far behind.
+    (row S0-037). Each arm of the search fetches `candidates`; the talk up to `neighbour_reach` turns around the
+    `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
+    `speaker_weight` for what was said by the one whom the question names, plus `neighbour_lift` of the better
+    neighbour in the talk (half of that two turns away), plus `thread_lift` of the best of the conversation.
+    `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
+    replaced since far behind.
 
     A context answers within `context_timeout` seconds. `classifier` tells its gate of general facts and tools.
     """
 
     candidates: int = 50
     text_weight: float = 0.5
+    speaker_weight: float = 0.2
     neighbour_lift: float = 0.5
+    neighbour_reach: int = 2
+    thread_lift: float = 0.2
+    spots: int = 20
     chunk_weight: float = 0.9
     overtaken_weight: float = 0.3
     default_threshold: float = 0.6

@@ -4,11 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_memory.models import Memory
+from agent_memory import AsyncMemory
+from agent_memory.models import Hit, Memory
 from agent_memory.recall.bm25 import Bm25
-from agent_memory.recall.fusion import Candidate, fuse
+from agent_memory.recall.fusion import Candidate, rank, related
+from agent_memory.recall.talk import Span, Spot, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
+
+Arms = dict[str, list[Candidate]]
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
@@ -68,16 +72,24 @@ def test_bm25_prefers_rare_words_and_short_texts():
     assert Bm25({}).scores(["x"]) == {}
 
 
+def fuse(arms: Arms, query: str = "", threshold: float = 0.3, past: bool = False, **settings: float) -> list[Hit]:
+    return rank(related(arms, threshold), query, RecallSettings(**settings), past=past)
+
+
+def ids(hits: list[Hit]) -> list[str]:
+    return [hit.memory.id for hit in hits]
+
+
 @pytest.mark.req("S1-24")
 def test_what_both_signals_favour_comes_first():
     arms = {
         "vector": [candidate("a", 0.9, content="dogs"), candidate("b", 0.8, content="a cat")],
         "text": [candidate("c", 0.4, content="the cat"), candidate("b", 0.8, content="a cat")],
     }
-    hits = fuse(arms, ["cat"], RecallSettings(), threshold=0.3)
-    assert [hit.memory.id for hit in hits] == ["b", "a", "c"]
+    hits = fuse(arms, "cat")
+    assert ids(hits) == ["b", "a", "c"]
     assert hits[0].similarity == 0.8
-    assert hits[0].why == {"text": 1.0, "vector": pytest.approx(0.8)}
+    assert hits[0].why == {"text": 0.5, "vector": pytest.approx(0.4)}
     assert hits[0].score == pytest.approx(0.9)
 
 
@@ -87,16 +99,29 @@ def test_the_threshold_holds_for_what_only_the_vectors_found():
         "vector": [candidate("near", 0.61), candidate("edge", 0.6), candidate("both", 0.1)],
         "text": [candidate("both", 0.1)],
     }
-    assert [hit.memory.id for hit in fuse(arms, ["both"], RecallSettings(), threshold=0.6)] == ["both", "near"]
+    assert ids(fuse(arms, "both", threshold=0.6)) == ["both", "near"]
+
+
+def test_what_is_high_in_both_arms_shows_where_to_look_around():
+    arms = {
+        "vector": [candidate("v1", 0.9), candidate("both", 0.8), candidate("v3", 0.7)],
+        "text": [candidate("t1"), candidate("t2"), candidate("both", 0.8)],
+    }
+    assert [found.memory.id for found in related(arms, 0.3)] == ["both", "v1", "t1", "t2", "v3"]
 
 
 def test_without_vectors_words_rank_alone():
     arms = {"text": [candidate("x", content="a cat"), candidate("y", content="a dog that saw a cat")]}
-    assert [hit.memory.id for hit in fuse(arms, ["cat"], RecallSettings(), threshold=0.3)] == ["x", "y"]
+    assert ids(fuse(arms, "cat")) == ["x", "y"]
 
 
-def chunk(memory_id: str, similarity: float, position: int, **changes: object) -> Candidate:
-    fields = {"type": "episodic", "kind": "chunk", "metadata": {"position": position}, "source_turn_ids": [memory_id]}
+def chunk(memory_id: str, similarity: float, position: int, speaker: str | None = None, **changes: object) -> Candidate:
+    fields = {
+        "type": "episodic",
+        "kind": "chunk",
+        "metadata": {"position": position} | ({"speaker": speaker} if speaker else {}),
+        "source_turn_ids": [memory_id],
+    }
     return candidate(memory_id, similarity, **(fields | changes))
 
 
@@ -104,29 +129,85 @@ def test_a_hit_lifts_its_neighbours_in_the_same_thread():
     arms = {
         "vector": [
             chunk("found", 0.9, 4),
-            chunk("beside", 0.4, 5),
-            chunk("elsewhere", 0.41, 5, thread_id="other"),
+            chunk("elsewhere", 0.42, 5, thread_id="other"),
+            chunk("next", 0.41, 5),
+            chunk("next but one", 0.4, 6),
             chunk("far", 0.35, 9),
         ]
     }
-    hits = fuse(arms, [], RecallSettings(), threshold=0.3)
-    assert [hit.memory.id for hit in hits] == ["found", "beside", "elsewhere", "far"]
-    assert hits[1].why["neighbour"] > 0
-    assert hits[2].why["neighbour"] == 0
+    hits = fuse(arms, thread_lift=0)
+    assert ids(hits) == ["found", "next", "next but one", "elsewhere", "far"]
+    gains = {hit.memory.id: hit.why["neighbours"] for hit in hits}
+    found = 0.9 * 0.5  # the whole of the vector's half, less what raw talk yields
+    assert gains["next"] == pytest.approx(0.5 * found, abs=0.02)
+    assert gains["next but one"] == pytest.approx(0.25 * found, abs=0.03)
+    assert gains["elsewhere"] == gains["far"] == 0
+
+
+def test_a_conversation_about_the_question_lifts_all_of_it():
+    arms = {"vector": [chunk("a", 0.9, 0), chunk("b", 0.8, 10), chunk("c", 0.5, 20), chunk("d", 0.5, 0, thread_id="x")]}
+    hits = fuse(arms)
+    assert ids(hits) == ["a", "b", "c", "d"]
+    threads = {hit.memory.id: hit.why["thread"] for hit in hits}
+    assert threads["a"] == threads["b"] == threads["c"] > threads["d"]
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.values()))
+
+
+def test_what_has_no_place_in_the_talk_is_not_left_behind():
+    arms = {"vector": [*(chunk(f"c{n}", 0.8, n) for n in range(6)), candidate("given", 0.81), chunk("low", 0.4, 90)]}
+    hits = fuse(arms)
+    assert ids(hits)[0] == "given"
+    assert hits[0].why["unplaced"] > 0
+
+
+def test_what_the_one_said_who_is_asked_about_comes_first():
+    arms = {"vector": [chunk("ann's", 0.71, 0, "Ann"), chunk("will's", 0.7, 10, "Will"), chunk("low", 0.4, 20, "Ann")]}
+    assert ids(fuse(arms, "Where did Will go?", thread_lift=0))[0] == "will's"
+    assert ids(fuse(arms, "where did will go?", thread_lift=0))[0] == "will's"
+    for nobody in ("When will she go?", "What did Ann and Will say?"):
+        hits = fuse(arms, nobody, thread_lift=0)
+        assert ids(hits)[0] == "ann's"
+        assert "speaker" not in hits[0].why
+    derived = candidate("fact", 0.7, source_turn_ids=["will's"])
+    hits = rank([derived, *arms["vector"]], "Where did Will go?", RecallSettings())
+    assert hits[0].memory.id == "fact"
+    assert hits[0].why["speaker"] > 0
 
 
 def test_talk_that_was_overtaken_stands_far_behind_unless_the_past_is_asked_for():
     arms = {"vector": [chunk("old", 0.9, 0, valid_to=DAY), chunk("new", 0.7, 9), chunk("low", 0.35, 20)]}
-    assert fuse(arms, [], RecallSettings(), threshold=0.3)[0].memory.id == "new"
-    assert fuse(arms, [], RecallSettings(), threshold=0.3, past=True)[0].memory.id == "old"
+    assert ids(fuse(arms))[0] == "new"
+    assert ids(fuse(arms, past=True))[0] == "old"
 
 
-def test_a_chunk_yields_to_what_was_derived_from_it():
+def test_a_turn_and_what_was_derived_from_it_count_once():
     arms = {
         "vector": [
             chunk("t1", 0.9, 0),
-            candidate("fact-1", 0.8, source_turn_ids=["t1"]),
+            candidate("fact-1", 0.86, source_turn_ids=["t1"]),
             chunk("t2", 0.7, 7),
+            candidate("aside", 0.4, source_turn_ids=["t2"]),
         ]
     }
-    assert [hit.memory.id for hit in fuse(arms, [], RecallSettings(), threshold=0.3)] == ["fact-1", "t2"]
+    # The fact says what the turn says; what else was derived from the other turn is beside the point.
+    assert set(ids(fuse(arms))) == {"fact-1", "t2", "aside"}
+
+
+def test_stretches_of_talk():
+    spots = [Spot("a", 1), Spot("a", 6), Spot("a", 20), Spot("b", 6)]
+    assert spans_around(spots, 2) == [Span("a", 0, 8), Span("a", 18, 22), Span("b", 4, 8)]
+
+
+async def test_the_answer_beside_the_words_that_find_it_is_found(memory: AsyncMemory):
+    """Nothing in the answer is in the question: only where it was said brings it in."""
+    alice = memory.user("alice")
+    talk = alice.thread("t1")
+    lines = ["Did Tom ever finish that marathon in Berlin?", "Yes, after four hours and a bit!", "He was so proud."]
+    for line in lines:
+        await talk.add("user", line)
+    for n in range(20):
+        await alice.thread(f"t{n + 2}").add("user", f"Something else, number {n}, was said here")
+    await memory.drain(timeout=30)
+    found = [hit.memory.content for hit in await alice.search("Tom marathon Berlin", limit=3)]
+    assert [content.split(": ", 1)[1] for content in found] == lines

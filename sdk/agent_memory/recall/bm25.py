@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from agent_memory.language.stems import stem
 
 K1 = 1.2
-B = 0.75
+B = 0.4
+"""Less than usual (0.75): a longer turn is more often the one that answers than a wordy one. LoCoMo: +1 in 100."""
 
 _WORD = re.compile(r"\w+")
 

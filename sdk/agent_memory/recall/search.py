@@ -12,13 +12,15 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, MemoryType, iso
-from agent_memory.recall.fusion import Candidate, fuse
+from agent_memory.recall.fusion import Candidate, rank, related
+from agent_memory.recall.talk import spans_around, spot_of
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import RecallSettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
+from agent_memory.store.ids import derived_id
 
 logger = logging.getLogger("agent_memory")
 
@@ -91,10 +93,43 @@ async def search(
             ranked[name] = answer
     if failure is not None and not ranked:
         raise failure
-    threshold = searcher.settings.threshold(searcher.embeddings.model_id)
-    return Found(fuse(ranked, terms, searcher.settings, threshold, past=as_of is not None)[:limit], degraded)
+    found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id))
+    try:
+        found += await _beside(searcher, partition, found, parameters, options, similarity=vector is not None)
+    except AgentMemoryError as error:
+        logger.warning("The talk around the hits could not be read: %s", error)
+        degraded.append(f"neighbours: {error}")
+    return Found(rank(found, query, searcher.settings, past=as_of is not None)[:limit], degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
     rows = await searcher.store.query(MEMORIES, sql, partition, **parameters)
     return [Candidate(from_document(Memory, row), row.get("similarity")) for row in rows]
+
+
+async def _beside(
+    searcher: Searcher,
+    partition: Sequence[str],
+    found: Sequence[Candidate],
+    parameters: dict[str, Any],
+    options: dict[str, bool],
+    *,
+    similarity: bool,
+) -> list[Candidate]:
+    """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next."""
+    best = [candidate.memory for candidate in found[: searcher.settings.spots]]
+    reach = searcher.settings.neighbour_reach
+    spans = spans_around([spot for memory in best if (spot := spot_of(memory)) is not None], reach)
+    own = [
+        derived_id("chunk", memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
+        for memory in best
+        if memory.kind != "chunk" and memory.source_turn_ids
+    ]
+    if not spans and not own:
+        return []
+    sql = queries.chunks_around(len(spans), similarity=similarity, **options)
+    for number, span in enumerate(spans):
+        parameters |= {f"thread{number}": span.thread_id, f"from{number}": span.first, f"to{number}": span.last}
+    known = {candidate.memory.id for candidate in found}
+    around = await _arm(searcher, sql, partition, parameters | {"ids": own})
+    return [candidate for candidate in around if candidate.memory.id not in known]

@@ -201,6 +201,19 @@ def best_text(terms: int, *, similarity: bool, types: bool, as_of: bool, chunks:
     )
 
 
+def chunks_around(spans: int, *, similarity: bool, types: bool, as_of: bool) -> str:
+    """Raw talk by id (`@ids`) and by where it stands: `@from0` to `@to0` in `@thread0`, …; with its cosine if asked."""
+    stretches = "".join(
+        f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"
+        for i in range(spans)
+    )
+    cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
+    return (
+        f"SELECT {MEMORY_FIELDS}{cosine} FROM c"
+        f" WHERE {_where(types, False, False, as_of, True)} AND {CHUNK} AND (ARRAY_CONTAINS(@ids, c.id){stretches})"
+    )
+
+
 def chunks_that_tell(figures: int) -> str:
     """The raw talk that a memory came from (`@turns`), and what else its thread says of its figures (`@f0`, …)."""
     said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"

@@ -1,0 +1,121 @@
+"""The talk around a hit: an answer often stands beside the words that find it, and good hits come in one conversation.
+
+A chunk knows its thread, its position there and who speaks. What was derived from a turn stands where that turn does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from agent_memory.models import Memory
+
+_WORD = re.compile(r"\w+")
+
+THREAD_TOP = 3
+"""How many of a thread's best scores say how much it is about the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where something was said."""
+
+    thread_id: str
+    position: int
+
+    def beside(self, distance: int) -> tuple[Spot, Spot]:
+        """The spots that far ahead of it and after it."""
+        return Spot(self.thread_id, self.position - distance), Spot(self.thread_id, self.position + distance)
+
+
+def spot_of(chunk: Memory) -> Spot | None:
+    """Where a chunk of raw talk was said; None for any other memory."""
+    if chunk.kind != "chunk" or "position" not in chunk.metadata:
+        return None
+    return Spot(chunk.thread_id, int(chunk.metadata["position"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of one conversation, both ends included."""
+
+    thread_id: str
+    first: int
+    last: int
+
+
+def spans_around(spots: Iterable[Spot], reach: int) -> list[Span]:
+    """The stretches that reach so far to both sides of the spots; those that overlap or touch are one."""
+    spans: list[Span] = []
+    for spot in sorted(set(spots), key=lambda spot: (spot.thread_id, spot.position)):
+        first, last = max(0, spot.position - reach), spot.position + reach
+        if spans and spans[-1].thread_id == spot.thread_id and first <= spans[-1].last + 1:
+            spans[-1] = replace(spans[-1], last=last)
+        else:
+            spans.append(Span(spot.thread_id, first, last))
+    return spans
+
+
+class Talk:
+    """Where the memories of one search were said, and by whom."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        known = list(memories)
+        chunks = {memory.source_turn_ids[0]: memory for memory in known if spot_of(memory) is not None}
+        self._chunks = {
+            memory.id: chunks[memory.source_turn_ids[-1]]
+            for memory in known
+            if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
+        }
+        self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}
+
+    def spot(self, memory_id: str) -> Spot | None:
+        """Where a memory was said, as far as the chunks tell."""
+        chunk = self._chunks.get(memory_id)
+        return None if chunk is None else spot_of(chunk)
+
+    def said_by(self, memory_id: str, speaker: str) -> bool:
+        """Whether this speaker said it."""
+        chunk = self._chunks.get(memory_id)
+        return chunk is not None and chunk.metadata.get("speaker") == speaker
+
+    def speaker_named(self, query: str) -> str | None:
+        """The one speaker that a question names; None if it names none, or several.
+
+        Case tells a name from a word (Will, May), unless the question has no capitals at all.
+        """
+        lower = query.islower()
+        words = set(_WORD.findall(query))
+        named = [name for name in self._speakers if words.intersection(_WORD.findall(name.lower() if lower else name))]
+        return named[0] if len(named) == 1 else None
+
+    def lifts(self, scores: Mapping[str, float], lift: float, reach: int) -> dict[str, float]:
+        """What each memory gains from the talk around it.
+
+        At each distance up to `reach` the better of both neighbours counts, halved with every step from `lift`.
+        """
+        best: dict[Spot, float] = {}
+        for memory_id, score in scores.items():
+            spot = self.spot(memory_id)
+            if spot is not None:
+                best[spot] = max(best.get(spot, 0.0), score)
+
+        def gain(spot: Spot) -> float:
+            better = [max(best.get(beside, 0.0) for beside in spot.beside(step)) for step in range(1, reach + 1)]
+            return sum(lift * 0.5**step * score for step, score in enumerate(better))
+
+        return {memory_id: gain(spot) for memory_id in scores if (spot := self.spot(memory_id)) is not None}
+
+    def threads(self, scores: Mapping[str, float], share: float) -> dict[str, float]:
+        """What each memory gains from how good the best of its conversation are: a share of their mean."""
+        by_thread: dict[str, list[float]] = defaultdict(list)
+        for memory_id, score in scores.items():
+            spot = self.spot(memory_id)
+            if spot is not None:
+                by_thread[spot.thread_id].append(score)
+        gains = {
+            thread_id: share * sum(sorted(found)[-THREAD_TOP:]) / THREAD_TOP for thread_id, found in by_thread.items()
+        }
+        return {memory_id: gains[spot.thread_id] for memory_id in scores if (spot := self.spot(memory_id)) is not None}
