@@ -48,7 +48,14 @@ def related(arms: Mapping[str, Sequence[Candidate]], threshold: float) -> list[C
     return sorted(found.values(), key=lambda candidate: -places[candidate.memory.id])
 
 
-def rank(candidates: Iterable[Candidate], query: str, settings: RecallSettings, *, past: bool = False) -> list[Hit]:
+def rank(
+    candidates: Iterable[Candidate],
+    query: str,
+    settings: RecallSettings,
+    *,
+    limit: int | None = None,
+    past: bool = False,
+) -> list[Hit]:
     """Ranks candidates, best first. The parts in `why` add up to the score.
 
     Raw talk stands a little behind what was derived from it and far behind if it has been overtaken, unless the past
@@ -65,13 +72,16 @@ def rank(candidates: Iterable[Candidate], query: str, settings: RecallSettings, 
     _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.neighbour_reach))
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
+    scores = _totals(parts)
     told_twice = _told_twice(memories, own)
-    hits = [
-        Hit(memory=found[key].memory, score=sum(why.values()), similarity=found[key].similarity, why=why)
-        for key, why in parts.items()
-        if key not in told_twice
+    best = sorted(
+        (candidate.memory for key, candidate in found.items() if key not in told_twice),
+        key=lambda memory: (-scores[memory.id], -memory.created_at.timestamp(), memory.id),
+    )
+    return [
+        Hit(memory=memory, score=scores[memory.id], similarity=found[memory.id].similarity, why=parts[memory.id])
+        for memory in best[:limit]
     ]
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.memory.created_at.timestamp(), hit.memory.id))
 
 
 Parts = dict[str, dict[str, float]]

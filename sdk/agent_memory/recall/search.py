@@ -99,7 +99,7 @@ async def search(
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
-    return Found(rank(found, query, searcher.settings, past=as_of is not None)[:limit], degraded)
+    return Found(rank(found, query, searcher.settings, limit=limit, past=as_of is not None), degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:

@@ -21,7 +21,7 @@ from embedded_cosmos.query.fulltext import Statistics
 from embedded_cosmos.query.index import Shard, value_at
 from embedded_cosmos.query.search import PLANNED_SCORES, SCORE_FUNCTIONS, SearchFunctions, TextScore, VectorScore
 from embedded_cosmos.query.selection import Part, Selection
-from embedded_cosmos.query.vectors import Scores, ascending, distance
+from embedded_cosmos.query.vectors import Scores, as_vector, ascending, distance
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.values import UNDEFINED, Json, is_number
 
@@ -150,10 +150,8 @@ def _component(call: ast.Call, functions: SearchFunctions) -> Component:
 def _distances(score: VectorScore, part: Part) -> Scores:
     if score.indexed:
         return part.shard.vectors(score.keys).scores(part.slots, score.query, score.function)
-    query = score.query.tolist()
-    distances = [
-        distance(value_at(part.shard.document(slot), score.keys), query, score.function) for slot in part.slots.tolist()
-    ]
+    vectors = (as_vector(value_at(part.shard.document(slot), score.keys)) for slot in part.slots.tolist())
+    distances = [distance(vector, score.query, score.function) for vector in vectors]
     return np.array([np.nan if value is UNDEFINED else value for value in distances], np.float64)
 
 

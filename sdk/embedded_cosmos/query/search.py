@@ -7,7 +7,7 @@ of the whole container, and _FullTextWordCount is what these are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from embedded_cosmos.errors import CosmosError, bad_request
@@ -143,7 +143,7 @@ class SearchFunctions:
     def _compile_distance(self, compiler: Compiler, call: ast.Call) -> Evaluator:
         _check_distance(call)
         function = self._function(call)
-        left, right = (compiler.compile(argument) for argument in call.arguments[:2])
+        left, right = (_vectors(compiler, argument) for argument in call.arguments[:2])
         return lambda environment: distance(left(environment), right(environment), function)
 
     def _compile_predicate(self, compiler: Compiler, call: ast.Call) -> Evaluator:
@@ -203,6 +203,15 @@ class SearchFunctions:
             path = "/" + "/".join(map(str, place[1]))
             raise bad_request(f"{_shown(call)} on '{path}' needs a full-text policy of the container.")
         return place[1], analyzer
+
+
+def _vectors(compiler: Compiler, argument: ast.Expression) -> Callable[[Environment], Vector | None]:
+    """The vector that an argument is in each row; one that is written out is read once."""
+    if isinstance(argument, ast.Literal):
+        constant = as_vector(argument.value)
+        return lambda environment: constant
+    value = compiler.compile(argument)
+    return lambda environment: as_vector(value(environment))
 
 
 def _check_distance(call: ast.Call) -> None:

@@ -49,9 +49,8 @@ def ascending(function: DistanceFunction) -> bool:
     return function == "euclidean"
 
 
-def distance(left: Json, right: Json, function: DistanceFunction) -> Json:
+def distance(first: Vector | None, second: Vector | None, function: DistanceFunction) -> Json:
     """VectorDistance of two values; undefined unless they are vectors of the same dimension."""
-    first, second = as_vector(left), as_vector(right)
     if first is None or second is None or first.shape != second.shape:
         return UNDEFINED
     return float(_scores(first[np.newaxis], _norms(first[np.newaxis]), second, function)[0])
