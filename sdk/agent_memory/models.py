@@ -105,6 +105,7 @@ class TurnInput(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
+    ttl: int | None = Field(default=None, gt=0, description="Seconds until it is pruned; None: as the store has it.")
 
 
 class Turn(Model):
@@ -121,6 +122,7 @@ class Turn(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
+    ttl: int | None = Field(default=None, gt=0, description="Seconds after its writing at which it is pruned.")
     off_record: bool | None = Field(
         default=None, description="True: written while memory was switched off, so nothing is ever derived from it."
     )

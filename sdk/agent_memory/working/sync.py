@@ -177,6 +177,8 @@ class ShortTermMemory:
         max_tokens: int = MAX_TOKENS,
         memory_in_system_prompt: bool = False,
         agent_id: str | None = None,
+        resources: Sequence[str] | None = None,
+        ttl: int | None = None,
         tokens: TokenCounter | None = None,
     ) -> None:
         """Reads and writes nothing yet.
@@ -189,6 +191,8 @@ class ShortTermMemory:
             memory_in_system_prompt: Whether what blocks remember is put into the system's message, or is one of its
                 own.
             agent_id: The agent whose messages these are.
+            resources: What the agent's profile lets it use; without "memory" among them nothing is summarized.
+            ttl: Seconds after which messages are pruned; None: as the store has it.
             tokens: Counts tokens; as OpenAI's current models do if not given.
 
         Raises:
@@ -203,6 +207,8 @@ class ShortTermMemory:
         self._max_tokens = max_tokens
         self._in_system_prompt = memory_in_system_prompt
         self._agent_id = agent_id
+        self._resources = resources
+        self._ttl = ttl
         self._tokens = tokens or TiktokenCounter()
         self._one_at_a_time = Lock()
 
@@ -254,8 +260,10 @@ class ShortTermMemory:
             StoreUnavailable: if the store did not answer; the call may be repeated if the message has an id.
         """
         thread = self._thread(session_id)
-        receipt = thread.add_many([to_turn(read_message(message))])
-        updated = Updated(turn_id=receipt.ids[0], created=receipt.created > 0, tokens=0)
+        receipt = thread.add_many([to_turn(read_message(message)) | {"ttl": self._ttl}])
+        if receipt.skipped_reason is not None:
+            return Updated(degraded=[receipt.skipped_reason])
+        updated = Updated(turn_id=receipt.ids[0], created=receipt.created > 0)
         try:
             with self._one_at_a_time:
                 self._make_room(session_id, thread, updated)
@@ -279,7 +287,7 @@ class ShortTermMemory:
         return self._max_tokens if self._strategy is None else limit_of(self._strategy, self._max_tokens)
 
     def _thread(self, session_id: str) -> ThreadScope:
-        return self._user.thread(session_id, agent_id=self._agent_id)
+        return self._user.thread(session_id, agent_id=self._agent_id, resources=self._resources)
 
     def _summary(self, thread: ThreadScope, strategy: Summarize, degraded: list[str]) -> list[ChatMessage]:
         try:

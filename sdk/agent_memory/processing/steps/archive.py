@@ -45,7 +45,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
                 "embedding_model": tools.embeddings.model_id,
             }
         )
-        embedded = await tools.embeddings.embed([session.content])
+        # What it is about, without the frame and the dates, which are alike in all of them.
+        about = ", ".join([*answer.output.topics, *answer.output.entities])
+        embedded = await tools.embeddings.embed([f"{answer.output.summary}\n{about}".strip()])
         return Derived(
             ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=answer.usage + embedded.usage),
             create=[to_document(session, embedded.vectors[0])],

@@ -1,0 +1,106 @@
+"""An agent's profile, the JSON document of the Agent Service that says which resources it has (rows S2-01 to S2-12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import Model
+
+MEMORY = "memory"
+KNOWLEDGE_BASE = "knowledge_base"
+
+SEARCH_TRIGGERS = (
+    "what did we discuss",
+    "previous conversation",
+    "last time",
+    "remind me",
+    "we mentioned",
+    "earlier you said",
+)
+"""Words of a user that ask for other conversations (row S2-09)."""
+
+
+class Compression(Model):
+    """When a conversation is compressed, and how much of it stays in the user's and the agent's own words."""
+
+    enabled: bool = True
+    threshold_tokens: int = Field(default=10_000, gt=0)
+    recent_messages_to_keep: int = Field(default=10, gt=0)
+    archive_conversations: bool = Field(default=False, description="Whether what is compressed is archived too.")
+
+
+class MemoryResource(Model):
+    """The settings of the resource `memory`."""
+
+    compression: Compression = Field(default_factory=Compression)
+
+
+class KnowledgeBaseResource(Model):
+    """The settings of the resource `knowledge_base`.
+
+    Vectors are made and kept as the memory does; `vector_provider`, `embedding_provider` and `embedding_model` are what
+    the profile expects, and an agent says so when the memory has others.
+    """
+
+    vector_provider: str | None = None
+    embedding_provider: str | None = None
+    embedding_model: str | None = None
+    chunk_size: int = Field(default=800, gt=0, description="Characters of a piece of a document.")
+    chunk_overlap: int = Field(default=100, ge=0, description="Characters that a piece shares with the one before it.")
+    enable_cross_session_context: bool = False
+    relevance_threshold: float = Field(default=0.7, ge=0, le=1, description="The least cosine, inclusive.")
+    search_triggers: list[str] = Field(default_factory=lambda: list(SEARCH_TRIGGERS))
+    rerank_provider: str | None = None
+    rerank_model: str | None = None
+
+
+class ResourceConfig(Model):
+    """The settings of an agent's resources."""
+
+    memory: MemoryResource = Field(default_factory=MemoryResource)
+    knowledge_base: KnowledgeBaseResource = Field(default_factory=KnowledgeBaseResource)
+
+
+class AgentProfile(BaseModel):
+    """An agent, as far as memory is concerned; what else its document says is left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    agent_id: str
+    resources: list[str] = Field(default_factory=list)
+    provider: str | None = None
+    model: str | None = None
+    allowed_regular_tools: list[str] = Field(default_factory=list)
+    resource_config: ResourceConfig = Field(default_factory=ResourceConfig)
+
+    @classmethod
+    def read(cls, given: AgentProfile | Mapping[str, Any] | str | Path) -> Self:
+        """Reads a profile: a mapping, JSON text, or the path of a JSON file.
+
+        Raises:
+            InvalidInput: if it cannot be read, or names a setting that there is not.
+        """
+        try:
+            if isinstance(given, AgentProfile):
+                return cls.model_validate(given.model_dump())
+            if isinstance(given, Path) or (isinstance(given, str) and not given.lstrip().startswith("{")):
+                given = Path(given).read_text(encoding="utf-8")
+            return cls.model_validate(json.loads(given) if isinstance(given, str) else dict(given))
+        except (OSError, ValidationError, ValueError, TypeError) as error:
+            raise InvalidInput(f"no agent profile: {error}") from error
+
+    @property
+    def wants_memory(self) -> bool:
+        """Whether the agent remembers at all."""
+        return MEMORY in self.resources
+
+    @property
+    def wants_knowledge_base(self) -> bool:
+        """Whether the agent can look into other conversations and documents."""
+        return KNOWLEDGE_BASE in self.resources

@@ -1,0 +1,238 @@
+"""A knowledge base under the Agent Service's names: archived conversations and documents of one user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from agent_memory.compat.agent_profile import KnowledgeBaseResource
+from agent_memory.errors import InvalidInput
+from agent_memory.models import Hit, Memory, Model
+from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import NOTICE
+from agent_memory.scopes import AsyncUserScope
+from agent_memory.working.messages import ChatMessage
+
+SearchType = Literal["conversations", "documents", "all"]
+CROSS_SESSION_RESULTS = 3
+"""Archived conversations that are told at most."""
+CROSS_SESSION_HEADER = "Relevant context from previous conversations:"
+_DOCUMENT = "document"
+_CANDIDATES = 50
+
+
+class KnowledgeDocument(Model):
+    """A document of the knowledge base: an archived conversation, or a piece of a text."""
+
+    id: str
+    content: str
+    namespace: str
+    doc_type: str
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    score: float | None = Field(default=None, description="The cosine to what was searched for.")
+
+
+class KnowledgeBase:
+    """What one user's agents can look up beyond the conversation that is going on."""
+
+    def __init__(self, user: AsyncUserScope, settings: KnowledgeBaseResource) -> None:
+        self._user = user
+        self._settings = settings
+
+    async def search_knowledge_base(
+        self, query: str, search_type: SearchType = "conversations", limit: int = 5
+    ) -> list[KnowledgeDocument]:
+        """The documents that matter for a query, best first (row S2-42).
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            StoreUnavailable: if no part of the search could be made.
+        """
+        wanted = _kinds(search_type)
+        if not 1 <= limit <= _CANDIDATES:
+            raise InvalidInput(f"limit must be from 1 to {_CANDIDATES}, not {limit}")
+        hits = await self._user.search(query, types=_types(wanted), limit=_CANDIDATES)
+        found = [_document(hit.memory, hit.similarity) for hit in hits if _kind(hit.memory) in wanted]
+        return found[:limit]
+
+    async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
+        """The newest documents of a type (row S2-43).
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+        """
+        wanted = _kinds(doc_type)
+        if limit < 1:
+            raise InvalidInput(f"limit must be at least 1, not {limit}")
+        memories = await self._user.memories(types=_types(wanted))
+        return [_document(memory) for memory in memories if _kind(memory) in wanted][:limit]
+
+    async def add_document(self, document_id: str, content: str, **metadata: Any) -> int:
+        """Indexes a text in pieces, beside the conversations; how many pieces it has (row S2-66).
+
+        Pieces that are there already, word for word, are not added again.
+
+        Raises:
+            InvalidInput: if the text is empty, or a value cannot be used.
+            ModelError: if it could not be embedded; what was added stays, and the call may be repeated.
+        """
+        pieces = list(chunks(content, self._settings.chunk_size, self._settings.chunk_overlap))
+        if not pieces:
+            raise InvalidInput("the document is empty")
+        for position, piece in enumerate(pieces):
+            given = metadata | {"doc_type": _DOCUMENT, "document_id": document_id, "position": position}
+            await self._user.remember(piece, kind="context", tags=[_DOCUMENT], metadata=given)
+        return len(pieces)
+
+    async def cross_session_context(self, message: str, session_id: str) -> list[KnowledgeDocument]:
+        """The archived conversations that a message asks for; none if it does not, or if that is not enabled.
+
+        Of the other sessions only, at least as similar as the profile's threshold (rows S2-33 to S2-35).
+        """
+        if not self._settings.enable_cross_session_context or not triggered(message, self._settings.search_triggers):
+            return []
+        hits = await self._user.search(message, types=["conversation_summary"], limit=_CANDIDATES)
+        return [
+            _document(hit.memory, hit.similarity)
+            for hit in hits
+            if _is_relevant(hit, session_id, self._settings.relevance_threshold)
+        ][:CROSS_SESSION_RESULTS]
+
+
+def triggered(message: str, triggers: Sequence[str]) -> bool:
+    """Whether a message has one of the phrases, in any case."""
+    said = " ".join(message.casefold().split())
+    return any(" ".join(trigger.casefold().split()) in said for trigger in triggers if trigger.strip())
+
+
+def chunks(text: str, size: int, overlap: int) -> Iterator[str]:
+    """A text in pieces of at most `size` characters that begin `overlap` characters before the last one ended.
+
+    Pieces end at a space where they can.
+    """
+    text = text.strip()
+    start = 0
+    while start < len(text):
+        end = min(start + size, len(text))
+        if end < len(text) and (space := text.rfind(" ", start + size // 2, end)) > 0:
+            end = space
+        if piece := text[start:end].strip():
+            yield piece
+        if end == len(text):
+            return
+        start = max(end - min(overlap, size // 2), start + 1)
+
+
+def render(documents: Sequence[KnowledgeDocument]) -> ChatMessage:
+    """What an agent is told of other sessions: notes, one a line of their own, that are data and no instruction."""
+    lines = [f"- {quoted(document.content)}" for document in documents]
+    return ChatMessage(role="system", content="\n".join([CROSS_SESSION_HEADER, *lines, NOTICE]))
+
+
+TOOLS: dict[str, dict[str, Any]] = {
+    "search_knowledge_base": {
+        "description": "Searches the user's archived conversations and documents for what matters to a query.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "What is looked for, in words or as a question."},
+                "search_type": {
+                    "type": "string",
+                    "enum": ["conversations", "documents", "all"],
+                    "default": "conversations",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": _CANDIDATES, "default": 5},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    },
+    "list_documents": {
+        "description": "Lists the user's newest archived conversations or documents.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "doc_type": {
+                    "type": "string",
+                    "enum": ["conversations", "documents", "all"],
+                    "default": "conversations",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": _CANDIDATES, "default": 10},
+            },
+            "required": [],
+            "additionalProperties": False,
+        },
+    },
+}
+"""The two tools with the JSON schemas of their arguments, under the names that a profile allows (row S2-12)."""
+
+
+class _Search(Model):
+    query: str
+    search_type: SearchType = "conversations"
+    limit: int = Field(default=5, ge=1, le=_CANDIDATES)
+
+
+class _Listing(Model):
+    doc_type: SearchType = "conversations"
+    limit: int = Field(default=10, ge=1, le=_CANDIDATES)
+
+
+_ARGUMENTS: dict[str, type[_Search | _Listing]] = {"search_knowledge_base": _Search, "list_documents": _Listing}
+
+
+def tool_arguments(name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
+    """The arguments of a tool call as a model wrote them (JSON text, or an object), checked.
+
+    Raises:
+        InvalidInput: naming what is wrong, in words for the model.
+    """
+    try:
+        if isinstance(arguments, str):
+            return _ARGUMENTS[name].model_validate_json(arguments or "{}").model_dump()
+        return _ARGUMENTS[name].model_validate(dict(arguments)).model_dump()
+    except (ValidationError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{name}: {error}") from error
+
+
+def _kinds(search_type: str) -> set[str]:
+    names = {"conversation": {"conversation"}, "document": {_DOCUMENT}, "all": {"conversation", _DOCUMENT}}
+    try:
+        return names[TypeAdapter(str).validate_python(search_type).removesuffix("s")]
+    except (KeyError, ValidationError) as error:
+        raise InvalidInput(f"there are conversations, documents and all, not {search_type!r}") from error
+
+
+def _types(kinds: set[str]) -> list[str]:
+    return [name for kind, name in (("conversation", "conversation_summary"), (_DOCUMENT, "fact")) if kind in kinds]
+
+
+def _kind(memory: Memory) -> str | None:
+    """Whether a memory is a conversation or a document here; None: neither."""
+    if memory.type == "episodic" and memory.kind == "session":
+        return "conversation"
+    return _DOCUMENT if _DOCUMENT in memory.tags else None
+
+
+def _is_relevant(hit: Hit, session_id: str, threshold: float) -> bool:
+    return (
+        _kind(hit.memory) == "conversation"
+        and hit.memory.thread_id != session_id
+        and hit.similarity is not None
+        and hit.similarity >= threshold
+    )
+
+
+def _document(memory: Memory, similarity: float | None = None) -> KnowledgeDocument:
+    kind = _kind(memory) or _DOCUMENT
+    hidden = {"namespace", "doc_type"}
+    return KnowledgeDocument(
+        id=memory.id,
+        content=memory.content,
+        namespace=str(memory.metadata.get("namespace", f"{kind}s:{memory.user_id}")),
+        doc_type=kind,
+        metadata={name: value for name, value in memory.metadata.items() if name not in hidden},
+        score=similarity,
+    )

@@ -1,0 +1,407 @@
+"""An agent's session does what the Agent Service's document says, under its names."""
+
+import itertools
+import json
+import logging
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.compat.agent import AgentSession
+from agent_memory.compat.agent_profile import AgentProfile
+from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER, chunks, triggered
+from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tokens import ApproximateTokens
+
+QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+LINE = "x" * 24
+"""Ten tokens as a message."""
+ARCHIVING = {
+    "agent_id": "knowledge_agent",
+    "resources": ["memory", "knowledge_base"],
+    "allowed_regular_tools": ["search_knowledge_base", "list_documents"],
+    "resource_config": {
+        "memory": {"compression": {"archive_conversations": True}},
+        "knowledge_base": {"enable_cross_session_context": True, "relevance_threshold": 0.1},
+    },
+}
+
+
+def profile(resources: Any = ("memory",), **compression: Any) -> dict[str, Any]:
+    return {
+        "agent_id": "helper",
+        "resources": list(resources),
+        "provider": "azure_openai_cc",
+        "model": "gpt-4o-mini",
+        "resource_config": {"memory": {"compression": compression}},
+    }
+
+
+def session(memory: AsyncMemory, given: Any = None, name: str = "session456", **options: Any) -> AgentSession:
+    return AgentSession(memory, given or profile(), "user123", name, tokens=ApproximateTokens(), **options)
+
+
+async def say(agent: AgentSession, *lines: str) -> None:
+    for number, line in enumerate(lines):
+        await agent.save_memory("user" if number % 2 == 0 else "assistant", line)
+
+
+@pytest.mark.req("S2-02", "S2-03", "S2-04", "S2-05", "S2-06", "S2-07", "S2-08", "S2-09", "S2-10", "S2-11")
+def test_a_profile_has_the_defaults_of_the_document(tmp_path: Path):
+    read = AgentProfile.read(profile())
+    assert (read.agent_id, read.resources, read.provider, read.model) == (
+        *("helper", ["memory"], "azure_openai_cc", "gpt-4o-mini"),
+    )
+    assert read.resource_config.memory.compression.model_dump() == {
+        "enabled": True,
+        "threshold_tokens": 10_000,
+        "recent_messages_to_keep": 10,
+        "archive_conversations": False,
+    }
+    knowledge = read.resource_config.knowledge_base
+    assert knowledge.enable_cross_session_context is False
+    assert knowledge.relevance_threshold == 0.7
+    assert (knowledge.chunk_size, knowledge.chunk_overlap) == (800, 100)
+    assert (knowledge.rerank_provider, knowledge.rerank_model) == (None, None)
+    assert knowledge.search_triggers == [
+        "what did we discuss",
+        "previous conversation",
+        "last time",
+        "remind me",
+        "we mentioned",
+        "earlier you said",
+    ]
+    path = tmp_path / "agent.json"
+    path.write_text(json.dumps(profile() | {"system_prompt": "is none of ours"}))
+    assert AgentProfile.read(path) == AgentProfile.read(str(path)) == AgentProfile.read(path.read_text()) == read
+
+
+@pytest.mark.req("S2-08", "S2-09", "S2-48", "S2-55", "S2-12")
+def test_a_profile_sets_what_it_names():
+    read = AgentProfile.read(
+        {
+            "agent_id": "custom_agent",
+            "resources": ["memory", "knowledge_base"],
+            "allowed_regular_tools": ["search_knowledge_base"],
+            "resource_config": {
+                "memory": {
+                    "compression": {
+                        "enabled": True,
+                        "threshold_tokens": 12000,
+                        "recent_messages_to_keep": 15,
+                        "archive_conversations": True,
+                    }
+                },
+                "knowledge_base": {
+                    "enable_cross_session_context": True,
+                    "relevance_threshold": 0.8,
+                    "search_triggers": ["remind me", "we talked about", "previous session"],
+                },
+            },
+        }
+    )
+    compression = read.resource_config.memory.compression
+    assert (compression.threshold_tokens, compression.recent_messages_to_keep) == (12000, 15)
+    assert compression.archive_conversations is True
+    knowledge = read.resource_config.knowledge_base
+    assert (knowledge.relevance_threshold, knowledge.enable_cross_session_context) == (0.8, True)
+    assert triggered("In our Previous  Session, what was it?", knowledge.search_triggers)
+    assert not triggered("what did we discuss?", knowledge.search_triggers)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"agent_id": "x", "resources": "memory"},
+        {"agent_id": "x", "resource_config": {"memory": {"compresion": {}}}},
+        {"agent_id": "x", "resource_config": {"memory": {"compression": {"threshold_tokens": 0}}}},
+        {"agent_id": "x", "resource_config": {"knowledge_base": {"relevance_threshold": 7}}},
+        "{not json",
+        "/no/such/file.json",
+    ],
+)
+def test_a_profile_that_cannot_be_read_is_refused(bad: Any):
+    with pytest.raises(InvalidInput, match="no agent profile"):
+        AgentProfile.read(bad)
+
+
+@pytest.mark.req("S2-01", "S2-61")
+async def test_without_the_resource_memory_does_nothing(memory: AsyncMemory):
+    agent = session(memory, profile(resources=[]))
+    assert await agent.save_memory("user", "My name is Alice") is None
+    assert await agent.load_memory() == []
+    assert await agent.clear_conversation() == 0
+    assert (await agent.entries(), await agent.session_summary(), agent.tools()) == ([], None, [])
+    assert await memory.users() == []
+
+
+@pytest.mark.req("S2-13", "S2-15", "S2-39", "S2-40", "S2-44", "S2-53", "S2-56")
+async def test_a_conversation_is_saved_and_loaded_by_user_and_session(memory: AsyncMemory):
+    async with session(memory) as agent:
+        await say(agent, "My name is Alice", "Hello Alice!")
+    async with session(memory) as again:
+        assert await again.load_memory() == [
+            {"role": "user", "content": "My name is Alice"},
+            {"role": "assistant", "content": "Hello Alice!"},
+        ]
+    assert await session(memory, name="another").load_memory() == []
+    stranger = AgentSession(memory, profile(), "user124", "session456")
+    assert await stranger.load_memory() == []
+
+
+@pytest.mark.req("S2-14", "S2-17", "S2-18", "S2-19", "S2-58", "S2-59")
+async def test_a_message_is_an_entry_that_expires_and_stays_for_audit(memory: AsyncMemory):
+    agent = session(memory)
+    kept = await agent.save_memory("assistant", "hello", {"source": "test"})
+    (entry,) = await agent.entries()
+    assert entry.model_dump(include={"id", "user_id", "session_id", "agent_id", "content", "entry_metadata"}) == {
+        "id": kept,
+        "user_id": "user123",
+        "session_id": "session456",
+        "agent_id": "helper",
+        "content": {"role": "assistant", "content": "hello"},
+        "entry_metadata": {"source": "test"},
+    }
+    assert entry.is_active
+    assert entry.updated_at == entry.created_at
+    assert entry.expires_at == entry.created_at + timedelta(weeks=1)
+    stored = await memory.runtime.store.read("memories_turns", entry.id, ("user123", "session456"))
+    assert stored is not None
+    assert stored["ttl"] == 604800
+    assert await agent.clear_conversation() == 1
+    assert await agent.entries() == []
+    assert [entry.is_active for entry in await agent.entries(include_inactive=True)] == [False]
+    forever = session(memory, name="s2", message_ttl=None)
+    await say(forever, "hello")
+    assert (await forever.entries())[0].expires_at is None
+
+
+@pytest.mark.req("S2-14")
+async def test_agents_can_have_conversations_of_their_own_in_one_session(memory: AsyncMemory):
+    one, other = (
+        session(memory, profile() | {"agent_id": name}, agent_scoped=True) for name in ("research", "writing")
+    )
+    await say(one, "for the researcher")
+    assert await other.load_memory() == []
+    (entry,) = await one.entries()
+    assert (entry.session_id, entry.agent_id) == ("session456", "research")
+
+
+@pytest.mark.req("S2-52")
+@pytest.mark.parametrize(("user_id", "session_id", "agent_id"), [("", "s", "a"), ("u", "a/b", "a"), ("u", "s", "")])
+async def test_every_key_of_an_entry_is_demanded(memory: AsyncMemory, user_id: str, session_id: str, agent_id: str):
+    with pytest.raises(InvalidInput):
+        AgentSession(memory, profile() | {"agent_id": agent_id}, user_id, session_id)._thread  # noqa: B018
+
+
+@pytest.mark.req("S2-46", "S2-16", "S2-20", "S2-21", "S2-22", "S2-24", "S2-25", "S2-39")
+async def test_a_long_conversation_compresses_by_itself(memory: AsyncMemory):
+    agent = session(memory, profile(enabled=True, threshold_tokens=5000, recent_messages_to_keep=8))
+    for number in range(20):
+        await agent.save_memory("user", f"Research topic {number}. {'x' * 1000}")
+        await agent.save_memory("assistant", f"Findings about {number}. {'y' * 400}")
+    history = await agent.load_memory()
+    assert history[0]["role"] == "system"
+    assert history[0]["content"].startswith("CONVERSATION SUMMARY: ")
+    assert "Research topic 0." in history[0]["content"]
+    assert all(message["role"] in ("user", "assistant") for message in history[1:])
+    assert 8 <= len(history) - 1 < 28
+    assert history[-1]["content"].startswith("Findings about 19.")
+    assert all(set(message) == {"role", "content"} for message in history)
+    summary = await agent.session_summary()
+    assert summary is not None
+    assert (summary.user_id, summary.session_id, summary.agent_id) == ("user123", "session456", "helper")
+    assert "Research topic 0." in summary.summary
+    entries = await agent.entries(include_inactive=True)
+    assert len(entries) == 40
+    assert sum(entry.is_active for entry in entries) == len(history) - 1
+
+
+@pytest.mark.req("S2-03", "S2-55")
+async def test_compression_that_is_not_enabled_asks_no_model(memory: AsyncMemory, chat: ScriptedChat):
+    agent = session(memory, profile(enabled=False, threshold_tokens=10, recent_messages_to_keep=1))
+    await say(agent, *[LINE] * 10)
+    assert len(await agent.load_memory()) == 10
+    assert chat.calls.total() == 0
+
+
+@pytest.mark.req("S2-28", "S2-61")
+async def test_when_compression_fails_the_conversation_goes_on_whole(memory: AsyncMemory, chat: ScriptedChat):
+    agent = session(memory, profile(threshold_tokens=50, recent_messages_to_keep=2, archive_conversations=True))
+    chat.fault = lambda task, call: ModelError("down")
+    await say(agent, *[f"{number:24}" for number in range(8)])
+    assert [message["content"].strip() for message in await agent.load_memory()] == list("01234567")
+
+
+@pytest.mark.req("S2-06", "S2-26")
+async def test_what_is_compressed_is_archived_if_the_profile_says_so(memory: AsyncMemory, chat: ScriptedChat):
+    for archiving in (False, True):
+        given = profile(threshold_tokens=50, recent_messages_to_keep=2, archive_conversations=archiving)
+        agent = session(memory, given | {"resources": ["memory", "knowledge_base"]}, name=f"s-{archiving}")
+        await say(agent, *[LINE] * 7)
+        await agent.cleanup()
+        assert chat.calls["archive"] == (2 if archiving else 0)  # when it was compressed, and the rest at the end
+    assert {document.metadata["session_id"] for document in await agent.list_documents()} == {"s-True"}
+
+
+@pytest.mark.req("S2-51")
+async def test_loading_gives_nothing_and_logs_on_any_error(caplog: pytest.LogCaptureFixture):
+    memory = AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=QUIET)
+    agent = session(memory)
+    await agent.initialize()
+    await say(agent, "hello")
+    await memory.close()
+    with caplog.at_level(logging.ERROR):
+        assert await agent.load_memory() == []
+    assert "Error loading memory" in caplog.text
+    with pytest.raises(StoreUnavailable):
+        await agent.save_memory("user", "lost?")
+
+
+@pytest.mark.req("S2-33", "S2-34", "S2-35", "S2-37", "S2-47")
+async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMemory):
+    async with session(memory, ARCHIVING, name="session1") as first:
+        await say(first, "I'm building a REST API with authentication", "Sounds good.")
+        await say(first, "Planning to use JWT tokens with 1-hour expiration")
+    async with session(memory, ARCHIVING, name="session2") as second:
+        await say(second, "Hello again", "Welcome back!")
+        assert len(await second.load_memory("How are you?")) == 2
+        question = "What did we discuss about authentication?"
+        await second.save_memory("user", question)
+        history = await second.load_memory()
+    assert [message["role"] for message in history] == ["system", "user", "assistant", "user"]
+    assert history[0]["content"].startswith(CROSS_SESSION_HEADER)
+    assert "JWT tokens with 1-hour expiration" in history[0]["content"]
+    back = session(memory, ARCHIVING, name="session1")
+    assert [found.metadata["session_id"] for found in await back._cross_session(question)] == ["session2"]
+    strict = ARCHIVING | {"resource_config": {"knowledge_base": {"enable_cross_session_context": True}}}
+    assert await session(memory, strict, name="session3")._cross_session(question) == []
+    off = ARCHIVING | {"resource_config": {"knowledge_base": {"relevance_threshold": 0.1}}}
+    assert await session(memory, off, name="session3")._cross_session(question) == []
+
+
+@pytest.mark.req("S2-42", "S2-43", "S2-12", "S2-61")
+async def test_the_two_tools_have_schemas_and_do_what_they_say(memory: AsyncMemory):
+    for name in ("s1", "s2"):
+        async with session(memory, ARCHIVING, name=name) as agent:
+            await say(agent, f"topic: authentication in {name}")
+    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in agent.tools()}
+    assert set(tools) == {"search_knowledge_base", "list_documents"}
+    assert {name: schema["required"] for name, schema in tools.items()} == {
+        "search_knowledge_base": ["query"],
+        "list_documents": [],
+    }
+    search, listing = tools["search_knowledge_base"]["properties"], tools["list_documents"]["properties"]
+    assert {name: field.get("default") for name, field in search.items()} == {
+        "query": None,
+        "search_type": "conversations",
+        "limit": 5,
+    }
+    assert {name: field["default"] for name, field in listing.items()} == {"doc_type": "conversations", "limit": 10}
+    found = await agent.call_tool("search_knowledge_base", '{"query": "authentication in s1"}')
+    assert found[0].metadata["session_id"] == "s1"
+    assert (found[0].namespace, found[0].doc_type) == ("conversations:user123", "conversation")
+    assert found[0].score is not None
+    assert len(await agent.call_tool("list_documents", {"limit": 1})) == 1
+    assert await agent.search_knowledge_base("authentication", "documents") == []
+    for name, arguments in [
+        ("search_knowledge_base", "{}"),
+        ("search_knowledge_base", '{"query": "x", "limit": 1000}'),
+        ("search_knowledge_base", "not json"),
+        ("list_documents", {"doc_type": "secrets"}),
+        ("drop_table", {}),
+    ]:
+        with pytest.raises(InvalidInput):
+            await agent.call_tool(name, arguments)
+    with pytest.raises(InvalidInput):
+        await agent.search_knowledge_base("x", "secrets")  # type: ignore[arg-type]
+    plain = session(memory)
+    assert await plain.search_knowledge_base("authentication") == await plain.list_documents() == []
+    stranger = AgentSession(memory, ARCHIVING, "user999", "s1")
+    assert await stranger.search_knowledge_base("authentication") == await stranger.list_documents() == []
+
+
+@pytest.mark.req("S2-11", "S2-66")
+async def test_documents_are_indexed_in_pieces_beside_conversations(memory: AsyncMemory):
+    agent = session(memory, ARCHIVING)
+    assert agent.knowledge_base is not None
+    text = " ".join(f"Rule {number} says that form F{number} is due on day {number}." for number in range(60))
+    pieces = await agent.knowledge_base.add_document("handbook", text, title="Handbook")
+    assert pieces == len(list(chunks(text, 800, 100))) > 2
+    assert await agent.knowledge_base.add_document("handbook", text, title="Handbook") == pieces
+    assert len(await agent.list_documents("documents", limit=50)) == pieces
+    (best, *_) = await agent.search_knowledge_base("When is form F42 due?", "documents")
+    assert "form F42" in best.content
+    assert (best.doc_type, best.metadata["document_id"], best.metadata["title"]) == ("document", "handbook", "Handbook")
+    with pytest.raises(InvalidInput):
+        await agent.knowledge_base.add_document("empty", "  ")
+
+
+def test_pieces_of_a_text_overlap_and_lose_nothing():
+    text = " ".join(f"word{number}" for number in range(500))
+    pieces = list(chunks(text, 800, 100))
+    assert all(len(piece) <= 800 for piece in pieces)
+    assert {word for piece in pieces for word in piece.split()} >= set(text.split())
+    for before, after in itertools.pairwise(pieces):
+        assert text.index(after[:60]) < text.index(before) + len(before)
+    assert list(chunks("short", 800, 100)) == ["short"]
+    assert next(chunks("x" * 2000, 800, 100)) == "x" * 800
+    assert len(list(chunks("x" * 50, 1, 5))) == 50
+
+
+@pytest.mark.req("S2-62", "S2-63", "S2-64", "S2-16")
+async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
+    nothing = await session(memory, profile(resources=[], enabled=False)).diagnose()
+    assert nothing.reasons == [
+        'memory: "memory" is not among the resources',
+        "compression: it is not enabled",
+        "compression: 0 tokens are not above 10000",
+        'cross-session: "knowledge_base" is not among the resources',
+        "cross-session: enable_cross_session_context is off",
+        "cross-session: archive_conversations is off",
+        "cross-session: no conversation has been archived yet",
+    ]
+    async with session(memory, ARCHIVING, name="s1") as agent:
+        await say(agent, LINE)
+        assert (await agent.diagnose()).tokens == 10
+    everything = await session(memory, ARCHIVING, name="s1").diagnose()
+    assert (everything.memory_active, everything.cross_session_active, everything.archived_conversations) == (
+        *(True, True, 1),
+    )
+    assert everything.reasons == ["compression: 10 tokens are not above 10000"]
+    due = session(memory, profile(threshold_tokens=5, recent_messages_to_keep=5), name="s2")
+    await say(due, LINE)
+    assert (await due.diagnose()).should_compress
+
+
+@pytest.mark.req("S2-49", "S2-50", "S2-54")
+async def test_sessions_share_one_connection_and_the_models_that_were_injected(chat: ScriptedChat):
+    embeddings = HashingEmbeddings()
+    async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings, cadence=QUIET) as memory:
+        agents = [session(memory, profile(threshold_tokens=10, recent_messages_to_keep=1), f"s{n}") for n in range(5)]
+        clients = list(memory.runtime.store._clients)
+        for agent in agents:
+            await agent.initialize()
+            await say(agent, LINE, LINE)
+        assert memory.runtime.store._clients == clients
+        assert all(agent.knowledge_base is None for agent in agents)
+        assert chat.calls["summarize"] == 5
+        assert memory.runtime.tools.embeddings is embeddings
+
+
+@pytest.mark.req("S2-11", "S2-62")
+async def test_what_a_profile_expects_and_the_memory_has_not_is_in_the_log(
+    memory: AsyncMemory, caplog: pytest.LogCaptureFixture
+):
+    wanted = {"knowledge_base": {"vector_provider": "pgvector", "embedding_model": "text-embedding-ada-002"}}
+    agent = session(memory, {"agent_id": "a", "resources": ["memory", "knowledge_base"], "resource_config": wanted})
+    with caplog.at_level(logging.WARNING):
+        await agent.initialize()
+    assert "embedding_model text-embedding-ada-002; the memory has hashing" in caplog.text
+    assert "vector_provider pgvector" in caplog.text
