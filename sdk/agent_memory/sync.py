@@ -500,6 +500,33 @@ class UserScope:
         """
         return self._portal.run(self._inner.why(id))
 
+    def review(self) -> list[models.Memory]:
+        """What waits for a word of the user, newest first: `review_reason` says why it was set aside.
+
+        Nothing of it is recalled until it is approved.
+        """
+        return self._portal.run(self._inner.review())
+
+    def approve(self, id: str, *, content: str | None = None) -> models.Memory:
+        """Lets a memory that waits be remembered, in other words if a content is given. Harmless when repeated.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced or withdrawn.
+            QuotaExceeded: if the tier allows no more memories.
+            InvalidInput: if the content is empty.
+        """
+        return self._portal.run(self._inner.approve(id, content=content))
+
+    def reject(self, id: str) -> ForgetReceipt:
+        """Forgets a memory that waits. The turns that it came from stay, and do not bring it back.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it is active (forget it, or correct it), or was replaced.
+        """
+        return self._portal.run(self._inner.reject(id))
+
     def forget(
         self,
         id: str | None = None,

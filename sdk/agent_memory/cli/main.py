@@ -13,7 +13,19 @@ except ImportError as error:
     raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
 from typer.core import TyperGroup
 
-from agent_memory.cli import evaluate, ingest, operate, quickstart, reprocess, search, serve, show, why
+from agent_memory.cli import (
+    evaluate,
+    ingest,
+    operate,
+    quickstart,
+    reprocess,
+    review,
+    search,
+    serve,
+    settings,
+    show,
+    why,
+)
 from agent_memory.cli.options import examples
 from agent_memory.cli.terminal import clean
 from agent_memory.errors import AgentMemoryError
@@ -49,6 +61,8 @@ app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=why.EXAMPLES)(why.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
+app.command(epilog=settings.EXAMPLES)(settings.settings)
+app.command(epilog=review.EXAMPLES)(review.review)
 app.command()(operate.status)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)

@@ -56,6 +56,9 @@ ENDPOINTS: list[Endpoint] = [
     ),
     Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions"),
     Endpoint(User.why, "GET", "/v1/memories/{id}/why"),
+    Endpoint(User.review, "GET", "/v1/review", "memories"),
+    Endpoint(User.approve, "POST", "/v1/memories/{id}/approve", example={"content": "Pays by bank transfer"}),
+    Endpoint(User.reject, "POST", "/v1/memories/{id}/reject"),
     Endpoint(User.settings, "GET", "/v1/settings", tagged=True),
     Endpoint(User.update_settings, "PATCH", "/v1/settings", tagged=True, example={"deny_categories": ["health"]}),
     # Conversations.

@@ -176,9 +176,9 @@ async def _apply(
 
 
 async def _still_active(store: Store, user_id: str, memory_id: str) -> Memory | None:
-    """A winner, unless it was itself replaced or forgotten meanwhile: then it must not take another down with it."""
+    """A winner, unless it waits for review, or was itself replaced or forgotten: then it must not take another down."""
     try:
         memory, _ = await get_memory(store, user_id, memory_id)
     except NotFound:
         return None
-    return memory if memory.superseded_by is None else None
+    return memory if memory.superseded_by is None and memory.status == "active" else None

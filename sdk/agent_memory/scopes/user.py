@@ -27,6 +27,7 @@ from agent_memory.models import (
 )
 from agent_memory.policy.quotas import require_room
 from agent_memory.policy.retention import with_retention
+from agent_memory.policy.review import approve, check_waits, waiting
 from agent_memory.policy.screen import FORBIDDEN, screen_memories, screen_memory
 from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.processing.provenance import why
@@ -331,6 +332,40 @@ class AsyncUserScope:
             NotFound: if the user has no such memory.
         """
         return await why(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    async def review(self) -> list[Memory]:
+        """What waits for a word of the user, newest first: `review_reason` says why it was set aside.
+
+        Nothing of it is recalled until it is approved.
+        """
+        return await waiting(self._runtime.store, self.user_id)
+
+    async def approve(self, id: str, *, content: str | None = None) -> Memory:
+        """Lets a memory that waits be remembered, in other words if a content is given. Harmless when repeated.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced or withdrawn.
+            QuotaExceeded: if the tier allows no more memories.
+            InvalidInput: if the content is empty.
+        """
+        store = self._runtime.store
+        memory = await self.get(id)
+        if memory.status == "active" and content in (None, memory.content):
+            return memory
+        check_waits(memory)
+        await require_room(store, await self._rules(), self.user_id)
+        return await approve(store, memory if content is None else await self.update(id, content=content))
+
+    async def reject(self, id: str) -> ForgetReceipt:
+        """Forgets a memory that waits. The turns that it came from stay, and do not bring it back.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it is active (forget it, or correct it), or was replaced.
+        """
+        check_waits(await self.get(id))
+        return await forget(self._runtime, ForgetRequest(self.user_id, id, include_sources=False), dry_run=False)
 
     async def forget(
         self,

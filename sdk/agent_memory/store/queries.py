@@ -145,6 +145,10 @@ MEMORY_OVERVIEW = (
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
 )
 
+WAITING_MEMORIES = (
+    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection")'
+    f' AND c.status IN ("candidate", "quarantined") AND {ACTIVE} ORDER BY c.created_at DESC'
+)
 KEPT_MEMORIES = (
     'SELECT VALUE COUNT(1) FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection")'
     f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"

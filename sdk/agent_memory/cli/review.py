@@ -1,0 +1,73 @@
+"""`agent-memory review`: what waits for a word of the user before it is remembered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.views import day
+from agent_memory.errors import InvalidInput
+from agent_memory.models import Memory as Remembered
+
+EXAMPLES = examples(
+    "review", "review approve ID", 'review approve ID --content "Pays by bank transfer"', "review reject ID"
+)
+
+Verdict = Literal["approve", "reject"]
+
+
+def review(
+    verdict: Annotated[Verdict | None, typer.Argument(help="What to do; without it, list what waits.")] = None,
+    memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The memory.")] = None,
+    content: Annotated[str | None, typer.Option("--content", help="Approve it in these words instead.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what waits for review; approve it, or reject it for good."""
+    if (verdict is None) != (memory_id is None):
+        raise InvalidInput("give what to do and the memory's ID, or neither")
+    if content is not None and verdict != "approve":
+        raise InvalidInput("--content goes with approve")
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        if verdict is None or memory_id is None:
+            _show(scope.review(), as_json)
+        elif verdict == "approve":
+            approved = scope.approve(memory_id, content=content)
+            _say(approved, f"Remembered: {one_line(approved.content)}", as_json)
+        else:
+            _say(scope.reject(memory_id), "Rejected; what was said before will not bring it back.", as_json)
+
+
+def _show(waiting: list[Remembered], as_json: bool) -> None:
+    if as_json:
+        emit({"waiting": waiting})
+        return
+    console = stdout()
+    if not waiting:
+        console.print("Nothing waits for review.")
+        return
+    for memory in waiting:
+        reason = memory.review_reason or f"said by {memory.source}"
+        console.print(
+            f"{memory.id}  {day(memory.created_at)}  {one_line(reason)}", f"  {one_line(memory.content)}", sep="\n"
+        )
+
+
+def _say(result: object, text: str, as_json: bool) -> None:
+    if as_json:
+        emit(result)
+    else:
+        stdout().print(text)
