@@ -60,6 +60,11 @@ async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter])
     return Start("settle_user", instance_id("settle_user", user_id, "", "idle"), request, counts | {"": total})
 
 
+def of_erasure(user_id: str) -> Start:
+    """The start of a user's erasure."""
+    return Start("erase", instance_id("erase", user_id, "", 0), {"user_id": user_id})
+
+
 async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:
     """Starts an orchestration; False if the same one is running."""
     if await _is_active(client, run.instance_id):

@@ -10,11 +10,13 @@ from datetime import UTC, datetime, timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
+from agent_memory.policy.deletion import finish_forgettings
+from agent_memory.policy.erasure import pending_erasures
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from agent_memory.processing.steps.prune import fading_users
-from azure_functions.starts import Start, of_idle, start, start_due, start_due_of_user
+from azure_functions.starts import Start, of_erasure, of_idle, start, start_due, start_due_of_user
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
@@ -77,6 +79,8 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
     runtime = parts.runtime
     since, settled = (time.time() - ago.total_seconds() for ago in (LOOK_BACK, IN_FLIGHT))
     superseded = await finish_intents(runtime.store)
+    deletions = await finish_forgettings(runtime.store, runtime.counters)
+    deletions += sum([await start(client, of_erasure(user_id)) for user_id in await pending_erasures(runtime.store)])
     recounted = await recount(runtime.tools, runtime.counters, since, settled)
     if recounted.missed:
         logger.warning("%d turns were not counted by the change feed; it may be behind", recounted.missed)
@@ -84,7 +88,13 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
     for user_id in await recently_extracted(runtime.store, since):
         started += await start_due_of_user(parts, client, user_id)
     purged = await _purge(client)
-    logger.info("maintenance: %d superseded, %d started, %d histories purged", superseded, started, purged)
+    logger.info(
+        "maintenance: %d superseded, %d deletions finished or started, %d started, %d histories purged",
+        superseded,
+        deletions,
+        started,
+        purged,
+    )
 
 
 @blueprint.function_name("prune_memories")

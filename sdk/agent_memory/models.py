@@ -350,6 +350,7 @@ class ForgetReceipt(Model):
     dry_run: bool
     at: UtcTime = Field(default_factory=now, description="What is said later than this is remembered.")
     deleted: dict[str, list[str]] = Field(default_factory=dict, description="Ids by document type.")
+    erased: dict[str, int] = Field(default_factory=dict, description="Of a whole user: documents by type, no ids.")
     items: list[ForgetItem] = Field(default_factory=list, description="What was found, each with the reason.")
     kept: list[ForgetItem] = Field(default_factory=list, description="What rests on the same turns, and stays.")
     rebuilt: list[str] = Field(default_factory=list, description="Derived documents made anew without it.")
@@ -358,7 +359,7 @@ class ForgetReceipt(Model):
     @property
     def total(self) -> int:
         """How many documents were (or would be) deleted."""
-        return sum(len(ids) for ids in self.deleted.values())
+        return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
 
 
 class DeadLetter(Model):

@@ -537,6 +537,7 @@ class UserScope:
         since: datetime | None = None,
         until: datetime | None = None,
         include_sources: bool = True,
+        everything: bool = False,
         dry_run: bool = False,
     ) -> ForgetReceipt:
         """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
@@ -553,6 +554,8 @@ class UserScope:
             since: What was said since then.
             until: What was said until then.
             include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
+            everything: The user goes, with every document in every container: turns, memories, summaries, counters,
+                settings, tombstones. A scan at the end makes sure; a crash is finished in the background.
             dry_run: Only say what would go, with its words, and delete nothing.
 
         Returns:
@@ -573,6 +576,7 @@ class UserScope:
                 since=since,
                 until=until,
                 include_sources=include_sources,
+                everything=everything,
                 dry_run=dry_run,
             )
         )

@@ -10,7 +10,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.store.containers import COUNTER
+from agent_memory.store.containers import COUNTER, TURNS
 
 
 async def until(condition, seconds: float = 10.0) -> None:
@@ -127,6 +127,9 @@ async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: S
 @pytest.mark.req("S1-44")
 async def test_many_writers_of_one_counter_lose_no_turn(memory: AsyncMemory):
     counters = memory._runtime.counters
+    for n in range(20):  # of another type, so that the worker leaves them to this test
+        note = {"id": f"turn-{n}", "type": "note", "user_id": "alice", "thread_id": "t1"}
+        await memory._runtime.store.create(TURNS, note)
 
     async def count(n: int) -> None:
         await counters.count("alice", "t1", [(f"turn-{n}", 1000 + n % 2)])

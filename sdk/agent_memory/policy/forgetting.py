@@ -80,7 +80,9 @@ async def plan_claim(archive: Archive, selection: Selection, at: datetime, *, in
         companions = [m for m in archive.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]
         vectors = await archive.embed(memory.content for memory in companions)
         for memory in companions:
-            if claim_in(archive.likeness, selection.claims, memory.content, vectors[memory.content]):
+            if memory.kind == "session":
+                reasons[memory.id] = "an account of a turn that goes"
+            elif claim_in(archive.likeness, selection.claims, memory.content, vectors[memory.content]):
                 reasons[memory.id] = "says it too"
             else:
                 plan.kept[memory.id] = _item(memory, "tells something else of a turn that goes; its quote goes")

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from agent_memory.policy.erasure import erase_piece
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
@@ -26,12 +27,12 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     prune.NAME: prune.think,
 }
 
-ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, reprocess.PLAN, "commit")
+ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, reprocess.PLAN, "commit", "erase_piece")
 """The names of all activities."""
 
 
 def activities(tools: Tools) -> dict[str, Activity]:
-    """All activities over these tools: `<step>.think` for each step that asks a chat model, `index`, plans, `commit`.
+    """All activities over these tools: `<step>.think` for each step that asks a chat model, and those of their own.
 
     Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
     one again costs little. Where a switch is off, nothing is thought: the turns stay as they are.
@@ -64,8 +65,13 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def plan_reprocess(payload: Json) -> Json:
         return {"threads": await reprocess.plan(tools, StepRequest.model_validate(payload))}
 
+    async def run_erase(payload: Json) -> Json:
+        deleted, more = await erase_piece(tools.store, payload["user_id"])
+        return {"deleted": deleted, "more": more}
+
     return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {
         index.NAME: run_index,
         reprocess.PLAN: plan_reprocess,
         "commit": run_commit,
+        "erase_piece": run_erase,
     }

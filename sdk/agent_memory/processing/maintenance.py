@@ -6,9 +6,14 @@ whose next run is not in sight.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_memory.policy.deletion import finish_forgettings
+from agent_memory.policy.erasure import pending_erasures
+from agent_memory.processing.activities import Activity
 from agent_memory.processing.draft import finish
+from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns
 from agent_memory.store import queries
@@ -30,6 +35,15 @@ async def finish_intents(store: Store) -> int:
     """Completes the supersessions that a crash left recorded but not applied; how many memories it superseded."""
     cursors = await store.query(MEMORIES, queries.UNFINISHED_CURSORS)
     return sum([await finish(store, MEMORIES, (c["user_id"], c["thread_id"]), c["step"]) for c in cursors])
+
+
+async def finish_deletions(store: Store, counters: Counters, activities: Mapping[str, Activity]) -> int:
+    """Carries out the forgettings and erasures that a crash left begun; how many. Two queries if there are none."""
+    done = await finish_forgettings(store, counters)
+    for user_id in await pending_erasures(store):
+        await run_workflow("erase", {"user_id": user_id}, activities)
+        done += 1
+    return done
 
 
 async def recount(tools: Tools, counters: Counters, since: float, until: float) -> Recount:

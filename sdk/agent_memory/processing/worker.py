@@ -22,6 +22,7 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
+from agent_memory.processing.maintenance import finish_deletions
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import USER, Counters, ThreadCounter
@@ -124,6 +125,8 @@ class Worker:
             self._awake.clear()
             try:
                 async with self._cycle:
+                    if failed:
+                        await finish_deletions(self._tools.store, self.counters, self._activities)
                     touched = await self._count_new_turns()
                     quiet = self._cadence.idle_seconds
                     sweep = failed or (quiet > 0 and loop.time() - last_sweep >= min(quiet, 30.0))

@@ -226,6 +226,17 @@ def replay(request: Json) -> Workflow:
     return results
 
 
+def erase(request: Json) -> Workflow:
+    """Deletes everything of a user, piece by piece, until a scan finds nothing."""
+    results: list[Json] = []
+    while True:
+        piece = yield Call("erase_piece", request)
+        if not piece["more"]:
+            return results
+        results.append(piece)
+        yield Checkpoint(list(results))
+
+
 WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "index_turns": index_turns,
     "archive": archive,
@@ -240,4 +251,5 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "settle": settle,
     "settle_user": settle_user,
     "replay": replay,
+    "erase": erase,
 }

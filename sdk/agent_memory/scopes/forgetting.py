@@ -9,9 +9,11 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.models import ForgetReceipt, now
 from agent_memory.policy.deletion import carry_out, finish_forgettings
+from agent_memory.policy.erasure import begin_erasure, count_documents
 from agent_memory.policy.forgetting import Plan, plan_claim, plan_place, tombstones
 from agent_memory.policy.selection import Archive, open_archive, select_id, select_place, select_query
 from agent_memory.policy.tombstones import Place, bury, of_place
+from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import USER, Counters
@@ -46,7 +48,9 @@ class ForgetRequest:
         if self.id is not None and self.query is not None:
             raise InvalidInput("forget by id or by query, not by both")
         if not self.is_claim and not self.place:
-            raise InvalidInput("nothing to forget: give an id, a query, a thread, a project or a time range")
+            raise InvalidInput(
+                "nothing to forget: give an id, a query, a thread, a project, a time range or everything"
+            )
         if self.id is not None:
             check_id(self.id, "id")
         if self.query is not None and (not isinstance(self.query, str) or not self.query.strip()):
@@ -100,6 +104,24 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
             if request.is_claim:
                 break
         return receipt
+
+
+async def erase(runtime: Runtime, user_id: str, *, dry_run: bool) -> ForgetReceipt:
+    """Deletes everything of a user, tombstones and settings too; or says how much that is.
+
+    Raises:
+        StoreUnavailable: if the store failed; what had begun is finished in the background, or by another call.
+    """
+    receipt = ForgetReceipt(dry_run=dry_run)
+    with operation("delete_memory", runtime.store.name):
+        if dry_run:
+            receipt.erased = await count_documents(runtime.store, user_id)
+            return receipt
+        await begin_erasure(runtime.store, user_id)
+        for piece in await run_workflow("erase", {"user_id": user_id}, runtime.activities):
+            for kind, count in piece["deleted"].items():
+                receipt.erased[kind] = receipt.erased.get(kind, 0) + count
+    return receipt
 
 
 async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:

@@ -34,7 +34,7 @@ from agent_memory.processing.provenance import why
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
-from agent_memory.scopes.forgetting import ForgetRequest, forget, make_place
+from agent_memory.scopes.forgetting import ForgetRequest, erase, forget, make_place
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.settings import QueryStrategy
@@ -377,6 +377,7 @@ class AsyncUserScope:
         since: datetime | None = None,
         until: datetime | None = None,
         include_sources: bool = True,
+        everything: bool = False,
         dry_run: bool = False,
     ) -> ForgetReceipt:
         """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
@@ -393,6 +394,8 @@ class AsyncUserScope:
             since: What was said since then.
             until: What was said until then.
             include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
+            everything: The user goes, with every document in every container: turns, memories, summaries, counters,
+                settings, tombstones. A scan at the end makes sure; a crash is finished in the background.
             dry_run: Only say what would go, with its words, and delete nothing.
 
         Returns:
@@ -406,6 +409,10 @@ class AsyncUserScope:
         """
         place = make_place(thread_id, project_id, since, until)
         request = ForgetRequest(self.user_id, id, query, place, include_sources)
+        if everything:
+            if request != ForgetRequest(self.user_id):
+                raise InvalidInput("everything is everything: it goes with no other selection")
+            return await erase(self._runtime, self.user_id, dry_run=dry_run)
         try:
             return await forget(self._runtime, request, dry_run=dry_run)
         except NotFound:

@@ -6,14 +6,14 @@ it has counted. A user's count is the sum over their threads, so it can never di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import COUNTER
+from agent_memory.store.containers import COUNTER, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD
@@ -77,6 +77,10 @@ def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
     )
 
 
+async def _never() -> bool:
+    return False
+
+
 class Counters:
     """The counters of a store. `steps` are the steps that run per thread."""
 
@@ -85,12 +89,20 @@ class Counters:
         self._steps = steps
 
     async def count(self, user_id: str, thread_id: str, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
-        """Counts turns (id and `_ts`) of a thread, each once however often it is delivered."""
-        return await self._change(user_id, thread_id, lambda counter: counter.counted(turns))
+        """Counts turns (id and `_ts`) of a thread, each once however often it is delivered.
+
+        The first turns of a thread may have been erased since they were delivered; they leave no counter then.
+        """
+
+        async def still_there() -> bool:
+            ids = [turn_id for turn_id, _ in turns]
+            return bool(await self._store.query(TURNS, queries.IDS_THAT_EXIST, (user_id, thread_id), ids=ids))
+
+        return await self._change(user_id, thread_id, lambda counter: counter.counted(turns), still_there)
 
     async def ran(self, user_id: str, thread_id: str, step: str, count: int) -> ThreadCounter:
-        """Notes that a step was run for all turns up to `count`."""
-        return await self._change(user_id, thread_id, lambda counter: counter.ran(step, count))
+        """Notes that a step was run for all turns up to `count`; a thread that was erased meanwhile stays so."""
+        return await self._change(user_id, thread_id, lambda counter: counter.ran(step, count), _never)
 
     async def get(self, user_id: str, thread_id: str) -> ThreadCounter:
         """The counter of a thread; a thread without one has counted nothing."""
@@ -117,56 +129,69 @@ class Counters:
         return dict(document["done"]) if document else {}
 
     async def user_ran(self, user_id: str, step: str, count: int) -> None:
-        """Notes that a per-user step was run when the user had `count` turns."""
+        """Notes that a per-user step was run when the user had `count` turns; an erased user stays erased."""
         partition = (user_id, COUNTERS_THREAD)
+
+        async def still_there() -> bool:
+            return bool(await self.of_user(user_id))
 
         def change(document: Document) -> Document:
             done = document.get("done", {})
             return document | {"type": "user_counter", "done": {**done, step: max(count, done.get(step, 0))}}
 
-        await self._replace("user", partition, change)
+        await self._replace("user", partition, change, still_there)
 
     async def forget(self, user_id: str, thread_id: str, turn_ids: Collection[str], redo: Collection[str] = ()) -> None:
         """Takes the ids of turns out of a counter, and lets its thread wait for some steps again.
 
         How many turns were counted stays: thresholds are crossed by what was said, not by what is left.
         """
-        if await self._store.read(COUNTER, "counter", (user_id, thread_id)) is None:
-            return
 
         def change(counter: ThreadCounter) -> ThreadCounter:
             seen = {turn_id: ts for turn_id, ts in counter.cursor.seen.items() if turn_id not in turn_ids}
             done = {step: count for step, count in counter.done.items() if step not in redo}
             return replace(counter, cursor=replace(counter.cursor, seen=seen), done=done)
 
-        await self._change(user_id, thread_id, change)
+        await self._change(user_id, thread_id, change, _never)
 
     async def redo_for_user(self, user_id: str, step: str) -> None:
         """Lets a user wait for a per-user step again; one of their threads shows it."""
         threads = await self.of_user(user_id)
         if threads:
             await self.forget(user_id, threads[0].thread_id, (), redo=[USER])
-        if await self._store.read(COUNTER, "user", (user_id, COUNTERS_THREAD)) is not None:
-            await self._replace(
-                "user",
-                (user_id, COUNTERS_THREAD),
-                lambda document: document | {"done": {**document.get("done", {}), step: 0}},
-            )
+        await self._replace(
+            "user",
+            (user_id, COUNTERS_THREAD),
+            lambda document: document | {"done": {**document.get("done", {}), step: 0}},
+            _never,
+        )
 
     async def _change(
-        self, user_id: str, thread_id: str, change: Callable[[ThreadCounter], ThreadCounter]
+        self,
+        user_id: str,
+        thread_id: str,
+        change: Callable[[ThreadCounter], ThreadCounter],
+        may_begin: Callable[[], Awaitable[bool]],
     ) -> ThreadCounter:
         def on_document(document: Document) -> Document:
             known = "cursor" in document
             counter = read_counter(document, self._steps) if known else ThreadCounter(user_id, thread_id)
             return change(replace(counter, steps=self._steps)).to_document()
 
-        return read_counter(await self._replace("counter", (user_id, thread_id), on_document), self._steps)
+        document = await self._replace("counter", (user_id, thread_id), on_document, may_begin)
+        return read_counter(document, self._steps)
 
     async def _replace(
-        self, item_id: str, partition: tuple[str, str], change: Callable[[Document], Document]
+        self,
+        item_id: str,
+        partition: tuple[str, str],
+        change: Callable[[Document], Document],
+        may_begin: Callable[[], Awaitable[bool]],
     ) -> Document:
-        """Reads, changes and writes a document with its ETag until nobody was in between."""
+        """Reads, changes and writes a document with its ETag until nobody was in between.
+
+        If there is none yet, one is made only if it `may_begin`.
+        """
         for _ in range(_RETRIES):
             stored = await self._store.read(COUNTER, item_id, partition)
             plain: dict[str, Any] = {name: value for name, value in (stored or {}).items() if name[0] != "_"}
@@ -174,6 +199,8 @@ class Counters:
             changed = change(base)
             if stored is not None and changed == base:
                 return base
+            if stored is None and not await may_begin():
+                return changed
             try:
                 if stored is None:
                     await self._store.create(COUNTER, changed)

@@ -130,7 +130,9 @@ NEAREST_OF_ALL = (
 TURNS_UP_TO = "SELECT c.id, c.created_at, c._ts FROM c WHERE c.created_at <= @end"
 TURN_BY_ID = f"SELECT {TURN_FIELDS} FROM c WHERE c.id = @id"
 IDS_THAT_EXIST = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
-ALL_IDS = "SELECT TOP @limit VALUE c.id FROM c"
+SOME_OF_ALL = "SELECT TOP @limit c.id, c.thread_id, c.type FROM c"
+TYPES = "SELECT VALUE c.type FROM c"
+ERASURES = "SELECT VALUE c.of FROM c"
 CURSORS = 'SELECT c.id, c.thread_id FROM c WHERE c.type = "cursor"'
 COVERED = "SELECT VALUE COUNT(1) FROM c WHERE c._ts < @since OR ARRAY_CONTAINS(@seen, c.id)"
 
