@@ -27,7 +27,7 @@ from embedded_cosmos.faults import FaultPlan, FaultRule
 
 SCHEDULES = int(os.environ.get("FAULT_SCHEDULES", "10"))
 SEEDS = [int(os.environ["FAULT_SEED"])] if "FAULT_SEED" in os.environ else list(range(SCHEDULES))
-THREADS = ("t0", "t1", "t2")
+THREADS = ("t0", "t1")
 WORKERS = 4
 Turns = dict[str, list[dict[str, object]]]
 
@@ -157,7 +157,7 @@ async def feed(memory: AsyncMemory, rng: random.Random) -> list[list[Document]]:
     documents = [one for part in ranges async for page, _ in store.changes(part, None, 100) for one in page]
     pieces, start = [], 0
     while start < len(documents):
-        length = rng.randrange(1, 8)
+        length = rng.randrange(2, 8)
         pieces.append(documents[max(0, start - rng.randrange(4)) : start + length])
         start += length
     return pieces
