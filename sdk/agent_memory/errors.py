@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -79,12 +80,21 @@ class ModelError(AgentMemoryError):
     """A model gave no usable answer.
 
     `retryable` is true for a timeout, a throttled call or a server fault (nothing was learned, try again
-    after `retry_after` seconds if given), false for an answer that cannot be used.
+    after `retry_after` seconds if given), false for an answer that cannot be used. `cost` is what the attempts
+    cost all the same, under the names of `models.Usage`.
     """
 
     code = "model"
 
-    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        cost: Mapping[str, float] | None = None,
+    ) -> None:
         super().__init__(message)
+        self.cost = dict(cost or {})
         self.retryable = retryable
         self.retry_after = retry_after

@@ -372,6 +372,7 @@ class DeadLetter(Model):
     turn_ids: list[str]
     error: str
     created_at: UtcTime
+    usage: Usage = Field(default_factory=Usage, description="What the attempts cost.")
 
 
 class Health(Model):

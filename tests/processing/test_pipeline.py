@@ -245,10 +245,12 @@ async def test_a_backlog_is_worked_off_in_pieces(chat: ScriptedChat):
         assert before[1] == [f"fact: k{n}=the value {n}" for n in (3, 4, 5, 6)]
 
 
-async def test_too_little_talk_is_not_sent(memory: AsyncMemory, chat: ScriptedChat):
+@pytest.mark.req("S3-08")
+async def test_too_little_talk_is_not_sent_and_the_result_says_so(memory: AsyncMemory, chat: ScriptedChat):
     thread = memory.user("alice").thread("t1")
-    await thread.add("user", "ok, thanks")
-    assert (await thread.process("extract")).turns == 1
+    await thread.add("user", "  ok, thanks          ")
+    result = await thread.process("extract")
+    assert (result.turns, result.rejected) == (1, ["fewer than 20 characters of talk: no model was asked"])
     assert chat.calls["extract"] == 0
 
 
@@ -262,7 +264,8 @@ async def test_an_unavailable_model_advances_nothing(chat: ScriptedChat):
 
 
 async def test_an_unusable_answer_makes_a_dead_letter_that_can_be_replayed(chat: ScriptedChat):
-    chat.fault = lambda task, call: ModelError("no JSON in it") if (task, call) == ("extract", 1) else None
+    cost = {"model_calls": 3, "input_tokens": 900, "output_tokens": 30}
+    chat.fault = lambda task, call: ModelError("no JSON in it", cost=cost) if (task, call) == ("extract", 1) else None
     async with AsyncMemory.local(
         chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)
     ) as memory:
@@ -274,6 +277,8 @@ async def test_an_unusable_answer_makes_a_dead_letter_that_can_be_replayed(chat:
         assert (await thread.process("extract")).created == 1
         (letter,) = await memory.dead_letters()
         assert (letter.step, letter.turn_ids, letter.error) == ("extract", ids, "no JSON in it")
+        assert (letter.usage.model_calls, letter.usage.input_tokens) == (3, 900)
+        assert (result.usage.model_calls, result.usage.input_tokens) == (3, 900)
         assert (await memory.health()).dead_letters == 1
         assert (await memory.replay(letter.id)).created == 1
         assert await memory.dead_letters() == []

@@ -86,7 +86,7 @@ def test_a_bad_item_of_three_is_dropped_and_the_others_stay():
         ({**DIET, "kind": "rumour"}, "memories 1: kind: Input should be"),
         ({**DIET, "content": ""}, "memories 1: content: String should have at least 1 character"),
         ({**DIET, "content": None}, "memories 1: content: Field required"),
-        ("Maya is vegetarian", "memories 1: it is not an object"),
+        (7, "memories 1: it is not an object"),
         ({**DIET, "quote": "I'm vegan"}, "memory 1: its quote is not in the turns that it cites"),
     ],
 )
@@ -280,3 +280,33 @@ def test_no_text_breaks_the_reader(text):
     except UnusableAnswer:
         return
     assert isinstance(parsed.value, dict | list)
+
+
+@pytest.mark.req("S0-048", "S3-10", "S3-52")
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([{"type": "preference", "content": "User is vegetarian"}]),  # S0
+        json.dumps([{"type": "semantic", "content": "User is vegetarian"}]),
+        json.dumps({"worth_extracting": True, "memories": [{"content": "User is vegetarian", "memory_type": "fact"}]}),
+        json.dumps({"memories": [{"content": "User is vegetarian", "confidence_score": 0.9, "metadata": {}}]}),  # S3
+        json.dumps({"facts": ["User is vegetarian"]}),  # S4
+        json.dumps({"facts": [{"fact": "User is vegetarian"}]}),
+        json.dumps({"facts": [{"text": "User is vegetarian", "category": "preference", "source": "user"}]}),
+        json.dumps(["User is vegetarian"]),
+        json.dumps({"type": "fact", "content": "User is vegetarian"}),
+        "Here you are:\n```json\n" + json.dumps([{"type": "fact", "content": "User is vegetarian"}]) + "\n```",
+    ],
+)
+def test_an_extraction_is_read_in_every_shape_that_other_systems_ask_for(text: str):
+    memories, rejected = extracted(text, talk("I'm vegetarian."))
+    assert [(memory.type, memory.content, memory.quote, memory.turns) for memory in memories] == [
+        ("fact", "User is vegetarian", "I'm vegetarian", ["t1"])
+    ]
+    assert rejected == []
+
+
+@pytest.mark.req("S0-048", "S3-10", "S0-082")
+@pytest.mark.parametrize("text", ["[]", '{"memories": []}', '{"worth_extracting": false}', '{"facts": []}'])
+def test_nothing_is_a_good_answer_in_every_shape(text: str):
+    assert extracted(text) == ([], [])

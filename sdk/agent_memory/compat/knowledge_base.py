@@ -10,8 +10,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from agent_memory.compat.agent_profile import KnowledgeBaseResource
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Hit, Memory, Model
+from agent_memory.policy.injected import NOTICE
 from agent_memory.recall.quoting import quoted
-from agent_memory.recall.render import NOTICE
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.working.messages import ChatMessage
 

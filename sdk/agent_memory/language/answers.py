@@ -57,7 +57,8 @@ def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = Tru
     parsed = _parsed(task, text, salvage)
     rejected = [f"the answer was {parsed.flaw}"] if parsed.flaw else []
     items = _item_fields(task.output)
-    answer = restore(task.output, _as_object(parsed.value, items))
+    value = _named(parsed.value) if isinstance(data, ExtractInput) else parsed.value
+    answer = restore(task.output, _as_object(value, items))
     if items:
         answer = {name: value for name, value in answer.items() if value is not None}
         if not answer.keys() & task.output.model_fields.keys():
@@ -100,6 +101,7 @@ class ParsedJson:
 
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OPENING = re.compile(r"\{\s*[\"'}]|\[\s*[\[{\]]")
+_OPENING_OF_TEXTS = re.compile(r"\[\s*\"")
 
 
 def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
@@ -109,7 +111,7 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
         UnusableAnswer: there is none, or it is broken and not to be salvaged.
     """
     text = _THOUGHTS.sub("", text)
-    opening = _OPENING.search(text)
+    opening = _OPENING.search(text) or _OPENING_OF_TEXTS.search(text)
     if opening is None:
         raise UnusableAnswer("there is no JSON in it")
     text = text[opening.start() :]
@@ -147,6 +149,29 @@ def _item_fields(output: type[BaseModel]) -> dict[str, type[BaseModel]]:
         ):
             found[name] = arguments[0]
     return found
+
+
+_LISTS = ("memories", "facts", "extracted_facts", "extractedFacts")
+_CONTENTS = ("content", "fact", "text", "memory", "statement")
+"""Names of a memory's sentence, ours first."""
+
+
+def _named(value: Any) -> Any:
+    """An extraction under our names, from any of the shapes that the prompts of other systems ask for (conflict C30).
+
+    A list under another name, a single memory without a list, and bare sentences in the place of memories.
+    """
+    if isinstance(value, dict) and "memories" not in value:
+        name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
+        if name is not None:
+            value = {**value, "memories": value[name]}
+        elif "worth_extracting" not in value and any(isinstance(value.get(name), str) for name in _CONTENTS):
+            value = [value]
+    if isinstance(value, list):
+        value = {"memories": value}
+    if isinstance(value, dict) and isinstance(value.get("memories"), list):
+        value = {**value, "memories": [{"content": one} if isinstance(one, str) else one for one in value["memories"]]}
+    return value
 
 
 def _as_object(value: Any, items: dict[str, type[BaseModel]]) -> Json:
@@ -212,15 +237,17 @@ def _read_items(
 
 
 def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Json:
-    """One memory in the contract's own field names, from those or from either of the seeds' shapes.
+    """One memory in the contract's own field names, from those or from another system's shape.
 
-    The shapes are {"type", "content"} and {"content", "memory_type", "confidence_score"}. With `complete`, missing
-    evidence is looked for in the input.
+    The shapes are {"type", "content"}, {"content", "memory_type", "confidence_score"}, and {"fact"} or {"text"}. With
+    `complete`, missing evidence is looked for in the input.
 
     Raises:
         Ungrounded: there is no evidence for it.
     """
     shaped = {key: value for key, value in item.items() if value is not None}
+    if name_of_content := next((name for name in _CONTENTS if isinstance(shaped.get(name), str)), None):
+        shaped.setdefault("content", shaped[name_of_content])
     shaped.setdefault("type", shaped.pop("memory_type", "fact"))
     if "confidence_score" in shaped:
         shaped.setdefault("confidence", shaped.pop("confidence_score"))

@@ -118,7 +118,8 @@ class OpenAIChat:
             return TaskResult(output, self._model, request.prompt.version, usage, rejected)
         attempts = self._answer_retries + 1
         raise ModelError(
-            f"{self._model} gave no usable answer to {task.name!r} in {attempts} attempts: {problem}."
+            f"{self._model} gave no usable answer to {task.name!r} in {attempts} attempts: {problem}.",
+            cost=usage.model_dump(),
         ) from problem
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_memory.errors import ModelError
-from agent_memory.models import DeadLetter, Turn, now
+from agent_memory.models import DeadLetter, Turn, Usage, now
 from agent_memory.processing.gather import StepRequest
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -29,6 +29,7 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
         turn_ids=[turn.id for turn in turns],
         error=str(error),
         created_at=now(),
+        usage=Usage.model_validate(error.cost),
     )
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from agent_memory.errors import NotFound
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
 from agent_memory.models import DeadLetter, Memory, Model, Turn
+from agent_memory.policy.injected import without_injected
 from agent_memory.policy.switches import Rules
+from agent_memory.processing.pieces import size
 from agent_memory.settings import Limits, PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
@@ -98,20 +100,24 @@ def on_record(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _within_tokens(turns: Sequence[Turn], budget: int) -> int:
-    """How many of these turns fit a budget; at least one. A token is about four bytes of UTF-8."""
+    """How many of these turns fit a budget; at least one, which may be too long alone."""
     total = 0
     for index, turn in enumerate(turns):
-        total += len(turn.content.encode()) // 4 + 8
+        total += size(turn)
         if total > budget and index > 0:
             return index
     return len(turns)
 
 
 def view_turns(turns: Sequence[Turn], prefix: str = "t") -> list[TurnView]:
-    """Turns as a model sees them: numbered, without our ids."""
+    """Turns as a model sees them: numbered, without our ids, and without what we ourselves put into them."""
     return [
         TurnView(
-            ref=f"{prefix}{number}", role=turn.role, name=turn.name, content=turn.content, created_at=turn.created_at
+            ref=f"{prefix}{number}",
+            role=turn.role,
+            name=turn.name,
+            content=without_injected(turn.content),
+            created_at=turn.created_at,
         )
         for number, turn in enumerate(turns, 1)
     ]

@@ -59,7 +59,9 @@ async def think_over_turns(
         if error.retryable or request.dead_letter_id is not None:
             raise
         letter = make_dead_letter(request, step, found.turns, error)
-        derived = Derived(ProcessResult(step=step, dead_letters=1, rejected=[str(error)]), [to_document(letter)])
+        derived = Derived(
+            ProcessResult(step=step, dead_letters=1, rejected=[str(error)], usage=letter.usage), [to_document(letter)]
+        )
     return Draft(
         step=step,
         container=container,

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agent_memory.models import Context
-from agent_memory.recall.render import BULLETS_HEADER, HEADER, NOTICE
+from agent_memory.policy.injected import without_blocks
 
 Placement = Literal["system_message", "system_prompt", "before_recent"]
 Message = dict[str, Any]
 
 RECENT_MESSAGES = 5
 """The messages that `before_recent` leaves behind the context."""
-
-# A line of ours begins with "- ", so nothing that it quotes can end a block.
-_BLOCK = re.compile(
-    rf"\n*(?:{re.escape(HEADER)}\n(?:.*\n)*?{re.escape(NOTICE)}(?=\n|\Z)"
-    rf"|{re.escape(BULLETS_HEADER)}\n\n(?:- .*(?:\n|\Z))+"
-    r"|<memory>\n(?: +.*\n)*</memory>(?=\n|\Z))"
-)
 
 
 def inject(
@@ -56,7 +48,7 @@ def _without_block(given: Mapping[str, Any]) -> Message | None:
     content = message.get("content")
     if not _is_system(message) or not isinstance(content, str):
         return message
-    rest = _BLOCK.sub("", content)
+    rest = without_blocks(content)
     if rest == content:
         return message
     return message | {"content": rest} if rest.strip() else None

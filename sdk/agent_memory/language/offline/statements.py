@@ -17,7 +17,7 @@ from agent_memory.language.offline.text import (
     straighten,
 )
 
-_LONGEST_TURN = 6_000
+_LONGEST_TURN = 16_000
 _MOST_SENTENCES = 80
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)

@@ -14,6 +14,7 @@ from agent_memory.policy.tombstones import Said, forgotten_after
 from agent_memory.processing.draft import Draft, Reaffirmation, Retirement
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, on_record, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
+from agent_memory.processing.pieces import portions
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
@@ -58,22 +59,28 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     Raises:
         ModelError: if a model is unavailable, or its answer cannot be used.
     """
-    before = on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before))
-    if sum(len(turn.content.strip()) for turn in [*before, *turns]) < SHORTEST:
-        return Extracted()
+    before = view_turns(on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before)), "b")
+    if sum(len(view.content.strip()) for view in [*before, *view_turns(turns)]) < SHORTEST:
+        return Extracted(rejected=[f"fewer than {SHORTEST} characters of talk: no model was asked"])
     never = sorted(tools.rules.deny)
-    data = ExtractInput(turns=view_turns(turns), before=view_turns(before, "b"), never=never)
-    answer = await tools.chat.run(EXTRACT, data)
-    found = answer.output.memories
-    kept = found[: tools.limits.batch_memories]
-    dropped = len(found) - len(kept)
-    memories = _memories(turns, kept, answer.model, answer.prompt_version, tools.embeddings.model_id)
-    screened = screen_memories(memories, tools.rules, tools.policy)
-    return Extracted(
-        screened.memories,
-        answer.rejected + ([f"{dropped} more than one commit can hold"] if dropped else []) + screened.rejected,
-        answer.usage,
-    )
+    memories: list[Memory] = []
+    rejected: list[str] = []
+    usage = Usage()
+    ordinals: Counter[tuple[str, str]] = Counter()
+    for portion in portions(turns, tools.limits.batch_tokens):
+        data = ExtractInput(turns=view_turns(portion), before=before, never=never)
+        answer = await tools.chat.run(EXTRACT, data)
+        found = _memories(portion, answer.output.memories, ordinals)
+        maker = {"model": answer.model, "prompt_version": answer.prompt_version}
+        memories += [memory.model_copy(update=maker) for memory in found]
+        rejected += answer.rejected
+        usage += answer.usage
+    kept = memories[: tools.limits.batch_memories]
+    if len(kept) < len(memories):
+        rejected.append(f"{len(memories) - len(kept)} more than one commit can hold")
+    made_for = {"embedding_model": tools.embeddings.model_id}
+    screened = screen_memories([memory.model_copy(update=made_for) for memory in kept], tools.rules, tools.policy)
+    return Extracted(screened.memories, rejected + screened.rejected, usage)
 
 
 async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
@@ -120,20 +127,17 @@ async def unforgotten(
 
 
 def _memories(
-    turns: Sequence[Turn], extracted: Sequence[ExtractedMemory], model: str, prompt_version: str, embedding_model: str
+    turns: Sequence[Turn], extracted: Sequence[ExtractedMemory], ordinals: Counter[tuple[str, str]]
 ) -> list[Memory]:
+    """The memories of an answer. `ordinals` counts those of each turn, over all parts in which it was shown."""
     by_ref = {f"t{number}": turn for number, turn in enumerate(turns, 1)}
-    ordinals: Counter[tuple[str, str]] = Counter()
     memories = []
     for item in extracted:
         anchor = by_ref[item.turns[-1]]
         ordinal = ordinals[anchor.id, item.type]
         ordinals[anchor.id, item.type] += 1
         memories.append(_memory(anchor, ordinal, item, [by_ref[ref].id for ref in item.turns]))
-    return [
-        memory.model_copy(update={"model": model, "prompt_version": prompt_version, "embedding_model": embedding_model})
-        for memory in memories
-    ]
+    return memories
 
 
 def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: list[str]) -> Memory:

@@ -8,11 +8,13 @@ it). Windows of several turns lower recall, so neighbours are brought in when se
 from __future__ import annotations
 
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
+from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
 from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange
 from agent_memory.processing.over_turns import Derived, think_over_turns
+from agent_memory.processing.pieces import cut
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
@@ -21,7 +23,9 @@ NAME = "index"
 SHORTEST = 8
 """Characters below which a turn ("ok", "thanks!") has nothing to be found by."""
 LONGEST = 8000
-"""Characters of a turn that are indexed; embedding models read less than that."""
+"""Bytes of text in one chunk; a longer turn becomes several."""
+MOST_PARTS = 24
+"""Chunks of one turn at most: a commit holds 2 MB, and a vector of 1,536 numbers takes 30 KB of it."""
 
 
 async def think(tools: Tools, request: StepRequest) -> Draft | None:
@@ -33,19 +37,30 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        worth = [
-            (position, turn)
+        parts = {
+            turn.id: list(cut(without_injected(turn.content).strip(), LONGEST))
+            for turn in found.turns
+            if turn.role in ("user", "agent") and turn.id not in forgotten
+        }
+        parted = [
+            _chunk(turn, position, number, part, tools.embeddings.model_id)
             for position, turn in enumerate(found.turns, found.before.cursor.count)
-            if _is_worth_finding(turn) and turn.id not in forgotten
+            for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
+            if len(part) >= SHORTEST
+        ]
+        too_long = [
+            f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST} bytes"
+            for turn in found.turns
+            if len(parts.get(turn.id, [])) > MOST_PARTS
         ]
         chunks = [
             chunk.model_copy(update={"content": text, "content_hash": content_hash(text)})
-            for chunk in (_chunk(turn, position, tools.embeddings.model_id) for position, turn in worth)
+            for chunk in parted
             for text in screen_lines([chunk.content], tools.rules, tools.policy)
         ]
         embedded = await tools.embeddings.embed([_undated(chunk.content) for chunk in chunks])
         return Derived(
-            ProcessResult(step=NAME, created=len(chunks), usage=embedded.usage),
+            ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
             create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
             new_chunks=[chunk.id for chunk in chunks],
         )
@@ -53,14 +68,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
 
 
-def _is_worth_finding(turn: Turn) -> bool:
-    return turn.role in ("user", "agent") and len(turn.content.strip()) >= SHORTEST
-
-
-def chunk_text(turn: Turn) -> str:
-    """What is indexed of a turn: when, who, what."""
+def chunk_text(turn: Turn, part: str | None = None) -> str:
+    """What is indexed of a turn, or of a part of it: when, who, what."""
     speaker = turn.name or turn.role
-    return f"[{day(turn.created_at)}] {speaker}: {turn.content.strip()[:LONGEST]}"
+    return f"[{day(turn.created_at)}] {speaker}: {turn.content.strip() if part is None else part}"
 
 
 def _undated(text: str) -> str:
@@ -68,10 +79,11 @@ def _undated(text: str) -> str:
     return text.split("] ", 1)[-1]
 
 
-def _chunk(turn: Turn, position: int, embedding_model: str) -> Memory:
-    text = chunk_text(turn)
+def _chunk(turn: Turn, position: int, number: int, part: str, embedding_model: str) -> Memory:
+    text = chunk_text(turn, part)
+    place = [turn.user_id, turn.thread_id, turn.id] + ([str(number)] if number else [])
     return Memory(
-        id=derived_id("chunk", turn.user_id, turn.thread_id, turn.id),
+        id=derived_id("chunk", *place),
         user_id=turn.user_id,
         thread_id=turn.thread_id,
         type="episodic",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView
+from dataclasses import replace
+
+from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView, TaskResult
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, now
 from agent_memory.policy.screen import screen_values
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
+from agent_memory.processing.pieces import portions
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import state_id, summary_id
@@ -27,13 +30,17 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     async def derive(found: TurnRange) -> Derived:
         earlier = await read_summary(tools.store, request.user_id, request.thread_id)
         state = await read_state(tools.store, request.user_id, request.thread_id)
-        data = SummarizeInput(
-            earlier=SummaryView.model_validate(earlier.model_dump()) if earlier else None,
-            earlier_state=state.state if state else {},
-            turns=view_turns(found.turns),
-            never=sorted(tools.rules.deny),
-        )
-        answer = await tools.chat.run(SUMMARIZE, data)
+        view = SummaryView.model_validate(earlier.model_dump()) if earlier else None
+        answer: TaskResult[SummarizeOutput] | None = None
+        for portion in portions(found.turns, tools.limits.batch_tokens):
+            data = SummarizeInput(
+                earlier=answer.output if answer else view,
+                earlier_state=answer.output.state if answer else state.state if state else {},
+                turns=view_turns(portion),
+                never=sorted(tools.rules.deny),
+            )
+            answer = _after(answer, await tools.chat.run(SUMMARIZE, data))
+        assert answer is not None  # there are turns
         output = _screened(tools, answer.output)
         summary = _merge(request, found, earlier, output).model_copy(
             update={"model": answer.model, "prompt_version": answer.prompt_version}
@@ -64,6 +71,15 @@ def _screened(tools: Tools, output: SummarizeOutput) -> SummarizeOutput:
     """A summary without what the user wants forgotten at once, without secrets, and without orders to a model."""
     kept = screen_values(output.model_dump(), tools.rules, tools.policy)
     return SummarizeOutput.model_validate(kept)
+
+
+def _after(
+    before: TaskResult[SummarizeOutput] | None, answer: TaskResult[SummarizeOutput]
+) -> TaskResult[SummarizeOutput]:
+    """An answer that goes on from another, with what both cost."""
+    if before is None:
+        return answer
+    return replace(answer, usage=before.usage + answer.usage, rejected=before.rejected + answer.rejected)
 
 
 def render_summary(view: SummaryView) -> str:

@@ -1,0 +1,77 @@
+"""Turns that no model can read at once are cut, and nothing of them is left out."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.models import Turn
+from agent_memory.processing.pieces import cut, portions, size
+from agent_memory.settings import Limits
+
+WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)
+
+
+def turn(content: str, number: int = 0) -> Turn:
+    return Turn(id=f"turn-{number}", user_id="u", thread_id="t", role="user", content=content, created_at=WHEN)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.integers(4, 80))
+def test_the_parts_of_a_text_are_the_text_and_small_enough(text: str, most: int):
+    parts = list(cut(text, most))
+    assert "".join(parts) == text
+    assert all(len(part.encode()) <= most for part in parts)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 900), max_size=12))
+def test_portions_fit_and_leave_nothing_out(lengths: list[int]):
+    turns = [turn("word " * (length // 5), number) for number, length in enumerate(lengths)]
+    shown = list(portions(turns, 100))
+    assert all(sum(map(size, portion)) <= 100 for portion in shown)
+    said = [(one.id, one.content) for portion in shown for one in portion]
+    for one in turns:
+        assert "".join(content for turn_id, content in said if turn_id == one.id) == one.content
+    assert [turn_id for turn_id, _ in said] == sorted((turn_id for turn_id, _ in said), key=lambda i: int(i[5:]))
+
+
+def test_a_text_is_cut_between_sentences_where_that_is_possible():
+    text = "The first sentence is here. The second one follows it. The third is the last."
+    assert list(cut(text, 60)) == ["The first sentence is here. The second one follows it. ", "The third is the last."]
+
+
+@pytest.mark.req("S2-25", "S0-100")
+async def test_a_long_turn_is_read_in_parts_and_becomes_one_range(chat: ScriptedChat):
+    filler = "\n".join(f"This is line {n} of a pasted report." for n in range(60))
+    text = f"fact: first=at the top\n{filler}\nfact: middle=half way down\n{filler}\nfact: last=at the end"
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), limits=Limits(batch_tokens=500)
+    ) as memory:
+        alice = memory.user("alice")
+        receipt = await alice.thread("t1").add("user", text)
+        result = await alice.thread("t1").process("extract")
+        assert (result.turns, result.created) == (1, 3)
+        assert result.usage.model_calls == chat.calls["extract"] > 2
+        facts = await alice.memories()
+        assert {fact.content for fact in facts} == {"first=at the top", "middle=half way down", "last=at the end"}
+        assert {tuple(fact.source_turn_ids) for fact in facts} == {tuple(receipt.ids)}
+        assert all(fact.quote in text for fact in facts if fact.quote)
+        await alice.thread("t1").process("summarize")
+        summary = await alice.thread("t1").summary()
+        assert summary is not None
+        assert summary.turn_count == 1
+        assert "".join(summary.key_points) == text  # the script's summary repeats what it was shown
+
+
+async def test_the_end_of_a_long_turn_can_be_found(memory: AsyncMemory):
+    alice = memory.user("alice")
+    text = "Nothing of interest is said here. " * 500 + "The password of the parrot is Quetzalcoatl."
+    await alice.thread("t1").add("user", text)
+    await alice.thread("t1").process("extract")
+    (hit,) = [h for h in await alice.search("Quetzalcoatl parrot", limit=1) if h.memory.kind == "chunk"]
+    assert "Quetzalcoatl" in hit.memory.content
