@@ -16,6 +16,15 @@ from agent_memory.models import Signals
 QueryStrategy = Literal["as_is", "prepend", "rewrite", "hyde"]
 """What is done about a question that is not self-contained: nothing; add key terms of the talk; have a model rewrite
 it; as prepend, and where that finds little, search by a hypothetical answer too (row S0-036)."""
+ARCHIVE_TRIGGERS = (
+    "what did we discuss",
+    "previous conversation",
+    "last time",
+    "remind me",
+    "we mentioned",
+    "earlier you said",
+)
+"""Phrases by which a user refers to other conversations (row S2-09)."""
 Classifier = Callable[[str], Awaitable[Signals]]
 """Says of a question what the application knows of it, where no signals are given with the call (row S0-028)."""
 
@@ -66,7 +75,9 @@ class RecallSettings:
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
 
-    A context answers within `context_timeout` seconds. `classifier` tells its gate of general facts and tools.
+    A context answers within `context_timeout` seconds. `classifier` tells its gate of general facts and tools. For a
+    message with one of `archive_triggers` (none: never), other conversations are told too, `archive_limit` of them at
+    most, if their cosine is at least the archive's threshold (rows S2-08, S2-09).
     """
 
     candidates: int = 50
@@ -83,13 +94,22 @@ class RecallSettings:
     context_timeout: float = 5.0
     query_strategy: QueryStrategy = "prepend"
     classifier: Classifier | None = None
+    archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
+    archive_limit: int = 3
+    default_archive_threshold: float = 0.7
+    archive_thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.15})
 
     def threshold(self, embedding_model: str) -> float:
         """The least cosine that counts for this embedding model (matched by the beginning of its name)."""
-        for name, value in self.thresholds.items():
-            if embedding_model.startswith(name):
-                return value
-        return self.default_threshold
+        return _of_model(embedding_model, self.thresholds, self.default_threshold)
+
+    def archive_threshold(self, embedding_model: str) -> float:
+        """The least cosine of a question to the account of another conversation."""
+        return _of_model(embedding_model, self.archive_thresholds, self.default_archive_threshold)
+
+
+def _of_model(embedding_model: str, values: Mapping[str, float], default: float) -> float:
+    return next((value for name, value in values.items() if embedding_model.startswith(name)), default)
 
 
 @dataclass(frozen=True, slots=True)

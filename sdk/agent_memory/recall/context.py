@@ -24,11 +24,12 @@ from agent_memory.models import (
     Turn,
     UserProfile,
 )
+from agent_memory.recall.archive import Conversation, search_archive, trigger_in
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.questions import Question, build_question, hypothetical
-from agent_memory.recall.render import Line, memory_line, profile_line, state_lines, summary_line
+from agent_memory.recall.render import Line, archive_line, memory_line, profile_line, state_lines, summary_line
 from agent_memory.recall.search import Searcher, search
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
@@ -98,6 +99,7 @@ class _Parts:
 
     hits: Sequence[Hit] = ()
     static: Sequence[Memory] = ()
+    archive: Sequence[Conversation] = ()
     profile: UserProfile | None = None
     summary: ThreadSummary | None = None
     state: ThreadState | None = None
@@ -161,10 +163,15 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
     async def static() -> None:
         parts.static = await recaller.static.all()
 
+    async def archive() -> None:
+        assert trigger is not None
+        parts.archive = await search_archive(recaller.searcher, user, thread, request.query, trigger)
+
     async def profile() -> None:
         parts.profile = await read_profile(store, user)
 
     work: dict[str, asyncio.Task[None]] = {}
+    trigger: str | None = None
 
     async def memories() -> None:
         said = await _said_before(request, work.get(TURNS), parts, timeout)
@@ -180,6 +187,10 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
         work["static"] = asyncio.ensure_future(static())
         if request.as_of is None:
             work["profile"] = asyncio.ensure_future(profile())
+            trigger = trigger_in(request.query, recaller.searcher.settings.archive_triggers)
+            if trigger is not None:
+                parts.decisions["archive"] = f"search: {trigger}"
+                work["archive"] = asyncio.ensure_future(archive())
         work["memories"] = asyncio.ensure_future(memories())
     await _in_time(work, timeout, parts.degraded)
 
@@ -264,6 +275,7 @@ def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Co
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),
+        "archive": [archive_line(account) for account in parts.archive],
         "static": _static_lines(parts.static, request.query),
     }
     found = fit(lines, tokens, request.budget, request.format)

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent_memory.models import ContextFormat, Memory, day
 from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE
+from agent_memory.recall.archive import Conversation
 from agent_memory.recall.quoting import escaped, quoted
 
 STATIC = "Known Facts:"
@@ -84,6 +85,13 @@ def profile_line(text: str) -> Line:
 def summary_line(text: str) -> Line:
     """A line of the thread's summary."""
     return Line(SUMMARY, text, {"type": "summary"})
+
+
+def archive_line(account: Conversation) -> Line:
+    """The line of another conversation: its account, with its last day."""
+    used: dict[str, Any] = {"id": account.id, "type": account.type, "thread_id": account.thread_id}
+    score = {} if account.similarity is None else {"score": account.similarity}
+    return Line(ARCHIVE, account.content, used | score, f"a conversation of {day(account.at)}")
 
 
 def state_lines(state: dict[str, Any]) -> list[Line]:

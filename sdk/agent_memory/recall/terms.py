@@ -25,6 +25,18 @@ def query_terms(query: str) -> list[str]:
 
     A query of function words only keeps them all: then they are all there is to go by.
     """
-    words = list(dict.fromkeys(word.lower().replace("’", "'") for word in _WORD.findall(query)))
-    telling = [word for word in words if word not in _STOP and word.removesuffix("'s") not in _STOP]
-    return (telling or words)[:MAX_TERMS]
+    words = _words(query)
+    return (_telling(words) or words)[:MAX_TERMS]
+
+
+def says_something(query: str) -> bool:
+    """Whether a query has words that say what it is about."""
+    return bool(_telling(_words(query)))
+
+
+def _words(query: str) -> list[str]:
+    return list(dict.fromkeys(word.lower().replace("’", "'") for word in _WORD.findall(query)))
+
+
+def _telling(words: list[str]) -> list[str]:
+    return [word for word in words if word not in _STOP and word.removesuffix("'s") not in _STOP]

@@ -107,6 +107,17 @@ DERIVING_CURSORS = (
     'SELECT c.thread_id, c.step, c.extra FROM c WHERE c.type = "cursor" AND c.step IN ("extract", "reprocess")'
 )
 EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+# Accounts of other conversations than `@thread`: their summaries, and the stretches of talk that were archived.
+_ARCHIVED = (
+    f'(c.type = "summary" OR (c.type = "episodic" AND c.kind = "session" AND {USABLE} AND {ACTIVE}))'
+    " AND c.thread_id != @thread"
+)
+_ACCOUNT = "c.id, c.type, c.thread_id, c.content, (c.covers_to ?? c.created_at) AS at"
+NEAREST_ARCHIVE = (
+    f"SELECT TOP @limit {_ACCOUNT}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+    f" WHERE {_ARCHIVED} AND c.embedding_model = @model ORDER BY VectorDistance(c.embedding, @vector)"
+)
+NEWEST_ARCHIVE = f"SELECT TOP @limit {_ACCOUNT} FROM c WHERE {_ARCHIVED} ORDER BY c.created_at DESC"
 STATIC_FACTS = f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "static"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 

@@ -1,0 +1,75 @@
+"""The archive: what was said in other conversations, looked up when a user refers to them (rows S2-33 to S2-38)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agent_memory.recall.search import Searcher
+from agent_memory.recall.terms import says_something
+from agent_memory.store import queries
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import Document
+
+logger = logging.getLogger("agent_memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What is kept of another conversation: its summary, or an account of a stretch of it."""
+
+    id: str
+    type: str
+    thread_id: str
+    content: str
+    at: datetime
+    similarity: float | None
+
+
+def trigger_in(message: str, triggers: Sequence[str]) -> str | None:
+    """The phrase by which a message refers to other conversations; None if there is none (row S2-33)."""
+    text = message.replace("’", "'").casefold()
+    return next((phrase for phrase in triggers if phrase and phrase.casefold() in text), None)
+
+
+async def search_archive(
+    searcher: Searcher, user_id: str, thread_id: str | None, query: str, trigger: str
+) -> list[Conversation]:
+    """The other conversations of a user that a message refers to, best first, one entry for each.
+
+    The trigger is no part of what is looked for. Where nothing is left of the message ("what did we discuss last
+    time?"), the newest conversations are meant.
+
+    Raises:
+        AgentMemoryError: if the archive cannot be searched.
+    """
+    settings = searcher.settings
+    phrases = "|".join(re.escape(phrase) for phrase in settings.archive_triggers)
+    topic = re.sub(phrases, " ", query.replace("’", "'"), flags=re.IGNORECASE)
+    parameters: dict[str, Any] = {"thread": thread_id or "", "limit": settings.archive_limit * 3}
+    sql = queries.NEWEST_ARCHIVE
+    if says_something(topic):
+        sql = queries.NEAREST_ARCHIVE
+        vector = (await searcher.embeddings.embed([topic])).vectors[0]
+        parameters |= {"vector": vector, "model": searcher.embeddings.model_id}
+    rows = await asyncio.gather(
+        *(searcher.store.query(container, sql, (user_id,), **parameters) for container in (MEMORIES, SUMMARIES))
+    )
+    least = settings.archive_threshold(searcher.embeddings.model_id)
+    near = [row for part in rows for row in part if row.get("similarity") is None or row["similarity"] >= least]
+    near.sort(key=lambda row: (row.get("similarity") or 0.0, row["at"]), reverse=True)
+    best: dict[str, Conversation] = {}
+    for row in near:
+        best.setdefault(row["thread_id"], _conversation(row))
+    logger.debug("Memory: %d other conversations found after %r", len(best), trigger)
+    return list(best.values())[: settings.archive_limit]
+
+
+def _conversation(row: Document) -> Conversation:
+    at = datetime.fromisoformat(row["at"])
+    return Conversation(row["id"], row["type"], row["thread_id"], row["content"], at, row.get("similarity"))
