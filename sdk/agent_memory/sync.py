@@ -43,7 +43,7 @@ from agent_memory.models import (
 from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
-from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, ThreadStep, UserStep
+from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType, ThreadStep, UserStep
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
 
 
@@ -428,13 +428,17 @@ class UserScope:
         content: str,
         *,
         kind: FactKind = "fact",
+        type: RememberedType = "fact",
         confidence: float = 1.0,
         importance: float = 0.8,
         valid_from: datetime | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        project_id: str | None = None,
     ) -> models.Memory:
-        """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
+        """Keeps a fact (or a procedure, or an event) that needs no extraction.
+
+        What is remembered word for word already is returned as it is. `kind` is that of a fact.
 
         Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
         unless the policy of this memory is another.
@@ -449,11 +453,13 @@ class UserScope:
             self._inner.remember(
                 content,
                 kind=kind,
+                type=type,
                 confidence=confidence,
                 importance=importance,
                 valid_from=valid_from,
                 tags=tags,
                 metadata=metadata,
+                project_id=project_id,
             )
         )
 

@@ -200,8 +200,8 @@ async def test_every_key_of_an_entry_is_demanded(memory: AsyncMemory, user_id: s
         AgentSession(memory, profile() | {"agent_id": agent_id}, user_id, session_id)._thread  # noqa: B018
 
 
-@pytest.mark.req("S2-46", "S2-16", "S2-20", "S2-21", "S2-22", "S2-24", "S2-25", "S2-39")
-async def test_a_long_conversation_compresses_by_itself(memory: AsyncMemory):
+@pytest.mark.req("S2-46", "S2-16", "S2-23", "S2-20", "S2-21", "S2-22", "S2-24", "S2-25", "S2-39")
+async def test_a_long_conversation_compresses_by_itself(memory: AsyncMemory, chat: ScriptedChat):
     agent = session(memory, profile(enabled=True, threshold_tokens=5000, recent_messages_to_keep=8))
     for number in range(20):
         await agent.save_memory("user", f"Research topic {number}. {'x' * 1000}")
@@ -214,6 +214,8 @@ async def test_a_long_conversation_compresses_by_itself(memory: AsyncMemory):
     assert 8 <= len(history) - 1 < 28
     assert history[-1]["content"].startswith("Findings about 19.")
     assert all(set(message) == {"role", "content"} for message in history)
+    assert set(chat.calls) == {"summarize"}  # a task with a prompt of its own, that sees the messages as data
+    assert chat.seen[0].turns[0].content.startswith("Research topic 0.")
     summary = await agent.session_summary()
     assert summary is not None
     assert (summary.user_id, summary.session_id, summary.agent_id) == ("user123", "session456", "helper")
@@ -405,3 +407,15 @@ async def test_what_a_profile_expects_and_the_memory_has_not_is_in_the_log(
         await agent.initialize()
     assert "embedding_model text-embedding-ada-002; the memory has hashing" in caplog.text
     assert "vector_provider pgvector" in caplog.text
+
+
+@pytest.mark.req("S2-65", "S2-61")
+async def test_an_agent_that_exists_gets_memory_and_then_a_knowledge_base_by_its_profile_alone(memory: AsyncMemory):
+    steps = [[], ["memory"], ["memory", "knowledge_base"]]
+    loaded, found = [], []
+    for number, resources in enumerate(steps):
+        async with session(memory, ARCHIVING | {"resources": resources}, name="s1") as agent:
+            loaded.append(len(await agent.load_memory()))
+            await say(agent, f"message {number}")
+        found.append(len(await agent.list_documents()))
+    assert (loaded, found) == ([0, 0, 1], [0, 0, 2])

@@ -49,6 +49,7 @@ from agent_memory.store.static import refuse_static
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
 
+RememberedType = Literal["fact", "procedural", "episodic"]
 UserStep = Literal["profile", "reconcile", "prune"]
 
 
@@ -184,13 +185,17 @@ class AsyncUserScope:
         content: str,
         *,
         kind: FactKind = "fact",
+        type: RememberedType = "fact",
         confidence: float = 1.0,
         importance: float = 0.8,
         valid_from: datetime | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        project_id: str | None = None,
     ) -> Memory:
-        """Keeps a fact that needs no extraction. What is remembered word for word already is returned as it is.
+        """Keeps a fact (or a procedure, or an event) that needs no extraction.
+
+        What is remembered word for word already is returned as it is. `kind` is that of a fact.
 
         Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
         unless the policy of this memory is another.
@@ -207,16 +212,17 @@ class AsyncUserScope:
         rules.require_enabled()
         clock = now()
         fields = {
-            "id": f"fact_{new_turn_id()}",
+            "id": f"{type}_{new_turn_id()}",
             "user_id": self.user_id,
             "thread_id": USER_THREAD,
-            "type": "fact",
-            "kind": kind,
+            "type": type,
+            "kind": kind if type == "fact" else None,
             "content": content.strip(),
             "confidence": confidence,
             "importance": importance,
             "tags": list(tags),
             "metadata": dict(metadata or {}),
+            "project_id": None if project_id is None else check_id(project_id, "project_id"),
             "created_at": clock,
             "valid_from": valid_from or clock,
             "recorded_at": clock,

@@ -1,16 +1,17 @@
 """Short-term memory: a live conversation kept inside its window, and the long-term blocks that it can be given."""
 
-from agent_memory.working.blocks import AsyncExtractiveMemory, AsyncLongTermBlock, AsyncVectorMemory
+from agent_memory.working.blocks import AsyncExtractiveMemory, AsyncLongTermBlock, AsyncStaticMemory, AsyncVectorMemory
 from agent_memory.working.content import MemoryContent, Updated
 from agent_memory.working.messages import ChatMessage
 from agent_memory.working.overflow import Delete, Flush, Overflow, Summarize, Trim
 from agent_memory.working.short_term import AsyncShortTermMemory
-from agent_memory.working.sync import ExtractiveMemory, LongTermBlock, ShortTermMemory, VectorMemory
+from agent_memory.working.sync import ExtractiveMemory, LongTermBlock, ShortTermMemory, StaticMemory, VectorMemory
 
 __all__ = [
     "AsyncExtractiveMemory",
     "AsyncLongTermBlock",
     "AsyncShortTermMemory",
+    "AsyncStaticMemory",
     "AsyncVectorMemory",
     "ChatMessage",
     "Delete",
@@ -20,6 +21,7 @@ __all__ = [
     "MemoryContent",
     "Overflow",
     "ShortTermMemory",
+    "StaticMemory",
     "Summarize",
     "Trim",
     "Updated",

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from agent_memory.errors import ModelError
+from agent_memory.errors import ModelError, NotFound, StaticMemoryError
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Memory
-from agent_memory.scopes import AsyncUserScope, ThreadStep
+from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.terms import query_terms
+from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
 from agent_memory.working.content import within
 from agent_memory.working.messages import ChatMessage, read_message, to_turn
 
@@ -53,6 +55,72 @@ class CoveredByStep(Protocol):
     def step(self) -> ThreadStep:
         """The step."""
         ...
+
+
+class AsyncStaticMemory:
+    """What holds for every user and every conversation: read-only, and the operator's.
+
+    Example:
+        ```python
+        rules = AsyncStaticMemory(memory.static, [{"id": "hr1", "content": "Remote work: 3 days a week."}])
+        await rules.get("s1", {"role": "user", "content": "May I work remotely?"})
+        ```
+    """
+
+    def __init__(
+        self,
+        static: AsyncStaticScope,
+        facts: Sequence[Mapping[str, Any]] = (),
+        *,
+        name: str = "static_memory",
+        limit: int = 20,
+    ) -> None:
+        """Keeps nothing yet: the facts are seeded before they are first asked for, which repeats harmlessly.
+
+        Args:
+            static: The memory's static knowledge.
+            facts: Each `{"id": …, "content": …}`, with `metadata` if it has structure.
+            name: The element in which they are shown.
+            limit: How many facts are told at most.
+        """
+        self.name = name
+        self._static = static
+        self._facts = list(facts)
+        self._limit = limit
+
+    async def insert_facts(self) -> None:
+        """Seeds the facts that it was given; `get` does it too.
+
+        Raises:
+            InvalidInput: if one of them cannot be used.
+        """
+        if self._facts:
+            await self._static.seed(self._facts)
+            self._facts = []
+
+    async def get(self, session_id: str, message: Message) -> list[Memory]:
+        """The facts that share words with a message, best first; all of them if none does."""
+        await self.insert_facts()
+        facts = await self._static.list()
+        scores = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(_query(message)))
+        told = [fact for fact in facts if scores[fact.id] > 0] or list(facts)
+        return sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+
+    async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
+        """Takes in nothing.
+
+        Raises:
+            StaticMemoryError: always.
+        """
+        raise StaticMemoryError("Static memory does not support update operation")
+
+    async def delete(self, session_id: str) -> None:
+        """Deletes nothing.
+
+        Raises:
+            StaticMemoryError: always.
+        """
+        raise StaticMemoryError("Static memory does not support delete operation")
 
 
 class AsyncExtractiveMemory:
@@ -111,6 +179,18 @@ class AsyncExtractiveMemory:
         """
         await _keep(self._user, session_id, message, self.step)
 
+    async def delete(self, session_id: str) -> None:
+        """Forgets the facts that come from a conversation; what was said stays.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        for fact in await self._user.thread(session_id).memories(types=["fact"]):
+            try:
+                await self._user.forget(fact.id, include_sources=False)
+            except NotFound:  # it went with one before it
+                continue
+
 
 class AsyncVectorMemory:
     """The raw talk of a user's conversations, found by meaning."""
@@ -157,6 +237,14 @@ class AsyncVectorMemory:
             ModelError: if the embedding model is unavailable.
         """
         await _keep(self._user, session_id, message, self.step)
+
+    async def delete(self, session_id: str) -> None:
+        """Deletes the raw talk of a conversation, which is what it remembers, with its vectors.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        await self._user.thread(session_id).delete()
 
 
 async def _keep(user: AsyncUserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:

@@ -144,6 +144,21 @@ class AsyncShortTermMemory:
             updated.degraded.append(f"overflow: {error}")
         return updated
 
+    async def delete(self, session_id: str) -> None:
+        """Deletes a conversation: its messages, the system's too, and what every block keeps of it.
+
+        Raises:
+            AgentMemoryError: if it could not be done; the call may be repeated.
+        """
+        for block in self._blocks:
+            if isinstance(block, CoveredByStep):  # its data goes with the thread's
+                continue
+            try:
+                await block.delete(session_id)
+            except StaticMemoryError:
+                continue
+        await self._thread(session_id).delete(include_memories=True)
+
     async def clear(self, session_id: str) -> int:
         """Empties the view of a conversation; how many messages were in it. They stay on record."""
         return await self._thread(session_id).clear()

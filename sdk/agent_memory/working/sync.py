@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, StaticMemoryError
+from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, NotFound, StaticMemoryError
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Memory
+from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.terms import query_terms
 from agent_memory.scopes import ThreadStep
-from agent_memory.sync import ThreadScope, UserScope
+from agent_memory.sync import StaticScope, ThreadScope, UserScope
 from agent_memory.working.blocks import CoveredByStep, Message, _query
 from agent_memory.working.content import SUMMARY_PREFIX, MemoryContent, Updated, fit_recalled, render_recalled, within
 from agent_memory.working.messages import ChatMessage, count_tokens, read_message, to_turn, without_orphans
@@ -43,6 +45,72 @@ class LongTermBlock(Protocol):
     def delete(self, session_id: str) -> None:
         """Deletes what it keeps of a conversation."""
         ...
+
+
+class StaticMemory:
+    """What holds for every user and every conversation: read-only, and the operator's.
+
+    Example:
+        ```python
+        rules = StaticMemory(memory.static, [{"id": "hr1", "content": "Remote work: 3 days a week."}])
+        rules.get("s1", {"role": "user", "content": "May I work remotely?"})
+        ```
+    """
+
+    def __init__(
+        self,
+        static: StaticScope,
+        facts: Sequence[Mapping[str, Any]] = (),
+        *,
+        name: str = "static_memory",
+        limit: int = 20,
+    ) -> None:
+        """Keeps nothing yet: the facts are seeded before they are first asked for, which repeats harmlessly.
+
+        Args:
+            static: The memory's static knowledge.
+            facts: Each `{"id": …, "content": …}`, with `metadata` if it has structure.
+            name: The element in which they are shown.
+            limit: How many facts are told at most.
+        """
+        self.name = name
+        self._static = static
+        self._facts = list(facts)
+        self._limit = limit
+
+    def insert_facts(self) -> None:
+        """Seeds the facts that it was given; `get` does it too.
+
+        Raises:
+            InvalidInput: if one of them cannot be used.
+        """
+        if self._facts:
+            self._static.seed(self._facts)
+            self._facts = []
+
+    def get(self, session_id: str, message: Message) -> list[Memory]:
+        """The facts that share words with a message, best first; all of them if none does."""
+        self.insert_facts()
+        facts = self._static.list()
+        scores = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(_query(message)))
+        told = [fact for fact in facts if scores[fact.id] > 0] or list(facts)
+        return sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+
+    def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
+        """Takes in nothing.
+
+        Raises:
+            StaticMemoryError: always.
+        """
+        raise StaticMemoryError("Static memory does not support update operation")
+
+    def delete(self, session_id: str) -> None:
+        """Deletes nothing.
+
+        Raises:
+            StaticMemoryError: always.
+        """
+        raise StaticMemoryError("Static memory does not support delete operation")
 
 
 class ExtractiveMemory:
@@ -101,6 +169,18 @@ class ExtractiveMemory:
         """
         _keep(self._user, session_id, message, self.step)
 
+    def delete(self, session_id: str) -> None:
+        """Forgets the facts that come from a conversation; what was said stays.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        for fact in self._user.thread(session_id).memories(types=["fact"]):
+            try:
+                self._user.forget(fact.id, include_sources=False)
+            except NotFound:
+                continue
+
 
 class VectorMemory:
     """The raw talk of a user's conversations, found by meaning."""
@@ -142,6 +222,14 @@ class VectorMemory:
             ModelError: if the embedding model is unavailable.
         """
         _keep(self._user, session_id, message, self.step)
+
+    def delete(self, session_id: str) -> None:
+        """Deletes the raw talk of a conversation, which is what it remembers, with its vectors.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        self._user.thread(session_id).delete()
 
 
 def _keep(user: UserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
@@ -271,6 +359,21 @@ class ShortTermMemory:
             logger.warning("A conversation outgrew its window and nothing could leave it: %s", error)
             updated.degraded.append(f"overflow: {error}")
         return updated
+
+    def delete(self, session_id: str) -> None:
+        """Deletes a conversation: its messages, the system's too, and what every block keeps of it.
+
+        Raises:
+            AgentMemoryError: if it could not be done; the call may be repeated.
+        """
+        for block in self._blocks:
+            if isinstance(block, CoveredByStep):
+                continue
+            try:
+                block.delete(session_id)
+            except StaticMemoryError:
+                continue
+        self._thread(session_id).delete(include_memories=True)
 
     def clear(self, session_id: str) -> int:
         """Empties the view of a conversation; how many messages were in it. They stay on record."""
