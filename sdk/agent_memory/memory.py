@@ -6,9 +6,10 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from azure.cosmos.aio import CosmosClient
+from pydantic import SecretStr
 
 from agent_memory.errors import ConfigurationError, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
@@ -194,8 +195,36 @@ class AsyncMemory:
         )
 
     @classmethod
+    def remote(
+        cls,
+        base_url: str,
+        credential: str | AsyncTokenCredential | None = None,
+        *,
+        token_scope: str | None = None,
+        function_key: str | None = None,
+        timeout: float = 60.0,
+    ) -> Self:
+        """A memory that a server keeps: `agent-memory serve`, or a deployed function app.
+
+        Args:
+            base_url: Where the API is.
+            credential: An API key, a token, or a token credential; without one, the server must believe the header
+                `x-user-id` (for development).
+            token_scope: What a token credential asks a token for, such as `api://<app id>/.default`.
+            function_key: The key of a function app that wants one.
+            timeout: Seconds that one request may take.
+
+        Raises:
+            ConfigurationError: if the URL is none, or a token credential lacks its scope.
+        """
+        from agent_memory.remote import RemoteMemory
+
+        made = RemoteMemory(base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout)
+        return cast(Self, made)
+
+    @classmethod
     def from_env(cls, environment: Environment | None = None) -> Self:
-        """A memory as the environment says: Cosmos DB if an endpoint is set, else local.
+        """A memory as the environment says: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
 
         Models likewise: Azure OpenAI (or Foundry), then OpenAI or a compatible server, else offline. See
         `settings.Environment` for the names.
@@ -204,14 +233,16 @@ class AsyncMemory:
             ConfigurationError: if what is set does not suffice.
         """
         env = environment or Environment()
+        if env.cosmos_endpoint is None and env.memory_url is not None:
+            key, function_key = (_plain(secret) for secret in (env.memory_key, env.memory_function_key))
+            return cls.remote(env.memory_url, key, function_key=function_key)
         chat, embeddings = _models(env)
         recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
             return cls.local(env.store, chat_model=chat, embedding_model=embeddings, recall=recall, policy=env.policy)
-        key = env.cosmos_key.get_secret_value() if env.cosmos_key else None
         return cls.cosmos(
             env.cosmos_endpoint,
-            key,
+            _plain(env.cosmos_key),
             env.cosmos_database,
             chat_model=chat or _offline_chat(),
             embedding_model=embeddings or _local_embeddings(),
@@ -405,6 +436,10 @@ class AsyncMemory:
                     dead_letter_id=letter.id,
                 )
         raise NotFound(f"no dead letter {dead_letter_id}")
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def _offline_chat() -> ChatModel:

@@ -194,6 +194,9 @@ class Environment(BaseSettings):
     model_config = SettingsConfigDict(env_file=None, extra="ignore", populate_by_name=True)
 
     store: str | None = Field(default=None, validation_alias=AliasChoices("AGENT_MEMORY_STORE"))
+    memory_url: str | None = Field(default=None, validation_alias="MEMORY_URL")
+    memory_key: SecretStr | None = Field(default=None, validation_alias="MEMORY_KEY")
+    memory_function_key: SecretStr | None = Field(default=None, validation_alias="MEMORY_FUNCTION_KEY")
     cosmos_endpoint: str | None = Field(
         default=None, validation_alias=AliasChoices("COSMOS_DB_ENDPOINT", "COSMOS_ENDPOINT")
     )

@@ -815,8 +815,37 @@ class Memory:
         )
 
     @classmethod
+    def remote(
+        cls,
+        base_url: str,
+        credential: str | AsyncTokenCredential | None = None,
+        *,
+        token_scope: str | None = None,
+        function_key: str | None = None,
+        timeout: float = 60.0,
+    ) -> Self:
+        """A memory that a server keeps: `agent-memory serve`, or a deployed function app.
+
+        Args:
+            base_url: Where the API is.
+            credential: An API key, a token, or a token credential; without one, the server must believe the header
+                `x-user-id` (for development).
+            token_scope: What a token credential asks a token for, such as `api://<app id>/.default`.
+            function_key: The key of a function app that wants one.
+            timeout: Seconds that one request may take.
+
+        Raises:
+            ConfigurationError: if the URL is none, or a token credential lacks its scope.
+        """
+        return cls(
+            AsyncMemory.remote(
+                base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout
+            )
+        )
+
+    @classmethod
     def from_env(cls, environment: Environment | None = None) -> Self:
-        """A memory as the environment says: Cosmos DB if an endpoint is set, else local.
+        """A memory as the environment says: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
 
         Models likewise: Azure OpenAI (or Foundry), then OpenAI or a compatible server, else offline. See
         `settings.Environment` for the names.

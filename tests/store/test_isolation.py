@@ -7,6 +7,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.remote import RemoteMemory
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, UserStep
 
 SECRET = "the launch code is 4711"
@@ -72,7 +73,9 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
 
 @pytest.mark.req("S0-003")
 async def test_users_whose_ids_look_alike_are_apart(memory: AsyncMemory):
-    ids = ["al", "alice", "alice'", 'al" OR 1=1', "Alice", "alice ", "[alice]", "alice%"]
+    ids = ["al", "alice", "alice'", 'al" OR 1=1', "Alice", "[alice]", "alice%", "аlice", "ａlice", "alice%20", "ali ce"]
+    if not isinstance(memory, RemoteMemory):  # which refuses what a header cannot carry
+        ids.append("alice ")
     for user_id in ids:
         await memory.user(user_id).remember(f"I am exactly {user_id}!")
     for user_id in ids:

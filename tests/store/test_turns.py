@@ -11,7 +11,7 @@ from agent_memory.models import TurnInput
 
 
 @pytest.mark.req("S1-01", "S1-02", "S1-04", "S1-05", "S1-07")
-async def test_a_turn_keeps_what_it_was_given(memory: AsyncMemory):
+async def test_a_turn_keeps_what_it_was_given(memory: AsyncMemory, local: AsyncMemory):
     chat = memory.user("alice").thread("t1", agent_id="helper", project_id="trip")
     metadata = {"tool_name": "search", "tool_call_id": "call-1", "edit": {"reason": "typo"}}
     when = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -22,7 +22,7 @@ async def test_a_turn_keeps_what_it_was_given(memory: AsyncMemory):
     assert (turn.agent_id, turn.project_id, turn.run_id, turn.name) == ("helper", "trip", "r1", "hotels")
     assert turn.metadata == metadata
     assert turn.created_at == when
-    stored = await memory._runtime.store.read("memories_turns", turn.id, ("alice", "t1"))
+    stored = await local.runtime.store.read("memories_turns", turn.id, ("alice", "t1"))
     assert stored is not None
     assert stored["type"] == "turn"
     assert stored["created_at"] == "2026-03-01T12:30:15.123456Z"

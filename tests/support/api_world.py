@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import socket
 import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx2 as httpx
 import jwt
+import uvicorn
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from agent_memory import AsyncMemory
@@ -23,6 +28,35 @@ def client_of(
     app = create_app(memory, InlineProcessing(memory.runtime), identity, **options)
     transport = httpx.ASGITransport(app=app, client=(client, 1234), raise_app_exceptions=True)
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+class _Quiet(uvicorn.Server):
+    """A server that leaves signals to the tests, and says when it answers."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answers = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.answers.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def serving(memory: AsyncMemory, identity: Identity | None = None, **options: Any) -> AsyncIterator[str]:
+    """The app on a port of its own, in this event loop; its URL."""
+    app = create_app(memory, InlineProcessing(memory.runtime), identity or HeaderIdentity(allowed=True), **options)
+    server = _Quiet(uvicorn.Config(app, log_level="warning", lifespan="off", proxy_headers=False, access_log=False))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        await server.answers.wait()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        await task
 
 
 class Issuer:

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.api.pages import before_of, next_token
 from agent_memory.api.replies import Replies
 from agent_memory.contract.endpoint import IF_MATCH, Endpoint
+from agent_memory.contract.pages import before_of, next_token
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import MemoryConfig, Model

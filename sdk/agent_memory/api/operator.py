@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Operator
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.schemas import DeadLetters, Drained, Users
-from agent_memory.errors import InvalidInput, ModelError, NotFound
+from agent_memory.contract.schemas import DeadLetters, Drained, TierChoice, Users
+from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
 from agent_memory.models import Health, ProcessResult
 
 MAX_WAIT = 60.0
@@ -29,6 +29,15 @@ async def health(memory: OpenMemory, _: Operator) -> Health:
 async def users(memory: OpenMemory, _: Operator) -> Users:
     """Every user of whom something is kept."""
     return Users(users=await memory.users())
+
+
+@router.put("/users/{user}/tier", status_code=204, responses=documented(), operation_id="admin_assign_tier")
+async def assign_tier(memory: OpenMemory, _: Operator, user: str, body: TierChoice) -> None:
+    """Puts a user into a tier, or (null) back into the default one."""
+    try:
+        await memory.assign_tier(user, body.tier)
+    except ConfigurationError as error:
+        raise InvalidInput(str(error)) from error
 
 
 @router.get("/dead-letters", responses=documented(), operation_id="admin_dead_letters")

@@ -17,6 +17,7 @@ STEPS = {name: name for alias in (ThreadStep, UserStep) for name in get_args(ali
     "facts": "extract",
     "summary": "summarize",
     "user-summary": "profile",
+    "reprocess": "reprocess",
 }
 """The names of the steps in URLs; several systems' are understood."""
 
@@ -46,8 +47,15 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str 
         if query.thread_id is None:
             raise InvalidInput(f"{step} needs a thread_id")
         request["thread_id"] = check_id(query.thread_id, "thread_id")
+    elif step == "reprocess":
+        if query.thread_id is not None:
+            request["thread_id"] = check_id(query.thread_id, "thread_id")
+        if query.prompt_version is not None:
+            request["prompt_version"] = query.prompt_version
     elif query.thread_id is not None:
         raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
+    if query.prompt_version is not None and step != "reprocess":
+        raise InvalidInput(f"{step} knows no prompt_version")
     if query.n is not None:
         if step != "reconcile":
             raise InvalidInput(f"{step} knows no n")
@@ -76,7 +84,7 @@ class InlineProcessing:
         try:
             result = await self._runtime.run(step, **request)
         except AgentMemoryError as error:
-            run = ProcessRun(id=run_id, step=step, status="failed", error=str(error))
+            run = ProcessRun(id=run_id, step=step, status="failed", error=str(error), code=error.code)
         else:
             run = ProcessRun(id=run_id, step=step, status="completed", result=result)
         self._runs[user_id, run_id] = run

@@ -132,7 +132,7 @@ class Endpoint:
         for call in (self.call, *([self.threads_too] if self.threads_too else [])):
             hints = get_type_hints(call)
             for name, parameter in inspect.signature(call).parameters.items():
-                if name not in ("self", IF_MATCH, *self.path_names):
+                if name not in ("self", IF_MATCH, *self.path_names) and not _is_callback(hints[name]):
                     found.setdefault(name, (hints[name], parameter))
         return found
 
@@ -190,6 +190,11 @@ class Doc:
             {name: " ".join(text.split()) for name, text in _entries(sections.get("Args", ""))},
             tuple(error for error in known if error is not None),
         )
+
+
+def _is_callback(hint: Any) -> bool:
+    """Whether a parameter is a function, which does not travel."""
+    return any(get_origin(one) is Callable for one in (hint, *get_args(hint)))
 
 
 def _entries(section: str) -> list[tuple[str, str]]:

@@ -26,12 +26,13 @@ class AddTurns(Body):
 
 
 class ProcessQuery(Body):
-    """What a step is run for: a thread, or the user. `n` is how many facts a reconciliation compares."""
+    """What a step is run for: a thread, or the user."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"thread_id": "hawaii"}]})
 
     thread_id: str | None = None
-    n: int | None = Field(default=None, ge=2, le=500)
+    n: int | None = Field(default=None, ge=2, le=500, description="How many facts a reconciliation compares.")
+    prompt_version: str | None = Field(default=None, description="Only what this version made is reprocessed.")
 
 
 class ProcessRun(Model):
@@ -42,6 +43,7 @@ class ProcessRun(Model):
     status: str = Field(description="running, completed, failed or terminated")
     result: ProcessResult | None = None
     error: str | None = None
+    code: str | None = Field(default=None, description="The code of the error.")
 
 
 class ErrorDetail(Model):
@@ -79,3 +81,11 @@ class Drained(Model):
     """How many turns are left to process."""
 
     left: int
+
+
+class TierChoice(Body):
+    """The tier of a user."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tier": "basic"}]})
+
+    tier: str | None

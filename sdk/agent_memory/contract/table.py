@@ -61,6 +61,12 @@ ENDPOINTS: list[Endpoint] = [
     Endpoint(User.reject, "POST", "/v1/memories/{id}/reject"),
     Endpoint(User.settings, "GET", "/v1/settings", tagged=True),
     Endpoint(User.update_settings, "PATCH", "/v1/settings", tagged=True, example={"deny_categories": ["health"]}),
+    Endpoint(
+        User.forget,
+        "POST",
+        "/v1/memory/forget",
+        example={"query": "my budget for the Hawaii trip", "dry_run": True},
+    ),
     # Conversations.
     Endpoint(User.threads, "GET", "/v1/threads", "threads"),
     Endpoint(Thread.turns, "GET", "/v1/threads/{thread_id}/turns", "turns", paged="last"),
@@ -72,6 +78,13 @@ ENDPOINTS: list[Endpoint] = [
         "/v1/threads/{thread_id}/retire",
         "retired",
         example={"through": "turn-17", "covered_by": ["summarize"]},
+    ),
+    Endpoint(Thread.delete, "DELETE", "/v1/threads/{thread_id}"),
+    Endpoint(
+        Thread.forget,
+        "POST",
+        "/v1/threads/{thread_id}/forget",
+        example={"query": "my budget", "dry_run": True},
     ),
     Endpoint(Thread.summary, "GET", "/v1/threads/{thread_id}/summary"),
     Endpoint(Thread.state, "GET", "/v1/threads/{thread_id}/state"),

@@ -111,8 +111,7 @@ class AsyncThreadScope:
             Conflict: if an id is taken by another content; the turns ahead of it may be written.
             StoreUnavailable: if the store did not answer; the call may be repeated if the turns had ids.
         """
-        defaults = {"agent_id": self.agent_id, "project_id": self.project_id}
-        inputs = [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
+        inputs = turn_inputs(turns, self.agent_id, self.project_id)
         rules = await self._rules()
         kept = make_turns(inputs, self.user_id, self.thread_id, off_record=not rules.derive)
         if not rules.keep_turns:
@@ -356,6 +355,18 @@ class AsyncThreadScope:
 def _check_step(step: str) -> None:
     if step not in get_args(ThreadStep):
         raise InvalidInput(f"a thread's steps are {', '.join(get_args(ThreadStep))}, not {step!r}")
+
+
+def turn_inputs(
+    turns: Sequence[TurnInput | Mapping[str, Any]], agent_id: str | None, project_id: str | None
+) -> list[TurnInput]:
+    """Turns as a caller handed them over, checked, of the agent and the project that the thread's handle names.
+
+    Raises:
+        InvalidInput: naming the turn and the field that is wrong.
+    """
+    defaults = {"agent_id": agent_id, "project_id": project_id}
+    return [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
 
 
 def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:

@@ -17,8 +17,12 @@ def next_token(page: Sequence[Any], size: int) -> str | None:
     """The token of the page that follows; None after the last one."""
     if len(page) < size:
         return None
-    oldest = min(item.created_at for item in page)
-    return base64.urlsafe_b64encode(json.dumps({"before": iso(oldest)}).encode()).decode().rstrip("=")
+    return token_of(min(item.created_at for item in page))
+
+
+def token_of(before: datetime) -> str:
+    """The token of the page of what is older than this."""
+    return base64.urlsafe_b64encode(json.dumps({"before": iso(before)}).encode()).decode().rstrip("=")
 
 
 def before_of(token: str) -> datetime:

@@ -1,0 +1,199 @@
+"""Requests to the HTTP API: credentials, retries, and errors turned back into ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import uuid
+from collections.abc import Mapping
+from io import BytesIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+from pydantic_core import PydanticSerializationError, to_json
+from yarl import URL
+
+from agent_memory import errors
+from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, ModelError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+ATTEMPTS = 4
+FIRST_WAIT = 0.25
+LONGEST_WAIT = 30.0
+"""Seconds. A server that wants to be left alone for longer is given up on at once."""
+_LATER = {429, 502, 503, 504}
+_CODES: dict[str, type[AgentMemoryError]] = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AgentMemoryError)
+}
+_OTHER_CODES: dict[str, type[AgentMemoryError]] = {
+    "unauthenticated": ConfigurationError,
+    "forbidden": ConfigurationError,
+    "too_large": InvalidInput,
+    "rate_limited": StoreUnavailable,
+}
+
+
+class Http:
+    """A connection to one server.
+
+    A request that was not answered is sent again, and also one that is to come back later: reading does no harm, and
+    every write carries an Idempotency-Key.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credential: str | AsyncTokenCredential | None,
+        *,
+        token_scope: str | None,
+        function_key: str | None,
+        timeout: float,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError(f"{base_url!r} is no URL of a server")
+        if credential is not None and not isinstance(credential, str) and token_scope is None:
+            raise ConfigurationError("a token credential needs token_scope, such as api://<app id>/.default")
+        self.base_url = base_url.rstrip("/")
+        self._credential = credential
+        self._token_scope = token_scope
+        self._function_key = function_key
+        self._timeout = aiohttp.ClientTimeout(timeout)
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent."""
+        return self._session is not None
+
+    async def __aenter__(self) -> Self:
+        """Opens it. Harmless when open."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        if self._credential is not None and not isinstance(self._credential, str):
+            await self._credential.close()
+
+    async def send(
+        self,
+        verb: str,
+        path: str,
+        *,
+        user_id: str | None = None,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Sends a request, again if need be; the JSON of its answer.
+
+        Raises:
+            AgentMemoryError: what the server raised; ConfigurationError, if it does not accept the credentials;
+                StoreUnavailable, if it does not answer.
+        """
+        sent = {"Accept": "application/json", **(headers or {})}
+        if user_id is not None:
+            if user_id != user_id.strip(" \t"):
+                raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
+            sent["X-User-Id"] = user_id
+        if verb != "GET":
+            sent["Idempotency-Key"] = str(uuid.uuid4())
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        data = None if body is None else _encode(body)
+        params = {} if query is None else _plain(json.loads(_encode(query)))
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._once(verb, path, sent, data, params, timeout)
+            except _Later as later:
+                wait = FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.5, 1.5) if later.wait is None else later.wait
+                if attempt == ATTEMPTS or wait > LONGEST_WAIT:
+                    raise later.error from later.__cause__
+            await asyncio.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _once(
+        self, verb: str, path: str, headers: dict[str, str], data: bytes | None, params: Any, timeout: float | None
+    ) -> Any:
+        if self._session is None:
+            raise StoreUnavailable("the memory is not open: use `async with`, or call open() first")
+        limit = self._timeout if timeout is None else aiohttp.ClientTimeout(timeout)
+        url = URL(f"{self.base_url}{path}", encoded=True).update_query(params)
+        try:
+            body = None if data is None else BytesIO(data)
+            async with self._session.request(
+                verb, url, headers=headers | await self._credentials(), data=body, timeout=limit, allow_redirects=False
+            ) as answer:
+                content = await answer.read()
+                status, said = answer.status, answer.headers.get("Retry-After", "")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _Later(StoreUnavailable(f"{self.base_url} does not answer: {error!r}")) from error
+        if status < 300:
+            return json.loads(content) if content else None
+        wait = float(said) if said.isdigit() else None
+        refusal = _error(status, content, wait)
+        if status in _LATER and refusal.retryable:
+            raise _Later(refusal, wait)
+        raise refusal
+
+    async def _credentials(self) -> dict[str, str]:
+        headers = {} if self._function_key is None else {"X-Functions-Key": self._function_key}
+        if isinstance(self._credential, str):
+            headers["Authorization"] = f"Bearer {self._credential}"
+        elif self._credential is not None:
+            token = await self._credential.get_token(self._token_scope or "")
+            headers["Authorization"] = f"Bearer {token.token}"
+        return headers
+
+
+class _Later(Exception):
+    """An error that may pass, and in how many seconds, if that is known."""
+
+    def __init__(self, error: AgentMemoryError, wait: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait = wait
+
+
+def error_of(code: str, message: str, *, retryable: bool = False, retry_after: float | None = None) -> AgentMemoryError:
+    """The error that a code of the API means."""
+    if code == ModelError.code:
+        return ModelError(message, retryable=retryable, retry_after=retry_after)
+    return (_CODES | _OTHER_CODES).get(code, AgentMemoryError)(message)
+
+
+def _error(status: int, content: bytes, retry_after: float | None) -> AgentMemoryError:
+    try:
+        told = json.loads(content)["error"]
+        code, message = str(told["code"]), str(told["message"])
+    except (ValueError, KeyError, TypeError):
+        kind = StoreUnavailable if status >= 500 or status in _LATER else ConfigurationError
+        return kind(f"the server answered {status}, and not in the form of this API")
+    return error_of(code, message, retryable=status in _LATER - {502}, retry_after=retry_after)
+
+
+def _encode(values: Mapping[str, Any]) -> bytes:
+    try:
+        text = to_json(values, inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError) as error:
+        raise InvalidInput(f"this cannot be written as JSON: {error}") from error
+    return text
+
+
+def _plain(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values as a query string says them: lists as repeated names, switches in JSON's words."""
+    pairs = [(name, one) for name, value in values.items() for one in (value if isinstance(value, list) else [value])]
+    return [(name, str(one).lower() if isinstance(one, bool) else str(one)) for name, one in pairs]

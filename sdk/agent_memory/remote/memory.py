@@ -1,0 +1,121 @@
+"""RemoteMemory: a memory that a server keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from agent_memory.contract.schemas import DeadLetters, Drained, Users
+from agent_memory.errors import AgentMemoryError, ConfigurationError
+from agent_memory.memory import AsyncMemory
+from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
+from agent_memory.policy.switches import Asked
+from agent_memory.processing.worker import Progress
+from agent_memory.remote.http import Http
+from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteUserScope
+from agent_memory.runtime import Runtime
+from agent_memory.scopes import AsyncUserScope
+from agent_memory.scopes.shared import validated
+from agent_memory.store.ids import check_id
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
+
+DRAIN_SLICE = 20.0
+"""Seconds that one request waits; what stands between drops longer ones."""
+
+
+class RemoteMemory(AsyncMemory):
+    """The memory of a server: the same methods, over HTTP."""
+
+    def __init__(
+        self,
+        base_url: str,
+        credential: str | AsyncTokenCredential | None,
+        *,
+        token_scope: str | None,
+        function_key: str | None,
+        timeout: float,
+    ) -> None:
+        self._runtime = cast(Runtime, NoRuntime())
+        self._http = Http(base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout)
+
+    async def open(self) -> None:
+        """Opens the connection; nothing is sent yet."""
+        await self._http.__aenter__()
+
+    async def close(self) -> None:
+        """Closes the connection. Harmless when closed."""
+        await self._http.__aexit__(None, None, None)
+
+    @property
+    def runtime(self) -> Runtime:
+        """There is none here."""
+        raise ConfigurationError("a remote memory has its parts on the server")
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is open."""
+        return self._http.is_open
+
+    async def create_memory_store(self) -> None:
+        """Whoever runs the server makes its store."""
+        raise ConfigurationError("the server's store is made where the server is run")
+
+    def user(self, user_id: str, *, config: MemoryConfig | Mapping[str, Any] | None = None) -> AsyncUserScope:
+        """The scope of one user."""
+        asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
+        return RemoteUserScope(self._http, user_id, asked)
+
+    async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
+        """Waits until the server has processed what was written so far; how many turns are left."""
+        end = None if timeout is None else time.monotonic() + timeout
+        left: int | None = None
+        while True:
+            slice_ = DRAIN_SLICE if end is None else max(0.0, min(DRAIN_SLICE, end - time.monotonic()))
+            answer = await self._http.send(
+                "POST", "/v1/admin/drain", query={"timeout": slice_}, timeout=PROCESS_TIMEOUT
+            )
+            now = Drained.model_validate(answer).left
+            if progress is not None and now != left:
+                progress(now)
+            left = now
+            if left == 0 or (end is not None and time.monotonic() >= end):
+                return left
+            await asyncio.sleep(0.1)
+
+    async def users(self) -> list[str]:
+        """Every user of whom something is kept; for the operator."""
+        return Users.model_validate(await self._http.send("GET", "/v1/admin/users")).users
+
+    async def health(self) -> Health:
+        """Whether the server and its parts answer. Never raises."""
+        try:
+            return Health.model_validate(await self._http.send("GET", "/v1/admin/health"))
+        except AgentMemoryError as error:
+            return Health(
+                ok=False,
+                store=self._http.base_url,
+                chat_model="",
+                embedding_model="",
+                unprocessed_turns=0,
+                dead_letters=0,
+                warnings=[str(error)],
+            )
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """The ranges of turns that processing gave up on; for the operator."""
+        return DeadLetters.model_validate(await self._http.send("GET", "/v1/admin/dead-letters")).dead_letters
+
+    async def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again; for the operator."""
+        path = f"/v1/admin/dead-letters/{quote(check_id(dead_letter_id, 'dead_letter_id'), safe='')}/replay"
+        return ProcessResult.model_validate(await self._http.send("POST", path, timeout=PROCESS_TIMEOUT))
+
+    async def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """Puts a user into a tier; for the operator."""
+        path = f"/v1/admin/users/{quote(check_id(user_id, 'user_id'), safe='')}/tier"
+        await self._http.send("PUT", path, body={"tier": tier})

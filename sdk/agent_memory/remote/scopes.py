@@ -1,0 +1,232 @@
+"""The scopes of a user and a thread whose work a server does.
+
+Their methods are made of the table of endpoints: the same names, arguments, results and errors as those of the scopes
+that they stand for. The few that are more than a call and its answer are written here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+from urllib.parse import quote
+
+from agent_memory.contract.endpoint import IF_MATCH, MAX_PAGE, Endpoint
+from agent_memory.contract.pages import token_of
+from agent_memory.contract.schemas import MAX_TURNS, ProcessRun
+from agent_memory.contract.table import ENDPOINTS
+from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
+from agent_memory.models import Context, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
+from agent_memory.policy.switches import Asked
+from agent_memory.remote.http import Http, error_of
+from agent_memory.runtime import Runtime
+from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+from agent_memory.scopes.thread import turn_inputs
+from agent_memory.store.ids import check_id
+from agent_memory.store.turns import make_turns
+
+REQUEST_BYTES = 3_000_000
+"""Of turns in one request; the server reads 4 MB."""
+POLL_SECONDS = 0.5
+PROCESS_TIMEOUT = 600.0
+"""Seconds that one request for processing may take where the server does the work before it answers."""
+
+
+class NoRuntime:
+    """Stands where a local scope has its parts: what reaches for them is not offered over HTTP."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ConfigurationError("this is not offered over HTTP; open the store itself for it")
+
+
+class RemoteUserScope(AsyncUserScope):
+    """All that is kept of one user, on a server."""
+
+    def __init__(self, http: Http, user_id: str, asked: Asked | None = None) -> None:
+        super().__init__(cast(Runtime, NoRuntime()), user_id, asked)
+        self._http = http
+
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+        config: MemoryConfig | Mapping[str, Any] | None = None,
+        resources: Sequence[str] | None = None,
+    ) -> AsyncThreadScope:
+        """A conversation of this user."""
+        local = super().thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources)
+        return RemoteThreadScope(self._http, local)
+
+    async def process(self, step: str, *, n: int | None = None) -> ProcessResult:
+        """Runs a step of this user, and waits for it."""
+        return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", {"n": n})
+
+    async def reprocess(
+        self,
+        *,
+        prompt_version: str | None = None,
+        thread_id: str | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> ProcessResult:
+        """Derives memories anew, and waits for it; how far it is, is not told on the way."""
+        asked = {"prompt_version": prompt_version, "thread_id": thread_id}
+        return await _process(self._http, self.user_id, "/v1/process/reprocess", asked)
+
+
+class RemoteThreadScope(AsyncThreadScope):
+    """One conversation of one user, on a server."""
+
+    def __init__(self, http: Http, local: AsyncThreadScope) -> None:
+        super().__init__(
+            cast(Runtime, NoRuntime()),
+            local.user_id,
+            local.thread_id,
+            agent_id=local.agent_id,
+            project_id=local.project_id,
+            asked=local._asked,
+        )
+        self._http = http
+
+    async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
+        """Keeps turns in their order, any number of them. They get their ids here, so that a request can be repeated.
+
+        What is wrong with them is found here, ahead of the first request.
+        """
+        inputs = turn_inputs(turns, self.agent_id, self.project_id)
+        kept = make_turns(inputs, self.user_id, self.thread_id)
+        named = [given.model_copy(update={"id": turn.id}) for given, turn in zip(inputs, kept, strict=True)]
+        extras = _extras(self._asked)
+        receipts = []
+        for part in _parts(named):
+            body = {"turns": [turn.model_dump(mode="json", exclude_none=True) for turn in part], **extras}
+            path = f"/v1/threads/{quote(self.thread_id, safe='')}/turns"
+            answer = await self._http.send("POST", path, user_id=self.user_id, body=body)
+            receipts.append(Receipt.model_validate(answer))
+        return Receipt(
+            ids=[turn.id for turn in kept],
+            created=sum(receipt.created for receipt in receipts),
+            usage=sum((receipt.usage for receipt in receipts), Usage()),
+        )
+
+    async def process(self, step: str) -> ProcessResult:
+        """Runs a step of this thread, and waits for it."""
+        path = f"/v1/process/{quote(step, safe='')}"
+        return await _process(self._http, self.user_id, path, {"thread_id": self.thread_id})
+
+    async def end(self) -> ProcessResult:
+        """Says that the conversation is over, and waits until its turns are processed."""
+        return await _process(self._http, self.user_id, f"/v1/threads/{quote(self.thread_id, safe='')}/end", None)
+
+
+Scope = RemoteUserScope | RemoteThreadScope
+
+
+async def _process(http: Http, user_id: str, path: str, asked: Mapping[str, Any] | None) -> ProcessResult:
+    body = None if asked is None else {name: value for name, value in asked.items() if value is not None}
+    answer = await http.send("POST", path, user_id=user_id, body=body, timeout=PROCESS_TIMEOUT)
+    run = ProcessRun.model_validate(answer)
+    while run.status == "running":
+        await asyncio.sleep(POLL_SECONDS)
+        path = f"/v1/process/{quote(run.id, safe='')}"
+        run = ProcessRun.model_validate(await http.send("GET", path, user_id=user_id))
+    if run.result is None:
+        raise error_of(run.code or "", run.error or f"{run.step} ended {run.status}")
+    return run.result
+
+
+def _parts(turns: list[TurnInput]) -> list[list[TurnInput]]:
+    """Turns in pieces that a request can hold."""
+    parts: list[list[TurnInput]] = []
+    room = 0
+    for turn in turns:
+        size = len(turn.model_dump_json().encode())
+        if not parts or size > room or len(parts[-1]) == MAX_TURNS:
+            parts.append([])
+            room = REQUEST_BYTES
+        parts[-1].append(turn)
+        room -= size
+    return parts
+
+
+def _extras(asked: Asked) -> dict[str, Any]:
+    """What the requests of a handle ask of memory."""
+    config = asked.config.model_dump(exclude_defaults=True)
+    resources = None if asked.resources is None else sorted(asked.resources)
+    extras = {"memory_config": config or None, "resources": resources}
+    return {name: value for name, value in extras.items() if value is not None}
+
+
+def _remote(endpoint: Endpoint, local: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    """The remote twin of a method."""
+    signature = inspect.signature(local)
+
+    @functools.wraps(local)
+    async def call(self: Scope, *args: Any, **kwargs: Any) -> Any:
+        given = dict(signature.bind(self, *args, **kwargs).arguments)
+        del given["self"]
+        arguments = {name: value for name, value in given.items() if value is not None and not callable(value)}
+        try:
+            if endpoint.paged:
+                return await _all_pages(self, endpoint, arguments)
+            return _result(endpoint, await _send(self, endpoint, arguments))
+        except NotFound:
+            if endpoint.may_be_missing:
+                return None
+            raise
+        except AgentMemoryError as error:
+            if endpoint.returned is Context:  # which never breaks a conversation
+                return Context(degraded=[f"memory: {error}"])
+            raise
+
+    return call
+
+
+async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
+    rest = dict(arguments)
+    headers = {"If-Match": rest.pop(IF_MATCH)} if IF_MATCH in rest else {}
+    path = endpoint.path
+    for name in endpoint.path_names:
+        value = scope.thread_id if name == "thread_id" and isinstance(scope, RemoteThreadScope) else rest.pop(name)
+        path = path.replace(f"{{{name}}}", quote(check_id(value, name), safe=""))
+    if endpoint.verb in ("GET", "DELETE"):
+        return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, query=rest, headers=headers)
+    if endpoint.threads_too is not None and isinstance(scope, RemoteThreadScope):
+        rest["thread_id"] = scope.thread_id
+    fields = {} if endpoint.given is None else endpoint.given.model_fields
+    rest |= {name: value for name, value in _extras(scope._asked).items() if name in fields}
+    return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=rest, headers=headers)
+
+
+async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> list[Any]:
+    """A listing of the length that is asked for, page by page; pages come from the newest on."""
+    limit: int | None = arguments.pop(endpoint.paged, None)
+    before: datetime | None = arguments.pop("before", None)
+    token = None if before is None else token_of(before)
+    pages: list[list[Any]] = []
+    while True:
+        left = MAX_PAGE if limit is None else limit - sum(map(len, pages))
+        asked = {endpoint.paged: min(left, MAX_PAGE)} | ({} if token is None else {"continuation": token})
+        answer = endpoint.answer.model_validate(await _send(scope, endpoint, arguments | asked))
+        pages.append(getattr(answer, endpoint.noun))
+        token = getattr(answer, "next", None)
+        if token is None or (limit is not None and sum(map(len, pages)) >= limit):
+            break
+    oldest_first = endpoint.paged == "last"
+    return [item for page in (reversed(pages) if oldest_first else pages) for item in page]
+
+
+def _result(endpoint: Endpoint, answer: Any) -> Any:
+    read = endpoint.answer.model_validate(answer)
+    return getattr(read, endpoint.noun) if endpoint.noun else read
+
+
+for _endpoint in ENDPOINTS:
+    _owner = RemoteUserScope if _endpoint.owner == AsyncUserScope.__name__ else RemoteThreadScope
+    setattr(_owner, _endpoint.name, _remote(_endpoint, _endpoint.call))
+    if _endpoint.threads_too is not None:
+        setattr(RemoteThreadScope, _endpoint.name, _remote(_endpoint, _endpoint.threads_too))
