@@ -206,7 +206,7 @@ async def test_what_may_pass_is_tried_again_under_the_same_key(scripted: Any):
         ([(403, {}, problem("forbidden"))], ConfigurationError, 1),
         ([(401, {}, "")], ConfigurationError, 1),
         ([(502, {}, "<html>bad gateway</html>")] * 4, StoreUnavailable, 4),
-        ([(302, {"Location": "http://127.0.0.1:1/"}, "")], StoreUnavailable, 1),
+        ([(302, {"Location": "http://127.0.0.1:1/"}, "")], ConfigurationError, 1),
         ([(413, {}, problem("too_large"))], InvalidInput, 1),
         ([(0, {}, "")] * 4, StoreUnavailable, 4),
     ],
