@@ -50,7 +50,9 @@ class Cadence:
 class Limits:
     """Bounds on one run of a step, so that a backlog of any length is worked off in pieces.
 
-    A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB service limits).
+    Facts about one thing are merged from `merge_from` of them on; merging, procedures and reflection look at the
+    `deepen_memories` newest. A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB
+    service limits).
     """
 
     batch_turns: int = 20
@@ -59,6 +61,8 @@ class Limits:
     batch_memories: int = 50
     reconcile_candidates: int = 50
     profile_facts: int = 100
+    merge_from: int = 5
+    deepen_memories: int = 200
     state_ttl_seconds: int = 7 * 24 * 3600
 
 

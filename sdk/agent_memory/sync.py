@@ -661,7 +661,9 @@ class UserScope:
 
         Args:
             step: `profile` brings the profile up to date. `reconcile` merges duplicates and settles contradictions
-                among the `n` newest facts (50 if not given). `prune` withdraws what nobody has used in a long time.
+                among the `n` newest facts (50 if not given). `consolidate` tells many facts about one thing in
+                fewer sentences. `synthesize` puts procedures together from how-tos of several conversations.
+                `reflect` draws insights from it all. `prune` withdraws what nobody has used in a long time.
             n: How many facts a reconciliation looks at.
 
         Raises:

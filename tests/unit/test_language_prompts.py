@@ -16,6 +16,9 @@ TASKS = [
     tasks.ARCHIVE,
     tasks.QUERY_REWRITE,
     tasks.HYDE,
+    tasks.CONSOLIDATE,
+    tasks.SYNTHESIZE,
+    tasks.REFLECT,
 ]
 GOOD = "---\nid: extract\nversion: 3\ndescription: Finds things.\n---\nFind things. {{ schema }}\n"
 

@@ -31,7 +31,7 @@ PROCESS_EXAMPLES = examples(
 )
 
 
-Step = Literal["extract", "summarize", "profile", "reconcile", "prune"]
+Step = Literal["extract", "summarize", "profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
 """A step that can be run on its own: the first two for threads, the others for users."""
 
 

@@ -16,7 +16,8 @@ import json_repair
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from agent_memory.language.grounding import Ungrounded, find_evidence, ground
+from agent_memory.language.conclusions import Ungrounded
+from agent_memory.language.grounding import find_evidence, ground
 from agent_memory.language.schemas import free_form_fields, restore
 from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (

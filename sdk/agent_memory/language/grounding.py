@@ -11,7 +11,10 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
+from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights
 from agent_memory.language.tasks import (
+    ConsolidateInput,
+    ConsolidateOutput,
     Contradiction,
     Data,
     Duplicates,
@@ -21,15 +24,15 @@ from agent_memory.language.tasks import (
     FactView,
     ReconcileInput,
     ReconcileOutput,
+    ReflectInput,
+    ReflectOutput,
+    SynthesizeInput,
+    SynthesizeOutput,
     TurnView,
 )
 from agent_memory.models import content_hash
 
 Out = TypeVar("Out", bound=Data)
-
-
-class Ungrounded(ValueError):
-    """An item does not rest on the input; the message says why."""
 
 
 def ground(output: Out, data: Data) -> tuple[Out, list[str]]:
@@ -39,6 +42,15 @@ def ground(output: Out, data: Data) -> tuple[Out, list[str]]:
         return output.model_copy(update={"memories": _ground_memories(output, data, rejected)}), rejected
     if isinstance(output, ReconcileOutput) and isinstance(data, ReconcileInput):
         return output.model_copy(update=_ground_findings(output, data, rejected)), rejected
+    if isinstance(output, ConsolidateOutput) and isinstance(data, ConsolidateInput):
+        merged = ground_conclusions(output.merged, data.groups, rejected, keep_all=True)
+        return output.model_copy(update={"merged": merged}), rejected
+    if isinstance(output, SynthesizeOutput) and isinstance(data, SynthesizeInput):
+        return output.model_copy(
+            update={"procedures": ground_conclusions(output.procedures, data.groups, rejected)}
+        ), rejected
+    if isinstance(output, ReflectOutput) and isinstance(data, ReflectInput):
+        return output.model_copy(update={"insights": ground_insights(output, data, rejected)}), rejected
     return output, rejected
 
 
@@ -197,8 +209,8 @@ def _ground_group(group: Duplicates, facts: dict[str, FactView], grouped: set[st
     taken = [ref for ref in refs if ref in grouped]
     if taken:
         raise Ungrounded(f"{', '.join(taken)} is in an earlier group")
-    known = _figures(" ".join(f"{facts[ref].content} {facts[ref].quote or ''}" for ref in refs))
-    if not _figures(group.content) <= known:
+    known = figures(" ".join(f"{facts[ref].content} {facts[ref].quote or ''}" for ref in refs))
+    if not figures(group.content) <= known:
         raise Ungrounded("its sentence has a figure that none of its facts has")
     return group.model_copy(update={"refs": refs})
 
@@ -212,7 +224,3 @@ def _check_pair(pair: Contradiction, facts: dict[str, FactView], *, known: Colle
         raise Ungrounded("a duplicate is no contradiction")
     if frozenset(pair.refs) in known:
         raise Ungrounded("the answer has it already")
-
-
-def _figures(text: str) -> set[str]:
-    return {re.sub(r"[.,]", "", figure) for figure in re.findall(r"\d+(?:[.,]\d+)*", text)}

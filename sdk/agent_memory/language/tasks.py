@@ -205,6 +205,63 @@ class HydeOutput(Data):
     answer: str
 
 
+class Group(Data):
+    """Memories that are about one thing."""
+
+    facts: list[FactView]
+
+
+class ConsolidateInput(Data):
+    """Groups of facts, each about one thing, to be told in fewer sentences."""
+
+    groups: list[Group]
+
+
+class Conclusion(Data):
+    """A sentence or more that take several memories (refs) together."""
+
+    refs: list[str] = Field(min_length=2)
+    content: str = Field(min_length=1)
+
+
+class ConsolidateOutput(Data):
+    """What stands for several facts and says all that they say; facts in none of these stay as they are."""
+
+    merged: list[Conclusion] = Field(default_factory=list)
+
+
+class SynthesizeInput(Data):
+    """Groups of how-tos, each for one purpose, from different conversations."""
+
+    groups: list[Group]
+
+
+class SynthesizeOutput(Data):
+    """One procedure for a group, if its how-tos are for one purpose; the later ones correct the earlier."""
+
+    procedures: list[Conclusion] = Field(default_factory=list)
+
+
+class Insight(Conclusion):
+    """A pattern that several memories show. `replaces` are refs of earlier insights that it brings up to date."""
+
+    kind: Literal["insight", "lesson"] = "insight"
+    replaces: list[str] = Field(default_factory=list)
+
+
+class ReflectInput(Data):
+    """What is remembered of one user, newest first, and the insights drawn from it so far (refs r1, r2, …)."""
+
+    memories: list[FactView]
+    earlier: list[FactView] = Field(default_factory=list)
+
+
+class ReflectOutput(Data):
+    """What the memories show together that none of them says."""
+
+    insights: list[Insight] = Field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Task(Generic[In, Out]):
     """One use of a language model. `name` is also the name of its prompt file."""
@@ -222,6 +279,9 @@ SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
 PROFILE = Task("profile", ProfileInput, ProfileOutput)
 RECONCILE = Task("reconcile", ReconcileInput, ReconcileOutput)
 ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)
+CONSOLIDATE = Task("consolidate", ConsolidateInput, ConsolidateOutput)
+SYNTHESIZE = Task("synthesize", SynthesizeInput, SynthesizeOutput)
+REFLECT = Task("reflect", ReflectInput, ReflectOutput)
 QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
 HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
 

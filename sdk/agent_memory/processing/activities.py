@@ -11,7 +11,19 @@ from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
-from agent_memory.processing.steps import archive, extract, index, profile, prune, reconcile, reprocess, summarize
+from agent_memory.processing.steps import (
+    archive,
+    consolidate,
+    extract,
+    index,
+    profile,
+    prune,
+    reconcile,
+    reflect,
+    reprocess,
+    summarize,
+    synthesize,
+)
 from agent_memory.store.client import metered
 
 Json = dict[str, Any]
@@ -24,6 +36,9 @@ _THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = 
     reconcile.NAME: reconcile.think,
     archive.NAME: archive.think,
     reprocess.NAME: reprocess.think,
+    consolidate.NAME: consolidate.think,
+    synthesize.NAME: synthesize.think,
+    reflect.NAME: reflect.think,
     prune.NAME: prune.think,
 }
 

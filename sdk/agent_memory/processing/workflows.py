@@ -110,7 +110,19 @@ def _prune(request: Json, results: list[Json]) -> Step:
     yield from _until_done("prune", request, results)
 
 
-DEEPENING = ("prune",)
+def _consolidate(request: Json, results: list[Json]) -> Step:
+    yield from _once("consolidate", request, results)
+
+
+def _synthesize(request: Json, results: list[Json]) -> Step:
+    yield from _once("synthesize", request, results)
+
+
+def _reflect(request: Json, results: list[Json]) -> Step:
+    yield from _once("reflect", request, results)
+
+
+DEEPENING = ("consolidate", "synthesize", "reflect", "prune")
 """The parts of `deepen`, in their order."""
 
 _PARTS = {
@@ -120,6 +132,9 @@ _PARTS = {
     "summarize": _summarize,
     "profile": _profile,
     "reconcile": _reconcile,
+    "consolidate": _consolidate,
+    "synthesize": _synthesize,
+    "reflect": _reflect,
     "prune": _prune,
 }
 
@@ -183,13 +198,28 @@ def settle_user(request: Json) -> Workflow:
     return results
 
 
+def consolidate(request: Json) -> Workflow:
+    """Tells a user's many facts about one thing in fewer sentences."""
+    return (yield from _alone("consolidate", request))
+
+
+def synthesize(request: Json) -> Workflow:
+    """Puts a user's procedures together from how-tos of several conversations."""
+    return (yield from _alone("synthesize", request))
+
+
+def reflect(request: Json) -> Workflow:
+    """Draws insights from a user's memories."""
+    return (yield from _alone("reflect", request))
+
+
 def prune(request: Json) -> Workflow:
     """Withdraws the memories of a user that nobody has used in a long time."""
     return (yield from _alone("prune", request))
 
 
 def deepen(request: Json) -> Workflow:
-    """Does for a user what need not be done often: withdraws what has faded."""
+    """Does for a user what need not be done often: merges, puts procedures together, reflects, withdraws what faded."""
     results: list[Json] = []
     for name in DEEPENING:
         results += yield Sub(name, request)
@@ -244,6 +274,9 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "summarize": summarize,
     "profile": profile,
     "reconcile": reconcile,
+    "consolidate": consolidate,
+    "synthesize": synthesize,
+    "reflect": reflect,
     "prune": prune,
     "deepen": deepen,
     "reprocess": reprocess,

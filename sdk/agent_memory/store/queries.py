@@ -91,6 +91,26 @@ DERIVED = (
     ' AND (NOT IS_DEFINED(c.kind) OR c.kind NOT IN ("chunk", "session"))'
 )
 """What a model derived from turns; not what was given or corrected by hand, nor what was made for the index."""
+_WITH_VECTOR = f"{MEMORY_FIELDS}, c.embedding"
+MERGEABLE_FACTS = (
+    f'SELECT TOP @limit {_WITH_VECTOR} FROM c WHERE {DERIVED} AND c.type = "fact" AND c.source = "user"'
+    f" AND {USABLE} AND {ACTIVE} AND (NOT IS_DEFINED(c.pinned) OR NOT c.pinned)"
+    " AND (NOT IS_DEFINED(c.source_ids) OR ARRAY_LENGTH(c.source_ids) = 0) ORDER BY c.created_at DESC"
+)
+"""Facts that may be told in fewer sentences; not what was given by hand, is pinned, or is merged already."""
+PROCEDURES = (
+    f"SELECT TOP @limit {_WITH_VECTOR} FROM c"
+    f' WHERE c.type = "procedural" AND c.status != "quarantined" AND {ACTIVE} ORDER BY c.created_at DESC'
+)
+EVIDENCE = (
+    f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
+    f' WHERE c.type IN ("fact", "episodic", "procedural") AND NOT {CHUNK} AND {USABLE} AND {ACTIVE}'
+    " ORDER BY c.created_at DESC"
+)
+INSIGHTS = (
+    f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
+    f' WHERE c.type = "reflection" AND c.status != "quarantined" AND {ACTIVE} ORDER BY c.created_at DESC'
+)
 _FADING = (
     f'({DERIVED} OR (c.type = "reflection" AND IS_DEFINED(c.model))) AND {ACTIVE}'
     " AND (NOT IS_DEFINED(c.pinned) OR NOT c.pinned) AND c.recorded_at < @before"

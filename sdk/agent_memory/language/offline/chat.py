@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import (
     ARCHIVE,
+    CONSOLIDATE,
     EXTRACT,
     HYDE,
     PROFILE,
     QUERY_REWRITE,
     RECONCILE,
+    REFLECT,
     SUMMARIZE,
+    SYNTHESIZE,
     Data,
     HydeOutput,
     In,
@@ -82,6 +85,18 @@ def _perform(name: str, data: Any) -> Data:
             from agent_memory.language.offline.archive import archive
 
             return archive(data)
+        case CONSOLIDATE.name:
+            from agent_memory.language.offline.conclude import consolidate
+
+            return consolidate(data)
+        case SYNTHESIZE.name:
+            from agent_memory.language.offline.conclude import synthesize
+
+            return synthesize(data)
+        case REFLECT.name:
+            from agent_memory.language.offline.conclude import reflect
+
+            return reflect(data)
         case QUERY_REWRITE.name:
             return QueryRewriteOutput(query=" ".join([data.question, *data.terms]))
         case HYDE.name:

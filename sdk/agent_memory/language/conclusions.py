@@ -1,0 +1,80 @@
+"""Whether conclusions from several memories rest on them: merged facts, procedures, insights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from agent_memory.language.tasks import Conclusion, FactView, Group, Insight, ReflectInput, ReflectOutput
+
+C = TypeVar("C", bound=Conclusion)
+
+
+class Ungrounded(ValueError):
+    """An item does not rest on the input; the message says why."""
+
+
+def ground_conclusions(
+    conclusions: Sequence[Conclusion], groups: Sequence[Group], rejected: list[str], *, keep_all: bool = False
+) -> list[Conclusion]:
+    """Those conclusions that rest on memories of one group, each memory used once, with no figure of their own.
+
+    With `keep_all` they must not lose a figure either, since they stand in the place of their memories.
+    """
+    kept: list[Conclusion] = []
+    used: set[str] = set()
+    for number, conclusion in enumerate(conclusions, 1):
+        try:
+            group = next(
+                (group for group in groups if any(f.ref in conclusion.refs for f in group.facts)), Group(facts=[])
+            )
+            grounded = _resting_on(conclusion, {fact.ref: fact for fact in group.facts})
+            taken = used & set(grounded.refs)
+            if taken:
+                raise Ungrounded(f"{', '.join(sorted(taken))} is in an earlier one")
+            facts = {fact.ref: fact for fact in group.facts}
+            if keep_all and (lost := _figures_of(grounded, facts) - figures(grounded.content)):
+                raise Ungrounded(f"it loses {', '.join(sorted(lost))}")
+        except Ungrounded as reason:
+            rejected.append(f"conclusion {number}: {reason}")
+        else:
+            kept.append(grounded)
+            used.update(grounded.refs)
+    return kept
+
+
+def ground_insights(output: ReflectOutput, data: ReflectInput, rejected: list[str]) -> list[Insight]:
+    """Those insights that rest on two memories or more; a count in them must be that of their evidence."""
+    memories = {memory.ref: memory for memory in data.memories}
+    earlier = {insight.ref for insight in data.earlier}
+    kept: dict[str, Insight] = {}
+    for number, insight in enumerate(output.insights, 1):
+        try:
+            grounded = _resting_on(insight, memories, counted=True)
+        except Ungrounded as reason:
+            rejected.append(f"insight {number}: {reason}")
+        else:
+            replaces = [ref for ref in dict.fromkeys(insight.replaces) if ref in earlier]
+            kept.setdefault(grounded.content, grounded.model_copy(update={"replaces": replaces}))
+    return list(kept.values())
+
+
+def figures(text: str) -> set[str]:
+    """The numbers in a text, without the marks between their digits."""
+    return {re.sub(r"[.,]", "", figure) for figure in re.findall(r"\d+(?:[.,]\d+)*", text)}
+
+
+def _resting_on(conclusion: C, facts: Mapping[str, FactView], *, counted: bool = False) -> C:
+    refs = [ref for ref in dict.fromkeys(conclusion.refs) if ref in facts]
+    if len(refs) < 2:
+        raise Ungrounded("it names fewer than two memories of one group")
+    grounded = conclusion.model_copy(update={"refs": refs})
+    known = _figures_of(grounded, facts) | ({str(len(refs))} if counted else set())
+    if not figures(grounded.content) <= known:
+        raise Ungrounded("it has a figure that none of its memories has")
+    return grounded
+
+
+def _figures_of(conclusion: Conclusion, facts: Mapping[str, FactView]) -> set[str]:
+    return figures(" ".join(f"{facts[ref].content}" for ref in conclusion.refs))

@@ -1,0 +1,286 @@
+"""Merged facts, procedures of several conversations, insights: what they rest on, and when they go."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import (
+    Conclusion,
+    ConsolidateInput,
+    ConsolidateOutput,
+    ExtractInput,
+    ExtractOutput,
+    Insight,
+    ReflectInput,
+    ReflectOutput,
+    SynthesizeInput,
+    SynthesizeOutput,
+)
+from agent_memory.models import Memory
+from agent_memory.settings import Limits
+
+MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def _extract(data: ExtractInput) -> ExtractOutput:
+    """Lines that begin with `fact:` are facts, with `howto:` procedures, whoever says them."""
+    kinds = {"fact": "fact", "howto": "procedural"}
+    lines = [(turn.ref, line, *line.partition(": ")[::2]) for turn in data.turns for line in turn.content.splitlines()]
+    return ExtractOutput.model_validate(
+        {
+            "memories": [
+                {"type": kinds[kind], "content": text, "quote": line, "turns": [ref]}
+                for ref, line, kind, text in lines
+                if kind in kinds
+            ]
+        }
+    )
+
+
+def _consolidate(data: ConsolidateInput) -> ConsolidateOutput:
+    return ConsolidateOutput(
+        merged=[
+            Conclusion(refs=[fact.ref for fact in group.facts], content=" + ".join(f.content for f in group.facts))
+            for group in data.groups
+        ]
+    )
+
+
+def _synthesize(data: SynthesizeInput) -> SynthesizeOutput:
+    return SynthesizeOutput(
+        procedures=[
+            Conclusion(refs=[fact.ref for fact in group.facts], content=f"In all: {group.facts[-1].content}")
+            for group in data.groups
+        ]
+    )
+
+
+def _reflect(data: ReflectInput) -> ReflectOutput:
+    """One lesson, of all memories that tell of trouble."""
+    refs = [memory.ref for memory in data.memories if "trouble" in memory.content]
+    content = f"Trouble, {len(refs)} times"
+    return ReflectOutput(
+        insights=[Insight(kind="lesson", content=content, refs=refs, replaces=[r.ref for r in data.earlier])]
+        if len(refs) > 1
+        else []
+    )
+
+
+@pytest.fixture
+def chat() -> ScriptedChat:
+    scripted = ScriptedChat()
+    scripted.outputs |= {
+        "extract": _extract,
+        "consolidate": _consolidate,
+        "synthesize": _synthesize,
+        "reflect": _reflect,
+    }
+    return scripted
+
+
+async def say(memory: AsyncMemory, thread: str, *lines: str, day: int = 0, role: str = "user") -> list[str]:
+    chat = memory.user("alice").thread(thread)
+    turns = [
+        {"role": role, "content": line, "created_at": MARCH + timedelta(days=day, minutes=n)}
+        for n, line in enumerate(lines)
+    ]
+    ids = (await chat.add_many(turns)).ids
+    await chat.process("extract")
+    return ids
+
+
+async def active(memory: AsyncMemory, kind: str) -> list[Memory]:
+    return await memory.user("alice").memories(types=[kind])
+
+
+async def everything(memory: AsyncMemory) -> dict[str, Memory]:
+    return {one.id: one for one in await memory.user("alice").memories(include_superseded=True)}
+
+
+TRIP = [
+    f"fact: the Hawaii summer vacation trip has {what}"
+    for what in ("a budget", "a hotel", "a car", "a surf lesson", "a flight")
+]
+HOW = ["howto: to deploy payment service run npm build then docker push", "howto: deploy payment service: docker push"]
+
+
+@pytest.mark.req("S0-066")
+async def test_many_facts_about_one_thing_become_one_that_names_them(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    turns = await say(memory, "t1", *TRIP[:3]) + await say(memory, "t2", *TRIP[3:], "fact: my cat is ill", day=3)
+    before = {one.id for one in await active(memory, "fact") if "trip" in one.content}
+    result = await alice.process("consolidate")
+    assert result.counts == {"groups": 1, "consolidated": 5}
+    assert (result.created, result.superseded, result.usage.model_calls) == (1, 5, 1)
+    merged, cat = sorted(await active(memory, "fact"), key=lambda one: one.content, reverse=True)
+    assert cat.content == "my cat is ill"
+    assert set(merged.source_ids) == set(merged.supersedes_ids) == before
+    assert merged.source_turn_ids == turns[:5]
+    assert (merged.valid_from, merged.created_at) == (MARCH, MARCH + timedelta(days=3, minutes=1))
+    assert (merged.model, merged.prompt_version, merged.status) == ("scripted", "script-1", "active")
+    found = await alice.why(merged.id)
+    assert [turn.id for turn in found.turns] == turns[:5]
+    assert {one.supersede_reason for one in found.replaced} == {"duplicate"}
+    assert {one.id for one in found.sources} == before
+    assert (await alice.search("Hawaii trip", types=["fact"]))[0].memory.id == merged.id
+    await alice.process("consolidate")
+    assert chat.calls["consolidate"] == 1  # nothing new to look at
+
+
+async def test_few_facts_or_pinned_or_given_by_hand_are_left_alone(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    await say(memory, "t1", *TRIP[:4])
+    await alice.remember(TRIP[4].removeprefix("fact: "))
+    assert (await alice.process("consolidate")).created == 0
+    await say(memory, "t1", "fact: the Hawaii summer vacation trip has a dog")
+    (dog,) = [one for one in await active(memory, "fact") if "dog" in one.content]
+    await alice.update(dog.id, pinned=True)
+    assert (await alice.process("consolidate")).created == 0
+    assert chat.calls["consolidate"] == 0
+
+
+async def test_an_answer_that_merges_nothing_is_not_asked_for_again(memory: AsyncMemory, chat: ScriptedChat):
+    chat.outputs["consolidate"] = lambda data: ConsolidateOutput()
+    await say(memory, "t1", *TRIP)
+    for _ in range(2):
+        assert (await memory.user("alice").process("consolidate")).created == 0
+    assert chat.calls["consolidate"] == 1
+    assert len(await active(memory, "fact")) == 5
+
+
+@pytest.mark.req("S0-018")
+async def test_a_procedure_is_put_together_from_several_conversations(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    await say(memory, "t1", HOW[0])
+    assert (await alice.process("synthesize")).created == 0
+    await say(memory, "t2", HOW[1], day=2)
+    sources = {one.id for one in await active(memory, "procedural")}
+    assert (await alice.process("synthesize")).counts == {"procedures": 1, "updated": 0, "revoked": 0}
+    (made,) = [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+    assert (set(made.source_ids), made.source, made.status) == (sources, "user", "active")
+    assert made.thread_id == "__procedural__"
+    assert len(await active(memory, "procedural")) == 3  # the how-tos stay
+    assert {turn.thread_id for turn in (await alice.why(made.id)).turns} == {"t1", "t2"}
+    await alice.process("synthesize")
+    assert chat.calls["synthesize"] == 1
+
+
+async def test_a_procedure_follows_its_sources(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await say(memory, "t1", HOW[0])
+    await say(memory, "t2", HOW[1], day=2)
+    await alice.process("synthesize")
+    (first,) = [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+    await say(memory, "t3", "howto: deploy payment service: docker push, then restart", day=4)
+    assert (await alice.process("synthesize")).counts == {"procedures": 1, "updated": 1, "revoked": 0}
+    (second,) = [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+    old = (await everything(memory))[first.id]
+    assert (old.superseded_by, old.supersede_reason) == (second.id, "update")
+    other = {"t1": "water the roses at dawn", "t2": "file taxes before May", "t3": "call grandmother on Sundays"}
+    for one in await active(memory, "procedural"):
+        if one.thread_id in other:
+            await alice.update(one.id, content=other[one.thread_id])
+    assert (await alice.process("synthesize")).counts == {"procedures": 0, "updated": 0, "revoked": 1}
+    gone = (await everything(memory))[second.id]
+    assert (gone.superseded_by, gone.supersede_reason) == ("__nobody__", "revoked")
+
+
+@pytest.mark.parametrize("role", ["agent", "tool"])
+async def test_nothing_that_an_agent_or_a_tool_said_becomes_an_instruction(memory: AsyncMemory, role: str):
+    alice = memory.user("alice")
+    await say(memory, "t1", HOW[0])
+    await say(memory, "t2", HOW[1], role=role)
+    assert (await alice.process("synthesize")).created == 0  # it waits for review, and is no source
+    assert {one.source for one in await active(memory, "procedural")} == {"user"}
+
+
+async def test_a_procedure_that_rests_on_an_import_waits_for_review(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await say(memory, "t1", HOW[0])
+    await say(memory, "t2", HOW[1])
+    imported = (await active(memory, "procedural"))[0]
+    await memory.runtime.store.patch(
+        "memories", imported.id, ("alice", imported.thread_id), {"source": "imported"}, "FROM c WHERE true"
+    )
+    assert (await alice.process("synthesize")).created == 1
+    rows = await memory.runtime.store.query("memories", 'SELECT c.status FROM c WHERE c.kind = "synthesized"')
+    assert [row["status"] for row in rows] == ["candidate"]
+    assert not [one for one in await active(memory, "procedural") if one.kind == "synthesized"]
+
+
+@pytest.mark.req("S0-067", "S0-020")
+async def test_insights_list_their_evidence_and_are_brought_up_to_date(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    await say(memory, "t1", "fact: trouble with port 8080", "fact: my cat is ill today")
+    assert (await alice.process("reflect")).created == 0
+    await say(memory, "t2", "fact: again trouble with a port", day=1)
+    assert (await alice.process("reflect")).counts == {"insights": 1, "updated": 0, "revoked": 0}
+    (lesson,) = await active(memory, "reflection")
+    assert (lesson.type, lesson.kind, lesson.content) == ("reflection", "lesson", "Trouble, 2 times")
+    evidence = {one.id for one in await active(memory, "fact") if "trouble" in one.content}
+    assert set(lesson.source_ids) == evidence
+    assert {one.id for one in (await alice.why(lesson.id)).sources} == evidence
+    calls = chat.calls["reflect"]
+    await alice.process("reflect")
+    assert chat.calls["reflect"] == calls
+    await say(memory, "t3", "fact: more trouble with the port", day=2)
+    assert (await alice.process("reflect")).counts == {"insights": 1, "updated": 1, "revoked": 0}
+    (lesson,) = await active(memory, "reflection")
+    assert lesson.content == "Trouble, 3 times"
+    assert [one.content for one in await alice.history(lesson.id)] == ["Trouble, 2 times", "Trouble, 3 times"]
+
+
+async def test_an_insight_goes_with_its_evidence(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await say(memory, "t1", "fact: trouble with port 8080", "fact: trouble with a printer")
+    await alice.process("reflect")
+    (lesson,) = await active(memory, "reflection")
+    for one in await active(memory, "fact"):
+        await alice.update(one.id, content=f"all is well with the {one.content[-7:]}")
+    assert (await alice.process("reflect")).counts["revoked"] == 1
+    assert await active(memory, "reflection") == []
+    assert (await everything(memory))[lesson.id].supersede_reason == "revoked"
+
+
+async def test_what_is_set_aside_for_review_is_never_reflected_on(memory: AsyncMemory, chat: ScriptedChat):
+    await say(memory, "t1", "fact: trouble with port 8080", "fact: trouble with a printer", "fact: my cat is ill today")
+    aside = next(one for one in await active(memory, "fact") if "printer" in one.content)
+    await memory.runtime.store.patch(
+        "memories", aside.id, ("alice", "t1"), {"status": "quarantined"}, "FROM c WHERE true"
+    )
+    assert (await memory.user("alice").process("reflect")).created == 0
+    assert {view.content for view in chat.seen[-1].memories} == {"trouble with port 8080", "my cat is ill today"}
+
+
+async def test_a_model_that_gives_nothing_usable_changes_nothing(memory: AsyncMemory, chat: ScriptedChat):
+    await say(memory, "t1", *TRIP)
+    before = await everything(memory)
+    chat.fault = lambda task, call: ModelError("no JSON in it")
+    for step in ("consolidate", "reflect"):
+        with pytest.raises(ModelError):
+            await memory.user("alice").process(step)  # type: ignore[arg-type]
+    assert await everything(memory) == before
+    with pytest.raises(InvalidInput, match="consolidate, synthesize, reflect, prune"):
+        await memory.user("alice").process("dream")  # type: ignore[arg-type]
+
+
+async def test_deepening_is_due_by_extractions_and_once_for_each_crossing(chat: ScriptedChat):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, deepen=2, idle_seconds=0)
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence, limits=Limits(batch_turns=1)
+    ) as memory:
+        turns = memory.user("alice").thread("t1")
+        await turns.add_many([{"role": "user", "content": f"fact: trouble number {n} of many"} for n in range(2)])
+        for _ in range(500):
+            if await active(memory, "reflection"):
+                break
+            await asyncio.sleep(0.02)
+        assert chat.calls["reflect"] == 1
+        await turns.add("user", "Nothing new is to be told today.")
+        assert await memory.drain(timeout=20) == 0
+        assert chat.calls["reflect"] == 1
