@@ -362,6 +362,16 @@ class ForgetReceipt(Model):
         return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
 
 
+class ImportReceipt(Model):
+    """What an import did, counted by what the lines were: turn, memory, summary, state, user_summary, settings."""
+
+    created: dict[str, int] = Field(default_factory=dict)
+    existing: dict[str, int] = Field(default_factory=dict, description="What was there already, and was left as it is.")
+    forgotten: dict[str, int] = Field(
+        default_factory=dict, description="What was forgotten here since it was said, or tells of that."
+    )
+
+
 class DeadLetter(Model):
     """A range of turns that a step gave up on. Nothing is lost: it can be replayed."""
 

@@ -13,6 +13,12 @@ from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, UserStep
 SECRET = "the launch code is 4711"
 
 
+async def exported(user: AsyncUserScope) -> list[str]:
+    lines: list[str] = []
+    await user.export(lines.append)
+    return lines
+
+
 @pytest.mark.req("S0-003", "S0-088", "S1-63")
 async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory):
     alice = memory.user("alice")
@@ -51,6 +57,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "thread.process": (await chat.process("extract")).turns + (await chat.process("summarize")).turns,
         "thread.end": (await chat.end()).turns,
         "user.forget": (await bob.forget(query=SECRET)).items,
+        "user.export": [line for line in await exported(bob) if SECRET in line or "alice" in line],
         "thread.forget": (await chat.forget()).items,
         "thread.delete": (await chat.delete()).items,
     }
@@ -60,7 +67,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         with pytest.raises(NotFound):
             await refused
     tried = {name.split(".")[1] for name in seen} | {"get", "update", "history", "why", "approve", "reject"}
-    writes = {"add", "add_many", "remember", "thread"}
+    writes = {"add", "add_many", "remember", "thread", "import_lines"}
     methods = {
         name
         for scope in (AsyncUserScope, AsyncThreadScope)

@@ -107,6 +107,10 @@ class Forgotten:
         """Whether there is anything."""
         return bool(self._turns or self._said or self._places)
 
+    def has_turn(self, thread_id: str, turn_id: str) -> bool:
+        """Whether this turn was forgotten."""
+        return _keyed(self._user_id, thread_id, turn_id) in self._turns
+
     def covers(self, said: Said) -> bool:
         """Whether this was forgotten after it was said."""
         at = iso(said.at)

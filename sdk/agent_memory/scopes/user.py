@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -13,6 +13,7 @@ from agent_memory.models import (
     FactKind,
     ForgetReceipt,
     Hit,
+    ImportReceipt,
     Memory,
     MemoryConfig,
     ProcessResult,
@@ -48,6 +49,8 @@ from agent_memory.store.preferences import change_settings, read_document, scope
 from agent_memory.store.static import refuse_static
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
+from agent_memory.transfer.export import export_lines
+from agent_memory.transfer.importing import Importer, batches
 
 RememberedType = Literal["fact", "procedural", "episodic"]
 UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
@@ -448,6 +451,49 @@ class AsyncUserScope:
         return await self._runtime.run(
             "reprocess", progress, user_id=self.user_id, thread_id=thread, prompt_version=prompt_version
         )
+
+    async def export(self, write: Callable[[str], object]) -> int:
+        """Writes out everything that the user owns, as lines of JSON; `import_lines` reads them.
+
+        That is: settings, memories with their history and where they come from, turns, summaries, the profile.
+
+        Args:
+            write: Is given each line, with its end; a file's `write`, say.
+
+        Returns:
+            How many lines were written.
+        """
+        lines = 0
+        async for line in export_lines(self._runtime.store, self.user_id):
+            write(line)
+            lines += 1
+        return lines
+
+    async def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
+        """Takes in the lines of an export, of this user or of another, here or elsewhere.
+
+        What is there already stays as it is, so the call may be repeated, and goes on after a crash. What was forgotten
+        here since it was said stays forgotten. Turns that were processed are not processed again.
+
+        Args:
+            lines: The lines; an open file, say.
+            progress: Called with the number of lines done.
+
+        Raises:
+            InvalidInput: at a line that is no export's; what stands ahead of it is written.
+            MemoryDisabled: if a switch is off.
+            Conflict: if the id of a turn is taken by another content.
+            ModelError: if the embedding model is unavailable; the call may be repeated.
+        """
+        rules = await self._rules()
+        rules.require_enabled()
+        importer = Importer(self._runtime.store, self._runtime.tools.embeddings, self.user_id, rules)
+        async for batch in batches(lines):
+            await importer.take(batch)
+            if progress is not None:
+                progress(batch.first + len(batch.lines) - 1)
+        self._runtime.written()
+        return importer.receipt
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

@@ -158,6 +158,9 @@ NEAREST_OF_ALL = (
     ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
     " ORDER BY VectorDistance(c.embedding, @vector)"
 )
+EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
+SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"
+OF_TYPES = "SELECT * FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
 TURNS_UP_TO = "SELECT c.id, c.created_at, c._ts FROM c WHERE c.created_at <= @end"
 TURN_BY_ID = f"SELECT {TURN_FIELDS} FROM c WHERE c.id = @id"
 IDS_THAT_EXIST = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"

@@ -1,0 +1,302 @@
+"""Import: the lines of an export into a store; as often as one likes, and again after a crash.
+
+What is there already stays as it is. What was forgotten here since it was said stays forgotten: its turns, what rests
+on them, and the summaries that may tell of it, which are then made again from what is left. Turns that were processed
+where they come from are not processed again; the talk is indexed anew, with the embedding model of this store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
+from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.models import (
+    ImportReceipt,
+    Memory,
+    Model,
+    ScopeSettings,
+    ThreadState,
+    ThreadSummary,
+    Turn,
+    UserProfile,
+    content_hash,
+)
+from agent_memory.policy.forgetting import made_from
+from agent_memory.policy.retention import with_retention
+from agent_memory.policy.switches import Rules
+from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.commits import commit, read_cursor
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import (
+    USER_SUMMARY_THREAD,
+    USER_THREAD,
+    check_id,
+    state_id,
+    summary_id,
+    user_summary_id,
+)
+from agent_memory.store.preferences import change_settings, read_document
+from agent_memory.store.turns import write_turns
+from agent_memory.transfer.export import FORMAT, VERSION
+
+BATCH = 100
+"""Lines that are embedded and written together."""
+STATE_SECONDS = 7 * 24 * 3600
+KINDS = ("header", "settings", "memory", "thread", "turn", "summary", "state", "user_summary")
+"""The types of lines."""
+M = TypeVar("M", bound=Model)
+Line = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Batch:
+    """Lines of one kind that follow each other; of a thread, its turns with the line that announces them."""
+
+    kind: str
+    first: int
+    lines: list[Line] = field(default_factory=list)
+    thread: Line = field(default_factory=dict)
+
+
+class Importer:
+    """Brings the lines of an export into the store of one user."""
+
+    def __init__(self, store: Store, embeddings: EmbeddingModel, user_id: str, rules: Rules) -> None:
+        self._store = store
+        self._rules = rules
+        self._embeddings = embeddings
+        self._user_id = user_id
+        self._dropped: set[str] = set()
+        self._thinned: set[str] = set()
+        self.receipt = ImportReceipt()
+        self._takers = {
+            "header": self._header,
+            "settings": self._settings,
+            "memory": self._memories,
+            "turn": self._turns,
+            "summary": self._summaries,
+            "state": self._states,
+            "user_summary": self._profile,
+        }
+
+    async def take(self, batch: Batch) -> None:
+        """Writes a batch.
+
+        Raises:
+            InvalidInput: at a line that is no export's; what stands ahead of its batch is written.
+            Conflict: if a turn's id is taken by another content.
+            ModelError: if the embedding model is unavailable; the import may be repeated.
+        """
+        try:
+            await self._takers[batch.kind](batch)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            place = ".".join(str(part) for part in problem["loc"])
+            raise InvalidInput(f"lines {batch.first} and following: {place}: {problem['msg']}") from error
+
+    async def _header(self, batch: Batch) -> None:
+        [header] = batch.lines[:1]
+        if header.get("format") != FORMAT or header.get("version") != VERSION:
+            raise InvalidInput(f"line {batch.first}: not an export of format {FORMAT}, version {VERSION}")
+
+    async def _settings(self, batch: Batch) -> None:
+        for line in batch.lines:
+            thread_id = line.get("thread_id")
+            if thread_id is not None:
+                check_id(thread_id, "thread_id")
+            if await read_document(self._store, self._user_id, thread_id):
+                self._there("settings")
+                continue
+            values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
+            ScopeSettings.model_validate(values)
+            await change_settings(self._store, self._user_id, thread_id, values)
+            self._made("settings")
+
+    async def _memories(self, batch: Batch) -> None:
+        memories = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
+        ids = [memory.id for memory in memories]
+        there = set(await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=ids))
+        fresh = [memory for memory in memories if memory.id not in there]
+        self._there("memory", len(memories) - len(fresh))
+        if not fresh:
+            return
+        for memory in fresh:
+            if memory.thread_id != USER_THREAD and not memory.thread_id.startswith("__"):
+                check_id(memory.thread_id, "thread_id")
+        vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
+        first = min(memory.created_at for memory in fresh)
+        forgotten = await forgotten_after(self._store, self._user_id, first, self._embeddings.model_id)
+        for memory, vector in zip(fresh, vectors, strict=True):
+            said = Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
+            lost = any(forgotten.has_turn(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
+            if forgotten.covers(said) or lost or made_from(memory, self._dropped):
+                self._dropped.add(memory.id)
+                self._forgotten("memory")
+                continue
+            known = memory.model_copy(
+                update={
+                    "embedding_model": self._embeddings.model_id,
+                    "content_hash": content_hash(memory.content),
+                    "supersedes_ids": [one for one in memory.supersedes_ids if one not in self._dropped],
+                }
+            )
+            [document] = with_retention([to_document(known, vector)], self._rules)
+            await self._create("memory", MEMORIES, document)
+
+    async def _turns(self, batch: Batch) -> None:
+        thread_id = check_id(batch.thread.get("thread_id"), "thread_id")
+        turns = [self._read(Turn, line) for line in batch.lines]
+        if not turns:
+            return
+        if any(turn.thread_id != thread_id for turn in turns):
+            raise InvalidInput(f"lines {batch.first} and following: a turn of another thread than {thread_id}")
+        for turn in turns:
+            check_id(turn.id, "a turn's id")
+        gone = await sent_again(self._store, turns)
+        gone |= await forgotten_turns(self._store, self._embeddings, self._user_id, turns)
+        if gone:
+            self._thinned.add(thread_id)
+            self._forgotten("turn", len(gone))
+        waiting = set(batch.thread.get("unprocessed", ()))
+        kept = [turn for turn in turns if turn.id not in gone]
+        done = [turn for turn in kept if turn.id not in waiting]
+        for part in (done, [turn for turn in kept if turn.id in waiting]):
+            created = await write_turns(self._store, part, {turn.id for turn in part})
+            self._made("turn", created)
+            self._there("turn", len(part) - created)
+            if part is done:
+                await self._cover(MEMORIES, "extract", thread_id, [turn.id for turn in part])
+
+    async def _summaries(self, batch: Batch) -> None:
+        for line in batch.lines:
+            summary = self._read(ThreadSummary, line)
+            summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
+            if not await self._is_whole(summary.thread_id, "summary"):
+                continue
+            vector = (await self._embeddings.embed([summary.content])).vectors[0]
+            document = to_document(summary, vector) | {"embedding_model": self._embeddings.model_id}
+            if await self._create("summary", SUMMARIES, document):
+                waiting = set(batch.thread.get("unprocessed", ()))
+                rows = await self._store.query(TURNS, queries.EVERY_TURN, (self._user_id, summary.thread_id))
+                done = [row["id"] for row in rows if row["id"] not in waiting]
+                await self._cover(SUMMARIES, "summarize", summary.thread_id, done)
+
+    async def _states(self, batch: Batch) -> None:
+        for line in batch.lines:
+            state = self._read(ThreadState, line)
+            state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
+            if await self._is_whole(state.thread_id, "state"):
+                await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
+
+    async def _profile(self, batch: Batch) -> None:
+        for line in batch.lines:
+            profile = self._read(UserProfile, line)
+            profile = profile.model_copy(update={"id": user_summary_id(self._user_id)})
+            if self._dropped or self._thinned:
+                self._forgotten("user_summary")
+                continue
+            vector = (await self._embeddings.embed([profile.content])).vectors[0]
+            document = to_document(profile, vector) | {
+                "thread_id": USER_SUMMARY_THREAD,
+                "embedding_model": self._embeddings.model_id,
+            }
+            await self._create("user_summary", SUMMARIES, document)
+
+    async def _is_whole(self, thread_id: str, kind: str) -> bool:
+        """Whether nothing of a thread was forgotten, so that what was written about it may be taken over."""
+        if thread_id in self._thinned:
+            self._forgotten(kind)
+            return False
+        return True
+
+    async def _cover(self, container: str, step: str, thread_id: str, turn_ids: list[str]) -> None:
+        """Lets a step know that it need not go over these turns."""
+        partition = (self._user_id, thread_id)
+        for _ in range(20):
+            stored = await read_cursor(self._store, container, partition, step)
+            items: list[tuple[str, int]] = []
+            for start in range(0, len(turn_ids), BATCH):
+                part = turn_ids[start : start + BATCH]
+                rows = await self._store.query(TURNS, queries.TURNS_BY_ID, partition, ids=part)
+                items += [(row["id"], int(row["_ts"])) for row in rows]
+            fresh = [(turn_id, ts) for turn_id, ts in items if stored.cursor.is_new(turn_id, ts)]
+            if not fresh:
+                return
+            cursor = stored.cursor.advanced(fresh)
+            try:
+                await commit(
+                    self._store, container, partition, step, cursor=cursor, etag=stored.etag, extra=stored.extra
+                )
+            except Conflict:
+                continue
+            return
+        raise StoreUnavailable(f"the cursor of {partition} is moved by too many at once")
+
+    async def _create(self, kind: str, container: str, document: dict[str, Any]) -> bool:
+        try:
+            await self._store.create(container, document)
+        except Conflict:
+            self._there(kind)
+            return False
+        self._made(kind)
+        return True
+
+    def _read(self, model: type[M], line: Mapping[str, Any]) -> M:
+        fields = {name: value for name, value in line.items() if name in model.model_fields}
+        return model.model_validate(fields | {"user_id": self._user_id})
+
+    def _made(self, kind: str, number: int = 1) -> None:
+        _count(self.receipt.created, kind, number)
+
+    def _there(self, kind: str, number: int = 1) -> None:
+        _count(self.receipt.existing, kind, number)
+
+    def _forgotten(self, kind: str, number: int = 1) -> None:
+        _count(self.receipt.forgotten, kind, number)
+
+
+async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
+    """Groups the lines of an export.
+
+    Raises:
+        InvalidInput: at a line that is no JSON object, or of no known type.
+    """
+    thread: Line = {}
+    batch: Batch | None = None
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput(f"line {number}: no JSON: {error}") from error
+        kind = line.get("type") if isinstance(line, dict) else None
+        if kind not in KINDS:
+            raise InvalidInput(f"line {number}: not a line of an export: {text.strip():.60}")
+        if batch is None and kind != "header":
+            raise InvalidInput(f"line {number}: an export begins with its header")
+        if kind == "thread":
+            thread = line
+        if batch is not None and (kind != batch.kind or len(batch.lines) == BATCH):
+            if batch.kind != "thread":
+                yield batch
+            batch = None
+        if batch is None:
+            batch = Batch(kind, number, thread=thread)
+        batch.lines.append(line)
+    if batch is not None and batch.kind != "thread":
+        yield batch
+
+
+def _count(counts: dict[str, int], kind: str, number: int) -> None:
+    if number:
+        counts[kind] = counts.get(kind, 0) + number

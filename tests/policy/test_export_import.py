@@ -1,0 +1,161 @@
+"""A user's export is whole, and can be imported as often as one likes, here or elsewhere."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from scripted_model import ScriptedChat
+from store_scan import documents, scan
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.language.hashing import HashingEmbeddings
+
+SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def other(chat: ScriptedChat) -> AsyncIterator[AsyncMemory]:
+    """Another store."""
+    cadence = Cadence(extract=1000, summarize=1000, profile=1000, reconcile=1000, idle_seconds=0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as opened:
+        yield opened
+
+
+async def a_life(memory: AsyncMemory) -> None:
+    alice = memory.user("alice")
+    told = {"t1": ["city=Lisbon, by the river"], "t2": ["city=Oslo, by the fjord", "the locker=4711"]}
+    for day, (thread, line) in enumerate((name, f"fact: {text}") for name, texts in told.items() for text in texts):
+        at = SPRING + timedelta(days=day)
+        turns = [{"role": "user", "content": line, "id": f"{thread}-{day}", "created_at": at, "metadata": {"day": day}}]
+        await alice.thread(thread, project_id="p1").add_many(turns)
+    await alice.remember("Allergic to peanuts", tags=["food"])
+    await memory.drain(timeout=30)
+    await alice.update_settings(deny_categories=["health"])
+    await alice.thread("t1").update_settings(auto_store=False)
+    await alice.thread("t2").add("assistant", "Not processed yet, and long enough.", id="t2-waits")
+
+
+async def exported(memory: AsyncMemory, user_id: str = "alice") -> list[str]:
+    lines: list[str] = []
+    assert await memory.user(user_id).export(lines.append) == len(lines)
+    return lines
+
+
+def comparable(lines: list[str]) -> list[dict[str, object]]:
+    """The lines without what must differ: the time of export, and of writing settings."""
+    rows = [json.loads(line) for line in lines]
+    return [{k: v for k, v in row.items() if k not in ("exported_at", "updated_at", "user_id")} for row in rows]
+
+
+async def test_an_export_is_whole_and_an_import_makes_the_same_again(memory: AsyncMemory, other: AsyncMemory):
+    await a_life(memory)
+    lines = await exported(memory)
+    assert {json.loads(line)["type"] for line in lines} == {
+        "header", "settings", "memory", "thread", "turn", "summary", "state", "user_summary",
+    }  # fmt: skip
+    assert 'embedding":' not in "".join(lines)
+    receipt = await other.user("alice").import_lines(lines)
+    assert receipt.created == {"memory": 4, "turn": 4, "summary": 2, "state": 2, "user_summary": 1, "settings": 2}
+    assert comparable(await exported(other)) == comparable(lines)
+    oslo = next(m for m in await other.user("alice").memories() if "Oslo" in m.content)
+    assert [m.content for m in await other.user("alice").history(oslo.id)] == [
+        "city=Lisbon, by the river", "city=Oslo, by the fjord",
+    ]  # fmt: skip
+
+
+async def test_what_was_processed_is_not_processed_again_and_what_was_not_is(
+    memory: AsyncMemory, other: AsyncMemory, chat: ScriptedChat
+):
+    await a_life(memory)
+    lines = await exported(memory)
+    chat.calls.clear()
+    await other.user("alice").import_lines(lines)
+    assert (await other.user("alice").stats()).unprocessed_turns == 1
+    assert await other.drain(timeout=30) == 0
+    assert chat.calls["extract"] == chat.calls["summarize"] == 1  # the turn that waited
+    assert {memory.content for memory in await other.user("alice").memories()} == {
+        "city=Oslo, by the fjord", "the locker=4711", "Allergic to peanuts",
+    }  # fmt: skip
+    assert any(hit.memory.kind == "chunk" for hit in await other.user("alice").search("fjord"))
+
+
+async def test_an_import_may_be_repeated_and_goes_on_after_a_failure(memory: AsyncMemory, other: AsyncMemory):
+    await a_life(memory)
+    lines = await exported(memory)
+    alice = other.user("alice")
+    seen: list[int] = []
+    with pytest.raises(InvalidInput, match="line 8"):
+        await alice.import_lines([*lines[:7], "broken\n", *lines[8:]], progress=seen.append)
+    first = await alice.import_lines(lines, progress=seen.append)
+    assert seen[-1] == len(lines)
+    again = await alice.import_lines(lines)
+    assert again.created == {}
+    assert sum(again.existing.values()) == sum(first.created.values()) + sum(first.existing.values())
+    assert comparable(await exported(other)) == comparable(lines)
+
+
+async def test_another_user_can_take_an_export_over(memory: AsyncMemory):
+    await a_life(memory)
+    await memory.user("bob").import_lines(await exported(memory))
+    assert comparable(await exported(memory, "bob"))[1:] != []
+    profile = await memory.user("bob").profile()
+    assert profile is not None
+    assert (profile.user_id, profile.id) == ("bob", "user_summary_bob")
+    summary = await memory.user("bob").thread("t2").summary()
+    assert summary is not None
+    assert summary.id == "summary_bob_t2"
+    bobs = await documents(memory, "bob")
+    assert "alice" not in json.dumps([row for row in bobs if row["type"] != "header"])
+
+
+@pytest.mark.req("S0-064")
+async def test_an_old_export_does_not_bring_back_what_was_forgotten(memory: AsyncMemory):
+    await a_life(memory)
+    lines = await exported(memory)
+    secret = next(m for m in await memory.user("alice").memories() if "4711" in m.content)
+    await memory.user("alice").forget(secret.id)
+    receipt = await memory.user("alice").import_lines(lines)
+    assert receipt.forgotten["turn"] == 1
+    assert receipt.forgotten["memory"] == 1
+    assert receipt.created == {}
+    await memory.drain(timeout=30)
+    assert await scan(memory, "4711", secret.id, "t2-2") == []
+    await memory.user("alice").forget(thread_id="t1")
+    await memory.user("alice").import_lines(lines)
+    await memory.drain(timeout=30)
+    assert await scan(memory, "lisbon", "t1-0") == []
+
+
+async def test_what_is_no_export_is_refused(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    header = '{"type": "header", "format": "agent-memory", "version": 1}\n'
+    wrong = [
+        ["not json"],
+        ["[]"],
+        ['{"type": "turn"}'],
+        ['{"type": "header", "format": "agent-memory", "version": 2}'],
+        [header, '{"type": "cursor"}'],
+        [header, '{"type": "memory", "memory_type": "fact", "content": "no id"}'],
+        [header, '{"type": "thread", "thread_id": "__user__"}', '{"type": "turn", "id": "x"}'],
+        [header, '{"type": "thread", "thread_id": "t"}', '{"type": "turn", "id": "x", "thread_id": "u"}'],
+    ]
+    for lines in wrong:
+        with pytest.raises(InvalidInput):
+            await alice.import_lines(lines)
+    assert await documents(memory, "alice") == []
+
+
+async def test_an_import_without_an_embedding_model_says_so(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    await a_life(memory)
+    lines = await exported(memory)
+
+    async def broken(_: list[str]) -> None:
+        raise ModelError("no embeddings today", retryable=True)
+
+    monkeypatch.setattr(memory.runtime.tools.embeddings, "embed", broken)
+    with pytest.raises(ModelError):
+        await memory.user("bob").import_lines(lines)
+    monkeypatch.undo()
+    assert (await memory.user("bob").import_lines(lines)).created["memory"] == 4
