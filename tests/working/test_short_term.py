@@ -423,3 +423,14 @@ def test_the_synchronous_face_does_the_same_from_many_threads():
         assert content.extracted_facts
         assert chats.clear("t1") == len(content.chat_messages)
         assert chats.get("t1").chat_messages == []
+
+
+@pytest.mark.req("S4-55", "S4-52")
+async def test_the_facts_that_matter_for_the_message_are_chosen_within_the_tokens(memory: AsyncMemory):
+    alice = memory.user("alice")
+    for line in ("My bicycle is a red Gazelle.", "My dentist is Doctor Weber.", "I pay the rent on the third."):
+        await alice.remember(line)
+    block = AsyncExtractiveMemory(alice, max_tokens=16, tokens=ApproximateTokens())
+    for asked, told in (("Which bicycle do I ride?", "Gazelle"), ("Who is my dentist?", "Weber")):
+        (fact,) = await block.get("t1", {"role": "user", "content": asked})
+        assert told in fact.content
