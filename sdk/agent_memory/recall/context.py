@@ -41,15 +41,14 @@ logger = logging.getLogger("agent_memory")
 
 DEFAULT_BUDGET = 650
 """Tokens: about 150 of memories, 100 of state and 400 of the last turns (row S0-098)."""
-DEFAULT_LIMIT = 10
+DEFAULT_LIMIT = 20
+"""Memories at most; the budget mostly holds fewer."""
 LAST_TURNS = 5
 """Turns that a context shows (conflict C16)."""
 _HISTORY_TURNS = 8
 """Turns that are read: among them are mostly the last three messages of the user."""
 _HISTORY_SHARE = 0.3
 """Of the deadline: how long a question that leaves things out waits for the talk before it."""
-MAX_CHUNKS = 3
-"""Pieces of raw talk at most; what was derived from talk says more in fewer tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ async def build_context(recaller: Recaller, request: ContextRequest) -> Context:
         request.check()
         gate = await _gate(recaller, request, parts)
         await _gather(recaller, request, gate, parts)
-        context = _compose(parts, recaller.tokens, request)
+        context = _compose(parts, recaller, request)
         context.skipped_reason = gate.reason or _why_empty(context, parts)
     except Exception as error:
         logger.warning("Memory context failed, skipping", exc_info=True)
@@ -267,8 +266,9 @@ def _swallow(task: asyncio.Task[None]) -> None:
         task.exception()
 
 
-def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Context:
-    memories = [memory_line(hit.memory, hit.score) for hit in _worth_telling(parts.hits, request)]
+def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Context:
+    worth = _worth_telling(parts.hits, request, recaller.searcher.settings.context_cut)
+    memories = [memory_line(hit.memory, hit.score) for hit in worth]
     lines: dict[str, list[Line]] = {
         "memories": memories,
         TURNS: [_turn_line(turn) for turn in reversed(_shown(parts.turns, request.query))],
@@ -278,7 +278,7 @@ def _compose(parts: _Parts, tokens: TokenCounter, request: ContextRequest) -> Co
         "archive": [archive_line(account) for account in parts.archive],
         "static": _static_lines(parts.static, request.query),
     }
-    found = fit(lines, tokens, request.budget, request.format)
+    found = fit(lines, recaller.tokens, request.budget, request.format)
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(found.kept[TURNS])]
     messages = ([{"role": "system", "content": found.text}] if found.text else []) + recent
     return Context(
@@ -299,18 +299,14 @@ def _why_empty(context: Context, parts: _Parts) -> str | None:
     return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
-def _worth_telling(hits: Sequence[Hit], request: ContextRequest) -> list[Hit]:
-    """The hits without the raw talk that says little beside the others, or says what has been replaced since."""
-    chosen = []
-    chunks = 0
-    for hit in hits:
-        if hit.memory.kind == "chunk":
-            outdated = hit.memory.valid_to is not None and request.as_of is None
-            if outdated or chunks == MAX_CHUNKS:
-                continue
-            chunks += 1
-        chosen.append(hit)
-    return chosen
+def _worth_telling(hits: Sequence[Hit], request: ContextRequest, cut: float) -> list[Hit]:
+    """The hits that are not far behind the best, without raw talk that says what has been replaced since."""
+    least = cut * max((hit.score for hit in hits), default=0.0)
+    return [hit for hit in hits if hit.score >= least and not (_is_overtaken(hit) and request.as_of is None)]
+
+
+def _is_overtaken(hit: Hit) -> bool:
+    return hit.memory.kind == "chunk" and hit.memory.valid_to is not None
 
 
 def _profile_lines(profile: UserProfile | None) -> list[Line]:
