@@ -15,6 +15,7 @@ from agent_memory.errors import ConfigurationError, InvalidInput, NotFound, Stor
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
+from agent_memory.policy.audit import Auditor
 from agent_memory.policy.switches import Asked
 from agent_memory.policy.trust import knows_tokens
 from agent_memory.processing.activities import activities
@@ -84,6 +85,7 @@ class AsyncMemory:
             counters=Counters(store, enabled_steps(cadence)),
             static=StaticFacts(store),
             activities=activities(tools),
+            auditor=Auditor(store, tools.policy.audit_days),
             worker=worker,
         )
         self._provision = provision
@@ -286,6 +288,7 @@ class AsyncMemory:
         self._open = False
         if runtime.worker is not None:
             await runtime.worker.stop()
+        await runtime.auditor.close()
         await runtime.store.close()
         await runtime.tools.chat.close()
         await runtime.tools.embeddings.close()

@@ -372,6 +372,20 @@ class ImportReceipt(Model):
     )
 
 
+class AuditEntry(Model):
+    """That somebody read or changed a user's memory."""
+
+    at: UtcTime
+    action: str = Field(description="What was called: search, context, update, forget, …")
+    changes: bool
+    actor: str
+    via: str = Field(description="sdk, api or cli.")
+    address: str | None = Field(default=None, description="The network address that it came from.")
+    thread_id: str | None = None
+    ids: list[str] = Field(default_factory=list, description="Of the memories and turns; the first 100.")
+    count: int = Field(default=0, description="Of how many.")
+
+
 class DeadLetter(Model):
     """A range of turns that a step gave up on. Nothing is lost: it can be replayed."""
 

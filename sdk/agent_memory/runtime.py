@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
+from agent_memory.policy.audit import Auditor
 from agent_memory.processing.activities import Activity, Json
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.gather import Tools
@@ -29,6 +30,7 @@ class Runtime:
     counters: Counters
     static: StaticFacts
     activities: Mapping[str, Activity]
+    auditor: Auditor
     worker: Worker | None
 
     @property

@@ -156,7 +156,7 @@ class PolicySettings:
 
     A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`. Secrets in what is
     remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
-    to a model.
+    to a model. The audit is kept for `audit_days`; 0 for none.
     """
 
     enabled: bool = True
@@ -165,6 +165,7 @@ class PolicySettings:
     tier_of: TierResolver | None = None
     secrets: SecretsAction = "redact"
     instructions: InstructionsAction = "quarantine"
+    audit_days: int = 0
 
     def tier(self, name: str) -> Tier:
         """The tier of this name.
@@ -251,6 +252,7 @@ class Environment(BaseSettings):
     default_tier: str = Field(default="enterprise", validation_alias="MEMORY_DEFAULT_TIER")
     secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
     instructions: InstructionsAction = Field(default="quarantine", validation_alias="MEMORY_INSTRUCTIONS")
+    audit_days: int = Field(default=0, ge=0, le=3650, validation_alias="MEMORY_AUDIT_DAYS")
 
     @property
     def cadence(self) -> Cadence:
@@ -278,6 +280,7 @@ class Environment(BaseSettings):
             default_tier=self.default_tier,
             secrets=self.secrets,
             instructions=self.instructions,
+            audit_days=self.audit_days,
         )
         policy.tier(policy.default_tier)
         return policy

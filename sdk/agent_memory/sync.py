@@ -18,6 +18,7 @@ from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import (
+    AuditEntry,
     Context,
     ContextFormat,
     DeadLetter,
@@ -640,6 +641,18 @@ class UserScope:
             ModelError: if the embedding model is unavailable; the call may be repeated.
         """
         return self._portal.run(self._inner.import_lines(lines, progress))
+
+    def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Who read or changed what is kept of the user, newest first; empty if this memory keeps no audit.
+
+        Args:
+            since: Only since then.
+            limit: How many at most.
+
+        Raises:
+            InvalidInput: if the limit is none from 1 to 1000.
+        """
+        return self._portal.run(self._inner.audit(since=since, limit=limit))
 
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""

@@ -59,3 +59,12 @@ def test_what_waits_is_listed_approved_and_rejected(store: Path):
     assert "error: no memory" in run("review", "reject", first["id"], "--store", store, code=2).stderr
     assert "or neither" in run("review", "approve", "--store", store, code=2).stderr
     assert "goes with approve" in run("review", "reject", "x", "--content", "y", "--store", store, code=2).stderr
+
+
+def test_the_audit_tells_who_looked(store: Path, monkeypatch: pytest.MonkeyPatch):
+    assert "Nothing is recorded" in run("audit", "--store", store).stdout
+    monkeypatch.setenv("MEMORY_AUDIT_DAYS", "7")
+    run("show", "--store", store)
+    actions = [entry["action"] for entry in parsed("audit", "--store", store)["entries"]]
+    assert "memories" in actions
+    assert "memories" in run("audit", "--store", store).stdout

@@ -38,6 +38,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.memories": await bob.memories(include_superseded=True),
         "user.stats": (await bob.stats()).model_dump(exclude_defaults=True, exclude={"tier", "retrieval_limit"}),
         "user.review": await bob.review(),
+        "user.audit": await bob.audit(),
         "user.settings": (await bob.settings()).deny_categories,
         "user.update_settings": (await bob.update_settings(auto_store=True)).deny_categories,
         "user.reprocess": (await bob.reprocess()).turns,

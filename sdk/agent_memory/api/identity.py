@@ -16,6 +16,7 @@ from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
 from agent_memory.errors import InvalidInput
+from agent_memory.policy.audit import Actor, acts
 from agent_memory.store.ids import check_id
 
 USER_HEADER = "x-user-id"
@@ -119,6 +120,7 @@ async def user_of(request: Request) -> str:
     for said in [*request.query_params.getlist("user_id"), *await _users_in_body(request)]:
         if said != user_id:
             raise HTTPException(403, "user_id differs from the user that the credentials show")
+    acts(Actor(caller.name, "api", request.client.host if request.client else None))
     return user_id
 
 

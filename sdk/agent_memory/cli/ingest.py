@@ -65,9 +65,10 @@ def ingest(
     file again adds nothing; a line that cannot be read stops the command before anything is written.
     """
     from agent_memory import Memory
+    from agent_memory.settings import Environment
 
     utterances = read_all(files, format)
-    with Memory.local(store) as memory:
+    with Memory.local(store, policy=Environment().policy) as memory:
         result = write(memory, utterances, user, process=process)
     if as_json:
         emit(result)

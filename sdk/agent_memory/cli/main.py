@@ -14,6 +14,7 @@ except ImportError as error:
 from typer.core import TyperGroup
 
 from agent_memory.cli import (
+    audit,
     evaluate,
     ingest,
     operate,
@@ -63,6 +64,7 @@ app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=review.EXAMPLES)(review.review)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command()(operate.status)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
@@ -76,4 +78,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command
+    audit.act_as_operator()
     app(prog_name="agent-memory")

@@ -72,11 +72,12 @@ def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
 def existing_store(path: str) -> Iterator[Memory]:
     """Opens a store that must be there: a mistyped path shall not become a new, empty store."""
     from agent_memory import Memory
+    from agent_memory.settings import Environment
 
     if not Path(path).exists():
         missing = InvalidInput(f"there is no store at {path}")
         raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")
-    with Memory.local(path) as memory:
+    with Memory.local(path, policy=Environment().policy) as memory:
         yield memory
 
 

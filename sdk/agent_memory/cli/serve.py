@@ -51,9 +51,11 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     from agent_memory import AsyncMemory
     from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
     from agent_memory.api.server import serve
+    from agent_memory.settings import Environment
 
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
-    async with AsyncMemory.from_env() if store is None else AsyncMemory.local(store) as memory:
+    policy = Environment().policy
+    async with AsyncMemory.from_env() if store is None else AsyncMemory.local(store, policy=policy) as memory:
         app = create_app(memory, InlineProcessing(memory.runtime), identity, rate_limit=settings.rate_limit)
         await serve(app, host, port, on_ready=lambda url: print(f"ready {url}", flush=True))
 

@@ -30,6 +30,7 @@ from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.policy.tombstones import sent_again
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
+from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
@@ -103,6 +104,7 @@ class AsyncThreadScope:
         }
         return await self.add_many([turn])
 
+    @audited(changes=True)
     async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
         """Keeps turns in their order, any number of them. Repeating the call with the same ids adds nothing.
 
@@ -127,6 +129,7 @@ class AsyncThreadScope:
         usage = Usage(request_units=sum(charges))
         return Receipt(ids=[turn.id for turn in kept], created=created, forgotten=sorted(forgotten), usage=usage)
 
+    @audited(changes=False)
     async def turns(self, last: int | None = None, *, before: datetime | None = None) -> list[Turn]:
         """The turns of the thread (or the `last` ones), oldest first: all that were ever written.
 
@@ -139,6 +142,7 @@ class AsyncThreadScope:
         """
         return await last_turns(self._runtime.store, self.user_id, self.thread_id, last, before)
 
+    @audited(changes=False)
     async def view(self) -> LiveView:
         """The live view of the conversation: the turns that were neither cleared nor retired."""
         store = self._runtime.store
@@ -146,6 +150,7 @@ class AsyncThreadScope:
         live = await windows.live_turns(store, self.user_id, self.thread_id, window)
         return LiveView(turns=[one.turn for one in live], retired=window.retired)
 
+    @audited(changes=True)
     async def clear(self) -> int:
         """Empties the live view of the conversation; how many turns were in it.
 
@@ -153,6 +158,7 @@ class AsyncThreadScope:
         """
         return await windows.clear(self._runtime.store, self.user_id, self.thread_id)
 
+    @audited(changes=True)
     async def retire(self, through: str, *, covered_by: Sequence[ThreadStep] = ()) -> int:
         """Takes turns out of the live view, the oldest first, up to and with `through`; how many went.
 
@@ -172,6 +178,7 @@ class AsyncThreadScope:
             _check_step(step)
         return await windows.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
+    @audited(changes=False)
     async def context(
         self,
         query: str,
@@ -204,6 +211,7 @@ class AsyncThreadScope:
         )
         return await tell(self._runtime, request, self._asked)
 
+    @audited(changes=False)
     async def search(
         self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
     ) -> list[Hit]:
@@ -214,6 +222,7 @@ class AsyncThreadScope:
         """
         return await find(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of, self._asked)
 
+    @audited(changes=False)
     async def memories(
         self,
         *,
@@ -246,10 +255,12 @@ class AsyncThreadScope:
             limit=limit,
         )
 
+    @audited(changes=False)
     async def summary(self) -> ThreadSummary | None:
         """The summary of the thread, once there is one."""
         return await read_summary(self._runtime.store, self.user_id, self.thread_id)
 
+    @audited(changes=False)
     async def state(self) -> ThreadState | None:
         """Where the thread stands: topic, settled values, decisions, what is open. None when it has expired."""
         return await read_state(self._runtime.store, self.user_id, self.thread_id)
@@ -258,6 +269,7 @@ class AsyncThreadScope:
         """Counts of what this thread holds."""
         return await count_stats(self._runtime, (self.user_id, self.thread_id))
 
+    @audited(changes=True)
     async def forget(
         self,
         query: str | None = None,
@@ -277,6 +289,7 @@ class AsyncThreadScope:
         place = make_place(self.thread_id, None, since, until)
         return await forget(self._runtime, ForgetRequest(self.user_id, None, query, place), dry_run=dry_run)
 
+    @audited(changes=True)
     async def delete(self, include_memories: bool = False) -> ForgetReceipt:
         """Deletes the conversation: its turns, what is indexed of them, its summary and its state.
 
@@ -286,6 +299,7 @@ class AsyncThreadScope:
             return await self.forget()
         return await delete_thread(self._runtime, self.user_id, self.thread_id)
 
+    @audited(changes=True)
     async def process(self, step: ThreadStep) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
@@ -300,6 +314,7 @@ class AsyncThreadScope:
         # Functions of an app share one space of names, and there the activity has this one.
         return await self._run("index_turns" if step == "index" else step)
 
+    @audited(changes=True)
     async def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are."""
         return await self._run("settle")
@@ -308,6 +323,7 @@ class AsyncThreadScope:
         """What is switched on and off for this thread; the user's own settings hold beside them."""
         return scope_settings(await read_document(self._runtime.store, self.user_id, self.thread_id))
 
+    @audited(changes=True)
     async def update_settings(
         self,
         *,

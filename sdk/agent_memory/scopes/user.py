@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.models import (
+    AuditEntry,
     Context,
     ContextFormat,
     FactKind,
@@ -35,6 +36,7 @@ from agent_memory.processing.provenance import why
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.runtime import Runtime
+from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, erase, forget, make_place
 from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
 from agent_memory.scopes.thread import AsyncThreadScope
@@ -93,6 +95,7 @@ class AsyncUserScope:
             self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id, asked=asked
         )
 
+    @audited(changes=False)
     async def threads(self) -> list[ThreadInfo]:
         """The user's conversations, the one that was written last first."""
         store = self._runtime.store
@@ -112,6 +115,7 @@ class AsyncUserScope:
             )
         return sorted(infos, key=lambda info: (info.last_turn_at or now(), info.thread_id), reverse=True)
 
+    @audited(changes=False)
     async def search(
         self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
     ) -> list[Hit]:
@@ -129,6 +133,7 @@ class AsyncUserScope:
         """
         return await find(self._runtime, (self.user_id,), query, limit, types, as_of, self._asked)
 
+    @audited(changes=False)
     async def context(
         self,
         query: str,
@@ -148,10 +153,12 @@ class AsyncUserScope:
         request = ContextRequest(self.user_id, None, query, budget, limit, as_of, format, strategy, signals, history)
         return await tell(self._runtime, request, self._asked)
 
+    @audited(changes=False)
     async def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""
         return await read_profile(self._runtime.store, self.user_id)
 
+    @audited(changes=False)
     async def memories(
         self,
         *,
@@ -183,6 +190,7 @@ class AsyncUserScope:
             limit=limit,
         )
 
+    @audited(changes=True)
     async def remember(
         self,
         content: str,
@@ -246,6 +254,7 @@ class AsyncUserScope:
         await store.create(MEMORIES, documents[0])
         return memory
 
+    @audited(changes=False)
     async def get(self, id: str) -> Memory:
         """One memory of this user.
 
@@ -254,6 +263,7 @@ class AsyncUserScope:
         """
         return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
 
+    @audited(changes=True)
     async def update(
         self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
     ) -> Memory:
@@ -326,6 +336,7 @@ class AsyncUserScope:
         )
         return new
 
+    @audited(changes=False)
     async def history(self, id: str) -> list[Memory]:
         """All versions of a memory, oldest first: what it replaced and what replaced it.
 
@@ -334,6 +345,7 @@ class AsyncUserScope:
         """
         return await history(self._runtime.store, self.user_id, check_id(id, "id"))
 
+    @audited(changes=False)
     async def why(self, id: str) -> Provenance:
         """Why a memory is believed: its quote and the turns around it, who derived it, what it replaced.
 
@@ -342,6 +354,7 @@ class AsyncUserScope:
         """
         return await why(self._runtime.store, self.user_id, check_id(id, "id"))
 
+    @audited(changes=False)
     async def review(self) -> list[Memory]:
         """What waits for a word of the user, newest first: `review_reason` says why it was set aside.
 
@@ -349,6 +362,7 @@ class AsyncUserScope:
         """
         return await waiting(self._runtime.store, self.user_id)
 
+    @audited(changes=True)
     async def approve(self, id: str, *, content: str | None = None) -> Memory:
         """Lets a memory that waits be remembered, in other words if a content is given. Harmless when repeated.
 
@@ -366,6 +380,7 @@ class AsyncUserScope:
         await require_room(store, await self._rules(), self.user_id)
         return await approve(store, memory if content is None else await self.update(id, content=content))
 
+    @audited(changes=True)
     async def reject(self, id: str) -> ForgetReceipt:
         """Forgets a memory that waits. The turns that it came from stay, and do not bring it back.
 
@@ -376,6 +391,7 @@ class AsyncUserScope:
         check_waits(await self.get(id))
         return await forget(self._runtime, ForgetRequest(self.user_id, id, include_sources=False), dry_run=False)
 
+    @audited(changes=True)
     async def forget(
         self,
         id: str | None = None,
@@ -429,6 +445,7 @@ class AsyncUserScope:
                 await refuse_static(self._runtime.store, id, "delete")
             raise
 
+    @audited(changes=True)
     async def reprocess(
         self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None
     ) -> ProcessResult:
@@ -452,6 +469,7 @@ class AsyncUserScope:
             "reprocess", progress, user_id=self.user_id, thread_id=thread, prompt_version=prompt_version
         )
 
+    @audited(changes=False)
     async def export(self, write: Callable[[str], object]) -> int:
         """Writes out everything that the user owns, as lines of JSON; `import_lines` reads them.
 
@@ -469,6 +487,7 @@ class AsyncUserScope:
             lines += 1
         return lines
 
+    @audited(changes=True)
     async def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
         """Takes in the lines of an export, of this user or of another, here or elsewhere.
 
@@ -495,6 +514,20 @@ class AsyncUserScope:
         self._runtime.written()
         return importer.receipt
 
+    async def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Who read or changed what is kept of the user, newest first; empty if this memory keeps no audit.
+
+        Args:
+            since: Only since then.
+            limit: How many at most.
+
+        Raises:
+            InvalidInput: if the limit is none from 1 to 1000.
+        """
+        if not 1 <= limit <= 1000:
+            raise InvalidInput(f"limit must be a number from 1 to 1000, not {limit}")
+        return await self._runtime.auditor.entries(self.user_id, since, limit)
+
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""
         rules = await self._rules()
@@ -512,6 +545,7 @@ class AsyncUserScope:
         """What the user has switched on and off."""
         return scope_settings(await read_document(self._runtime.store, self.user_id))
 
+    @audited(changes=True)
     async def update_settings(
         self,
         *,
@@ -549,6 +583,7 @@ class AsyncUserScope:
         )
         return await change_settings(self._runtime.store, self.user_id, None, changes, if_match)
 
+    @audited(changes=True)
     async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
         """Runs a step of the user now.
 

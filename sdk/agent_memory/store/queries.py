@@ -190,6 +190,10 @@ KEPT_MEMORIES = (
     f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"
 )
 
+AUDIT_PAGES = (
+    'SELECT TOP @limit c.entries FROM c WHERE c.type = "audit" AND c["until"] >= @since ORDER BY c["until"] DESC'
+)
+
 # Across partitions: background work and administration only; nothing that a scope offers.
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'

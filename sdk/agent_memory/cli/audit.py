@@ -1,0 +1,60 @@
+"""`agent-memory audit`: who read or changed what is kept of a user."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+    parse_date,
+)
+from agent_memory.cli.terminal import counted, emit, one_line, stdout
+from agent_memory.cli.views import table
+from agent_memory.policy.audit import Actor, acts
+
+EXAMPLES = examples("audit", "audit --user maya --limit 20 --json")
+
+
+def audit(
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_date, help="Only since then.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 50,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List who read or changed what is kept of a user; MEMORY_AUDIT_DAYS says for how long that is known."""
+    with existing_store(store) as memory:
+        entries = one_user(memory, user).audit(since=since, limit=limit)
+    if as_json:
+        emit({"entries": entries})
+        return
+    if not entries:
+        stdout().print("Nothing is recorded. MEMORY_AUDIT_DAYS=90 would record it for 90 days.")
+        return
+    made = table("when (UTC)", "who", "how", "what", "of")
+    for entry in entries:
+        who = f"{entry.actor} ({entry.address})" if entry.address else entry.actor
+        what = f"{entry.action}, {counted(entry.count, 'id')}" if entry.count else entry.action
+        made.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", one_line(who), entry.via, what, one_line(entry.thread_id or ""))
+    stdout().print(made)
+
+
+def act_as_operator() -> None:
+    """Says that what follows is done by whoever runs the command."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):  # no such account, as in some containers
+        name = "unknown"
+    acts(Actor(name, "cli"))

@@ -1,0 +1,60 @@
+"""The mark of a scope's method that goes into the audit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from agent_memory.models import Context, ForgetReceipt, Hit, Memory, Provenance, Receipt, Turn
+from agent_memory.runtime import Runtime
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Scope(Protocol):
+    user_id: str
+    _runtime: Runtime
+
+
+S = TypeVar("S", bound=_Scope)
+Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
+
+
+def audited(*, changes: bool) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
+    """Marks a method whose every success is noted: who called it, and the ids of what it gave or changed."""
+
+    def mark(method: Method[S, P, R]) -> Method[S, P, R]:
+        @functools.wraps(method)
+        async def noted(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            auditor = scope._runtime.auditor
+            if kwargs.get("everything") and not kwargs.get("dry_run"):
+                await auditor.drop(scope.user_id)  # of a user who is erased nothing is written any more
+                return await method(scope, *args, **kwargs)
+            result = await method(scope, *args, **kwargs)
+            real = changes and not (isinstance(result, ForgetReceipt) and result.dry_run)
+            thread_id = getattr(scope, "thread_id", None)
+            auditor.note(scope.user_id, method.__name__, changes=real, thread_id=thread_id, ids=ids_of(result))
+            return result
+
+        return noted
+
+    return mark
+
+
+def ids_of(result: object) -> list[str]:
+    """The ids of the memories and turns in what a method gave."""
+    if isinstance(result, Memory | Turn):
+        return [result.id]
+    if isinstance(result, Hit | Provenance):
+        return [result.memory.id]
+    if isinstance(result, Receipt):
+        return result.ids
+    if isinstance(result, Context):
+        return [used["id"] for used in result.used if "id" in used]
+    if isinstance(result, ForgetReceipt):
+        return [one for ids in result.deleted.values() for one in ids]
+    if isinstance(result, list):
+        return [one for item in result for one in ids_of(item)]
+    return []
