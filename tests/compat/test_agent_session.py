@@ -13,7 +13,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
-from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER, chunks, triggered
+from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER, chunks
 from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tokens import ApproximateTokens
@@ -110,8 +110,7 @@ def test_a_profile_sets_what_it_names():
     assert compression.archive_conversations is True
     knowledge = read.resource_config.knowledge_base
     assert (knowledge.relevance_threshold, knowledge.enable_cross_session_context) == (0.8, True)
-    assert triggered("In our Previous  Session, what was it?", knowledge.search_triggers)
-    assert not triggered("what did we discuss?", knowledge.search_triggers)
+    assert knowledge.search_triggers == ["remind me", "we talked about", "previous session"]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +265,7 @@ async def test_loading_gives_nothing_and_logs_on_any_error(caplog: pytest.LogCap
         await agent.save_memory("user", "lost?")
 
 
-@pytest.mark.req("S2-33", "S2-34", "S2-35", "S2-37", "S2-47")
+@pytest.mark.req("S2-33", "S2-34", "S2-35", "S2-37", "S2-47", "S2-48", "S2-08")
 async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMemory):
     async with session(memory, ARCHIVING, name="session1") as first:
         await say(first, "I'm building a REST API with authentication", "Sounds good.")
@@ -282,8 +281,12 @@ async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMe
     assert "JWT tokens with 1-hour expiration" in history[0]["content"]
     back = session(memory, ARCHIVING, name="session1")
     assert [found.metadata["session_id"] for found in await back._cross_session(question)] == ["session2"]
-    strict = ARCHIVING | {"resource_config": {"knowledge_base": {"enable_cross_session_context": True}}}
-    assert await session(memory, strict, name="session3")._cross_session(question) == []
+    strict = {"enable_cross_session_context": True, "relevance_threshold": 0.9}
+    custom = {"enable_cross_session_context": True, "search_triggers": ["previous session"]}
+    for kind, asked in ((strict, question), (custom, question)):
+        agent = session(memory, ARCHIVING | {"resource_config": {"knowledge_base": kind}}, name="session3")
+        assert await agent._cross_session(asked) == []
+    assert await agent._cross_session("In our Previous Session, what about authentication?")
     off = ARCHIVING | {"resource_config": {"knowledge_base": {"relevance_threshold": 0.1}}}
     assert await session(memory, off, name="session3")._cross_session(question) == []
 

@@ -133,7 +133,8 @@ class AgentSession:
             tokens=tokens,
         )
         settings = self.profile.resource_config.knowledge_base
-        self.knowledge_base = KnowledgeBase(self._user, settings) if self.profile.wants_knowledge_base else None
+        wanted = self.profile.wants_knowledge_base
+        self.knowledge_base = KnowledgeBase(self._user, settings, _threshold(memory, settings)) if wanted else None
 
     async def initialize(self) -> None:
         """Opens the memory if it is not, and says in the log what of the profile it does not follow."""
@@ -298,7 +299,7 @@ class AgentSession:
             tokens=tokens,
             threshold_tokens=compression.threshold_tokens,
             should_compress=compression.enabled and tokens > compression.threshold_tokens,
-            cross_session_active=not any(reason.startswith("cross-session") for reason in reasons),
+            cross_session_active=profile.wants_knowledge_base and settings.enable_cross_session_context,
             archived_conversations=archived,
             reasons=reasons,
         )
@@ -322,6 +323,14 @@ class AgentSession:
             await self._thread.process("archive")
         except AgentMemoryError as error:
             logger.warning("A conversation was not archived: %s", error)
+
+
+def _threshold(memory: AsyncMemory, settings: KnowledgeBaseResource) -> float:
+    """The profile's own threshold; else the one of the embedding model, whose cosines do not compare with others'."""
+    if "relevance_threshold" in settings.model_fields_set:
+        return settings.relevance_threshold
+    searcher = memory.runtime.searcher
+    return searcher.settings.archive_threshold(searcher.embeddings.model_id)
 
 
 def _entry(turn: Turn, session_id: str, agent_id: str, active: bool) -> MemoryEntry:

@@ -11,19 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Model
+from agent_memory.settings import ARCHIVE_TRIGGERS
 
 MEMORY = "memory"
 KNOWLEDGE_BASE = "knowledge_base"
-
-SEARCH_TRIGGERS = (
-    "what did we discuss",
-    "previous conversation",
-    "last time",
-    "remind me",
-    "we mentioned",
-    "earlier you said",
-)
-"""Words of a user that ask for other conversations (row S2-09)."""
 
 
 class Compression(Model):
@@ -54,8 +45,13 @@ class KnowledgeBaseResource(Model):
     chunk_size: int = Field(default=800, gt=0, description="Characters of a piece of a document.")
     chunk_overlap: int = Field(default=100, ge=0, description="Characters that a piece shares with the one before it.")
     enable_cross_session_context: bool = False
-    relevance_threshold: float = Field(default=0.7, ge=0, le=1, description="The least cosine, inclusive.")
-    search_triggers: list[str] = Field(default_factory=lambda: list(SEARCH_TRIGGERS))
+    relevance_threshold: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        description="The least cosine, inclusive. Not given: what goes with the embedding model, if that is known.",
+    )
+    search_triggers: list[str] = Field(default_factory=lambda: list(ARCHIVE_TRIGGERS))
     rerank_provider: str | None = None
     rerank_model: str | None = None
 

@@ -11,6 +11,7 @@ from agent_memory.compat.agent_profile import KnowledgeBaseResource
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Hit, Memory, Model
 from agent_memory.policy.injected import NOTICE
+from agent_memory.recall.archive import trigger_in
 from agent_memory.recall.quoting import quoted
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.working.messages import ChatMessage
@@ -37,9 +38,11 @@ class KnowledgeDocument(Model):
 class KnowledgeBase:
     """What one user's agents can look up beyond the conversation that is going on."""
 
-    def __init__(self, user: AsyncUserScope, settings: KnowledgeBaseResource) -> None:
+    def __init__(self, user: AsyncUserScope, settings: KnowledgeBaseResource, threshold: float) -> None:
+        """`threshold` is the least cosine at which another session is told of, inclusive."""
         self._user = user
         self._settings = settings
+        self._threshold = threshold
 
     async def search_knowledge_base(
         self, query: str, search_type: SearchType = "conversations", limit: int = 5
@@ -89,22 +92,14 @@ class KnowledgeBase:
     async def cross_session_context(self, message: str, session_id: str) -> list[KnowledgeDocument]:
         """The archived conversations that a message asks for; none if it does not, or if that is not enabled.
 
-        Of the other sessions only, at least as similar as the profile's threshold (rows S2-33 to S2-35).
+        Of the other sessions only, at least as similar as the threshold (rows S2-33 to S2-35).
         """
-        if not self._settings.enable_cross_session_context or not triggered(message, self._settings.search_triggers):
+        if not self._settings.enable_cross_session_context or not trigger_in(message, self._settings.search_triggers):
             return []
         hits = await self._user.search(message, types=["conversation_summary"], limit=_CANDIDATES)
         return [
-            _document(hit.memory, hit.similarity)
-            for hit in hits
-            if _is_relevant(hit, session_id, self._settings.relevance_threshold)
+            _document(hit.memory, hit.similarity) for hit in hits if _is_relevant(hit, session_id, self._threshold)
         ][:CROSS_SESSION_RESULTS]
-
-
-def triggered(message: str, triggers: Sequence[str]) -> bool:
-    """Whether a message has one of the phrases, in any case."""
-    said = " ".join(message.casefold().split())
-    return any(" ".join(trigger.casefold().split()) in said for trigger in triggers if trigger.strip())
 
 
 def chunks(text: str, size: int, overlap: int) -> Iterator[str]:
