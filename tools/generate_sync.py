@@ -217,7 +217,8 @@ def _function(decorator: str, name: str, arguments: str, returns: str, doc: str,
 
 def _passed(arguments: ast.arguments) -> str:
     plain = [argument.arg for argument in arguments.args if argument.arg not in ("self", "cls")]
-    return ", ".join([*plain, *(f"{argument.arg}={argument.arg}" for argument in arguments.kwonlyargs)])
+    named = [f"{argument.arg}={argument.arg}" for argument in arguments.kwonlyargs]
+    return ", ".join([*plain, *named, *([f"**{arguments.kwarg.arg}"] if arguments.kwarg else [])])
 
 
 def _docstring(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    with_config,
+)
+from typing_extensions import TypedDict
 
 Role = Literal["user", "agent", "tool", "system"]
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
@@ -258,6 +269,43 @@ class Receipt(Model):
         description="Those that were not written: they were forgotten since they were said.",
     )
     usage: Usage = Field(default_factory=Usage)
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+
+
+@with_config(extra="forbid")
+class SearchFilters(TypedDict, total=False):
+    """What a search is confined to. What is not named, or None, is not asked of a memory.
+
+    Attributes:
+        types: Only these (fact, episodic, procedural, reflection, or another system's names: `preference`, `vector`).
+        kinds: Only these kinds (fact, preference, context, requirement, decision; chunk, session).
+        tags: At least one of these.
+        min_confidence: 0 to 1.
+        min_importance: 0 to 1.
+        created_after: Said at that time or later.
+        created_before: Said before that time.
+        as_of: What was true then, instead of now.
+        agent_id: From talks with this agent.
+        project_id: From talks in this project.
+        exclude_threads: Not from these conversations.
+        threshold: Only what is nearer than this cosine (-1 to 1), whatever words it shares with the query. Without it,
+            a word in common suffices, and what has none must be nearer than the threshold of the embedding model.
+    """
+
+    types: Sequence[Name] | None
+    kinds: Sequence[Name] | None
+    tags: Sequence[Name] | None
+    min_confidence: Annotated[float, Field(ge=0, le=1)] | None
+    min_importance: Annotated[float, Field(ge=0, le=1)] | None
+    created_after: UtcTime | None
+    created_before: UtcTime | None
+    as_of: UtcTime | None
+    agent_id: Name | None
+    project_id: Name | None
+    exclude_threads: Sequence[Name] | None
+    threshold: Annotated[float, Field(ge=-1, le=1)] | None
 
 
 class Hit(Model):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 from azure.core.credentials_async import AsyncTokenCredential
 
@@ -33,6 +33,7 @@ from agent_memory.models import (
     Provenance,
     Receipt,
     ScopeSettings,
+    SearchFilters,
     Signals,
     Stats,
     ThreadInfo,
@@ -180,15 +181,14 @@ class ThreadScope:
             )
         )
 
-    def search(
-        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
-    ) -> list[Hit]:
-        """The memories of this thread that matter for a query, best first.
+    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+        """The memories of this thread that matter for a query, best first; `filters` as in `UserScope.search`.
 
         Raises:
+            InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        return self._portal.run(self._inner.search(query, limit=limit, types=types, as_of=as_of))
+        return self._portal.run(self._inner.search(query, limit=limit, **filters))
 
     def memories(
         self,
@@ -348,22 +348,19 @@ class UserScope:
         """The user's conversations, the one that was written last first."""
         return self._portal.run(self._inner.threads())
 
-    def search(
-        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
-    ) -> list[Hit]:
+    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The user's memories that matter for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
             limit: How many at most.
-            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
-            as_of: What was true then, instead of now.
+            filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
 
         Raises:
             InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        return self._portal.run(self._inner.search(query, limit=limit, types=types, as_of=as_of))
+        return self._portal.run(self._inner.search(query, limit=limit, **filters))
 
     def context(
         self,

@@ -18,6 +18,7 @@ from agent_memory.models import (
     ContextFormat,
     Hit,
     Memory,
+    SearchFilters,
     Signals,
     ThreadState,
     ThreadSummary,
@@ -231,7 +232,8 @@ async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str]
 
 
 async def _search(searcher: Searcher, request: ContextRequest, question: Question, parts: _Parts) -> list[Hit]:
-    found = await search(searcher, (request.user_id,), question.text, limit=request.limit, as_of=request.as_of)
+    filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
+    found = await search(searcher, (request.user_id,), question.text, limit=request.limit, filters=filters)
     parts.degraded.extend(found.degraded)
     return found.hits
 

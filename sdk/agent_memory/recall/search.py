@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import EmbeddingModel, Vector
-from agent_memory.models import Hit, Memory, MemoryType, iso
+from agent_memory.models import Hit, Memory, SearchFilters
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import spans_around, spot_of
 from agent_memory.recall.terms import query_terms
@@ -20,6 +19,8 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
+from agent_memory.store.filters import ANYTHING, condition
+from agent_memory.store.filters import parameters as filter_parameters
 from agent_memory.store.ids import derived_id
 
 logger = logging.getLogger("agent_memory")
@@ -48,8 +49,7 @@ async def search(
     query: str,
     *,
     limit: int = 5,
-    types: Sequence[MemoryType] | None = None,
-    as_of: datetime | None = None,
+    filters: SearchFilters = ANYTHING,
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
@@ -59,26 +59,22 @@ async def search(
         AgentMemoryError: if no arm is left.
     """
     terms = query_terms(query)
-    parameters: dict[str, Any] = {"limit": searcher.settings.candidates}
-    if types is not None:
-        parameters["types"] = list(types)
-    if as_of is not None:
-        parameters["as_of"] = iso(as_of)
-    options = {"types": types is not None, "as_of": as_of is not None}
+    where = condition(filters)
+    parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
     degraded = []
     arms = {}
     vector: Vector | None = None
     try:
         vector = (await searcher.embeddings.embed([query])).vectors[0]
         parameters["vector"] = vector
-        nearest = queries.nearest(**options)
+        nearest = queries.nearest(where)
         arms["vector"] = _arm(searcher, nearest, partition, parameters | {"model": searcher.embeddings.model_id})
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
     if terms:
         words = {f"t{number}": term for number, term in enumerate(terms)}
-        sql = queries.best_text(len(terms), similarity=vector is not None, **options)
+        sql = queries.best_text(where, len(terms), similarity=vector is not None)
         arms["text"] = _arm(searcher, sql, partition, parameters | words)
     answers = await asyncio.gather(*arms.values(), return_exceptions=True)
     ranked: dict[str, list[Candidate]] = {}
@@ -93,13 +89,16 @@ async def search(
             ranked[name] = answer
     if failure is not None and not ranked:
         raise failure
-    found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id))
+    least = filters.get("threshold")
+    found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least)
     try:
-        found += await _beside(searcher, partition, found, parameters, options, similarity=vector is not None)
+        found += await _beside(searcher, partition, found, where, parameters, similarity=vector is not None)
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
-    return Found(rank(found, query, searcher.settings, limit=limit, past=as_of is not None), degraded)
+    if least is not None:
+        found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
+    return Found(rank(found, query, searcher.settings, limit=limit, past="as_of" in filters), degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
@@ -111,8 +110,8 @@ async def _beside(
     searcher: Searcher,
     partition: Sequence[str],
     found: Sequence[Candidate],
+    where: str,
     parameters: dict[str, Any],
-    options: dict[str, bool],
     *,
     similarity: bool,
 ) -> list[Candidate]:
@@ -127,7 +126,7 @@ async def _beside(
     ]
     if not spans and not own:
         return []
-    sql = queries.chunks_around(len(spans), similarity=similarity, **options)
+    sql = queries.chunks_around(where, len(spans), similarity=similarity)
     for number, span in enumerate(spans):
         parameters |= {f"thread{number}": span.thread_id, f"from{number}": span.first, f"to{number}": span.last}
     known = {candidate.memory.id for candidate in found}

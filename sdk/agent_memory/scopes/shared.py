@@ -7,10 +7,9 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import (
@@ -20,6 +19,7 @@ from agent_memory.models import (
     MemoryType,
     Model,
     ScopeSettings,
+    SearchFilters,
     Stats,
 )
 from agent_memory.policy.switches import Asked, read_rules
@@ -33,6 +33,8 @@ from agent_memory.telemetry import operation
 M = TypeVar("M", bound=Model)
 
 logger = logging.getLogger("agent_memory")
+
+_FILTERS = TypeAdapter(SearchFilters)
 
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of what a scope keeps; static knowledge belongs to none."""
@@ -76,13 +78,7 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
 
 
 async def find(
-    runtime: Runtime,
-    partition: tuple[str, ...],
-    query: str,
-    limit: int,
-    types: Sequence[str] | None,
-    as_of: datetime | None,
-    asked: Asked,
+    runtime: Runtime, partition: tuple[str, ...], query: str, limit: int, given: SearchFilters, asked: Asked
 ) -> list[Hit]:
     """Searches a partition, within what the switches and the request allow; nothing is found where memory is off.
 
@@ -94,20 +90,34 @@ async def find(
         raise InvalidInput(f"a search needs a query, a text, not {query!r:.60}")
     if not isinstance(limit, int) or not 1 <= limit <= 100:
         raise InvalidInput(f"limit must be a number from 1 to 100, not {limit!r:.60}")
-    if as_of is not None and not isinstance(as_of, datetime):
-        raise InvalidInput(f"as_of must be a datetime, not {as_of!r:.60}")
-    wanted = memory_types(types)
+    filters = search_filters(given)
     with operation("search_memory", runtime.store.name):
         rules = await read_rules(runtime.store, runtime.tools.policy, partition[0], _thread_of(partition), asked)
         if not rules.recall:
             return []
         allowed = memory_types(asked.config.memory_types)
         if allowed is not None:
-            wanted = [name for name in allowed if wanted is None or name in wanted]
+            given_types = filters.get("types")
+            wanted = MEMORY_TYPES if given_types is None else given_types
+            filters["types"] = [name for name in wanted if set(memory_types([name]) or []) <= set(allowed)]
         most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
         searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
-        found = await search(searcher, partition, query, limit=most, types=wanted, as_of=as_of)
-    return found.hits
+        return (await search(searcher, partition, query, limit=most, filters=filters)).hits
+
+
+def search_filters(given: SearchFilters) -> SearchFilters:
+    """The filters of a call, checked; those that are None are left out.
+
+    Raises:
+        InvalidInput: naming the filter that is wrong, or that there is not.
+    """
+    memory_types(given.get("types"))
+    try:
+        return _FILTERS.validate_python({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise InvalidInput(f"{place}: {problem['msg']}") from error
 
 
 def _thread_of(partition: tuple[str, ...]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import (
@@ -18,6 +18,7 @@ from agent_memory.models import (
     ProcessResult,
     Receipt,
     ScopeSettings,
+    SearchFilters,
     Signals,
     Stats,
     ThreadState,
@@ -212,15 +213,14 @@ class AsyncThreadScope:
         return await tell(self._runtime, request, self._asked)
 
     @audited(changes=False)
-    async def search(
-        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
-    ) -> list[Hit]:
-        """The memories of this thread that matter for a query, best first.
+    async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+        """The memories of this thread that matter for a query, best first; `filters` as in `UserScope.search`.
 
         Raises:
+            InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, types, as_of, self._asked)
+        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, filters, self._asked)
 
     @audited(changes=False)
     async def memories(

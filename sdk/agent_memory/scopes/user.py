@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.models import (
@@ -20,6 +20,7 @@ from agent_memory.models import (
     ProcessResult,
     Provenance,
     ScopeSettings,
+    SearchFilters,
     Signals,
     Stats,
     ThreadInfo,
@@ -116,22 +117,19 @@ class AsyncUserScope:
         return sorted(infos, key=lambda info: (info.last_turn_at or now(), info.thread_id), reverse=True)
 
     @audited(changes=False)
-    async def search(
-        self, query: str, *, limit: int = 5, types: Sequence[str] | None = None, as_of: datetime | None = None
-    ) -> list[Hit]:
+    async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The user's memories that matter for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
             limit: How many at most.
-            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
-            as_of: What was true then, instead of now.
+            filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
 
         Raises:
             InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        return await find(self._runtime, (self.user_id,), query, limit, types, as_of, self._asked)
+        return await find(self._runtime, (self.user_id,), query, limit, filters, self._asked)
 
     @audited(changes=False)
     async def context(

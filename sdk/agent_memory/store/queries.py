@@ -222,16 +222,16 @@ def turns(part: Part) -> str:
     return f"SELECT {part.top}{TURN_FIELDS} FROM c WHERE true{part.condition} ORDER BY c.created_at DESC"
 
 
-def nearest(*, types: bool, as_of: bool, chunks: bool = True) -> str:
+def nearest(where: str) -> str:
     """The memories whose vectors are nearest to `@vector`, with their cosine."""
     return (
         f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
-        f" WHERE {_where(types, False, False, as_of, chunks)} AND c.embedding_model = @model"
+        f" WHERE {where} AND c.embedding_model = @model"
         " ORDER BY VectorDistance(c.embedding, @vector)"
     )
 
 
-def best_text(terms: int, *, similarity: bool, types: bool, as_of: bool, chunks: bool = True) -> str:
+def best_text(where: str, terms: int, *, similarity: bool) -> str:
     """The memories whose text matches best, by BM25; with `similarity`, also their cosine to `@vector`.
 
     Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array.
@@ -240,12 +240,12 @@ def best_text(terms: int, *, similarity: bool, types: bool, as_of: bool, chunks:
     cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
     return (
         f"SELECT TOP @limit {MEMORY_FIELDS}{cosine} FROM c"
-        f" WHERE {_where(types, False, False, as_of, chunks)} AND FullTextContainsAny(c.content, {names})"
+        f" WHERE {where} AND FullTextContainsAny(c.content, {names})"
         f" ORDER BY RANK FullTextScore(c.content, {names})"
     )
 
 
-def chunks_around(spans: int, *, similarity: bool, types: bool, as_of: bool) -> str:
+def chunks_around(where: str, spans: int, *, similarity: bool) -> str:
     """Raw talk by id (`@ids`) and by where it stands: `@from0` to `@to0` in `@thread0`, …; with its cosine if asked."""
     stretches = "".join(
         f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"
@@ -253,8 +253,7 @@ def chunks_around(spans: int, *, similarity: bool, types: bool, as_of: bool) -> 
     )
     cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
     return (
-        f"SELECT {MEMORY_FIELDS}{cosine} FROM c"
-        f" WHERE {_where(types, False, False, as_of, True)} AND {CHUNK} AND (ARRAY_CONTAINS(@ids, c.id){stretches})"
+        f"SELECT {MEMORY_FIELDS}{cosine} FROM c WHERE {where} AND {CHUNK} AND (ARRAY_CONTAINS(@ids, c.id){stretches})"
     )
 
 
