@@ -17,13 +17,15 @@ from simulation import Machine, World, commit_of, open_on, simulate
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
+from agent_memory.language.tasks import ExtractInput, ExtractOutput
+from agent_memory.models import Memory
 from agent_memory.processing.driver import run_workflow
 from agent_memory.settings import Limits
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 
 EVERY_REQUEST = os.environ.get("FAULT_KILLS") == "all"
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
-LIMITS = Limits(batch_turns=2, reconcile_candidates=100)
+LIMITS = Limits(batch_turns=2, reconcile_candidates=100, merge_from=2)
 VOLATILE = {"recorded_at", "superseded_at", "updated_at", "_etag", "_ts", "_rid", "_self", "seen", "ts"}
 USER = {"user_id": "alice"}
 THREAD = USER | {"thread_id": "t2"}
@@ -36,9 +38,19 @@ WORKFLOWS: dict[str, dict[str, Any]] = {
     "settle_user": USER
     | {"threads": ["t2"], "thread_steps": ["extract", "summarize"], "user_steps": ["reconcile", "profile"]},
     "replay": THREAD | {"step": "extract"},
+    "reprocess": USER,
+    "consolidate": USER,
+    "synthesize": USER,
+    "reflect": USER,
+    "prune": USER,
 }
-EARLIER = ["fact: home=Lisbon", "fact: seat=at the aisle", "We talk about the trip."]
-LATER = ["fact: home=Oslo, since May", "fact: seat=at the aisle", "fact: seat=At the aisle!", "That was all for now."]
+EARLIER = ["fact: home=Lisbon", "fact: seat=at the aisle", "howto: to deploy run make"]
+LATER = [
+    "fact: home=Oslo, since May",
+    "fact: seat=at the aisle",
+    "fact: seat=At the aisle!",
+    "howto: to deploy run make and push",
+]
 
 
 def said(thread: str, lines: list[str], month: int) -> list[dict[str, object]]:
@@ -51,16 +63,39 @@ def said(thread: str, lines: list[str], month: int) -> list[dict[str, object]]:
 async def prepare(world: World, workflow: str) -> None:
     """A user with a past, and a thread with something for every step to do."""
     chat = ScriptedChat()
+    if workflow == "reprocess":
+        chat.version = "script-0"
+        chat.outputs["extract"] = reworded
     async with open_on(Machine(world), chat, NEVER, LIMITS, provision=True) as memory:
         alice, activities = memory.user("alice"), memory.runtime.activities
         await alice.thread("t1").add_many(said("t1", EARLIER, 3))
         await run_workflow("settle", USER | {"thread_id": "t1"}, activities)
         await alice.thread("t2").add_many(said("t2", LATER, 5))
-        if workflow in ("reconcile", "profile"):
+        if workflow in ("reconcile", "profile", "reprocess", "consolidate", "synthesize", "reflect", "prune"):
             await run_workflow("extract", THREAD, activities)
+        if workflow == "prune":
+            for one in await alice.memories():
+                await age(memory, one)
         if workflow == "replay":
             chat.fault = lambda task, call: ModelError("no JSON in it")
             await run_workflow("extract", THREAD, activities)
+
+
+def reworded(data: ExtractInput) -> ExtractOutput:
+    """What an earlier prompt made of it: some as now, some in other words, and one thing that is not there."""
+    found = ScriptedChat().outputs["extract"](data).memories
+    words = [
+        one.model_copy(update={"content": f"It was said: {one.content}"} if "home" in one.content else {})
+        for one in found
+    ]
+    return ExtractOutput(memories=[*words, *(one.model_copy(update={"content": "Nothing of it"}) for one in found[:1])])
+
+
+async def age(memory: AsyncMemory, one: Memory) -> None:
+    """Makes the store believe that it has known a memory for years."""
+    store = memory.runtime.store
+    years_ago = {"recorded_at": "2020-01-01T00:00:00.000000Z", "created_at": "2020-01-01T00:00:00.000000Z"}
+    await store.patch(MEMORIES, one.id, ("alice", one.thread_id), years_ago, "FROM c WHERE true")
 
 
 async def contents(memory: AsyncMemory) -> list[Any]:

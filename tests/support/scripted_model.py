@@ -1,7 +1,7 @@
 """A stand-in for a large model: it does as it is told by the transcript, and fails when a test wants it to.
 
-A user's line `fact: key=value` is a fact; two facts of one key contradict each other unless their values have the
-same letters, and then they are duplicates.
+A user's line `fact: key=value` is a fact, `howto: …` a procedure; two facts of one key contradict each other unless
+their values have the same letters, and then they are duplicates.
 """
 
 from __future__ import annotations
@@ -9,25 +9,34 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import (
     ArchiveInput,
     ArchiveOutput,
+    Conclusion,
+    ConsolidateInput,
+    ConsolidateOutput,
     Contradiction,
     Duplicates,
     ExtractedMemory,
     ExtractInput,
     ExtractOutput,
+    Group,
     In,
+    Insight,
     Out,
     ProfileInput,
     ProfileOutput,
     ReconcileInput,
     ReconcileOutput,
+    ReflectInput,
+    ReflectOutput,
     SummarizeInput,
     SummarizeOutput,
+    SynthesizeInput,
+    SynthesizeOutput,
     Task,
     TaskResult,
 )
@@ -68,13 +77,15 @@ class ScriptedChat:
 
 
 def _extract(data: ExtractInput) -> ExtractOutput:
+    kinds: dict[str, Literal["fact", "procedural"]] = {"fact": "fact", "howto": "procedural"}
     return ExtractOutput(
         memories=[
-            ExtractedMemory(content=line.removeprefix("fact:").strip(), quote=line, turns=[turn.ref])
+            ExtractedMemory(type=kinds[kind], content=text.strip(), quote=line, turns=[turn.ref])
             for turn in data.turns
             if turn.role == "user"
             for line in turn.content.splitlines()
-            if line.startswith("fact:")
+            for kind, _, text in [line.partition(":")]
+            if kind in kinds
         ]
     )
 
@@ -122,10 +133,36 @@ def _reconcile(data: ReconcileInput) -> ReconcileOutput:
     return found
 
 
+def _conclusions(groups: list[Group]) -> list[Conclusion]:
+    """One for each group, that says all of it."""
+    return [
+        Conclusion(refs=[fact.ref for fact in group.facts], content=" + ".join(fact.content for fact in group.facts))
+        for group in groups
+    ]
+
+
+def _consolidate(data: ConsolidateInput) -> ConsolidateOutput:
+    return ConsolidateOutput(merged=_conclusions(data.groups))
+
+
+def _synthesize(data: SynthesizeInput) -> SynthesizeOutput:
+    return SynthesizeOutput(procedures=_conclusions(data.groups))
+
+
+def _reflect(data: ReflectInput) -> ReflectOutput:
+    """One insight of all that there is, in the place of all earlier ones."""
+    refs = [memory.ref for memory in data.memories]
+    insight = Insight(refs=refs, content=f"{len(refs)} memories", replaces=[old.ref for old in data.earlier])
+    return ReflectOutput(insights=[insight])
+
+
 _RULES: dict[str, Callable[[Any], Any]] = {
     "extract": _extract,
     "summarize": _summarize,
     "profile": _profile,
     "reconcile": _reconcile,
     "archive": _archive,
+    "consolidate": _consolidate,
+    "synthesize": _synthesize,
+    "reflect": _reflect,
 }

@@ -236,8 +236,8 @@ def reprocess(request: Json) -> Workflow:
     for thread_id in planned["threads"]:
         results += yield Sub("reprocess_thread", request | {"thread_id": thread_id})
         yield Checkpoint(list(results))
-    if any(result["created"] or result["superseded"] for result in results):
-        results += yield Sub("profile", {"user_id": request["user_id"]})
+    # Also when nothing was done now: a run that was cut short may have got as far as here.
+    results += yield Sub("profile", {"user_id": request["user_id"]})
     return results
 
 
