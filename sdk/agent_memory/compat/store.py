@@ -1,0 +1,187 @@
+"""The `Store` operations of vLLM Semantic Router's agentic memory (rows S0-058 to S0-065), over the scopes.
+
+There is one store, over Cosmos DB or the embedded engine; this is its face under those names. Whoever asks says for
+whom, also where the original takes an id alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from agent_memory import models
+from agent_memory.models import ForgetReceipt, MemoryConfig, Model, ProcessResult, UtcTime
+from agent_memory.scopes import RememberedType
+from agent_memory.sync import Memory
+
+MemoryType = Literal["episodic", "semantic", "procedural"]
+
+_STORED: dict[str, RememberedType] = {"semantic": "fact", "episodic": "episodic", "procedural": "procedural"}
+_NAMED: dict[str, MemoryType] = {stored: name for name, stored in _STORED.items()}  # type: ignore[misc]
+_MANY = 100
+
+
+class StoredMemory(Model):
+    """A memory, in the fields of that system."""
+
+    user_id: str
+    content: str
+    type: MemoryType = "semantic"
+    id: str | None = Field(default=None, description="Made by the store.")
+    project_id: str | None = None
+    source: str | None = None
+    created_at: UtcTime | None = None
+    access_count: int = 0
+    importance: float = Field(default=0.5, ge=0, le=1)
+
+
+class RetrieveOptions(Model):
+    """What is searched for, and how much of it is wanted."""
+
+    user_id: str
+    query: str
+    project_id: str | None = None
+    types: list[MemoryType] | None = None
+    limit: int = Field(default=5, ge=1, le=_MANY)
+    threshold: float | None = Field(
+        default=None, ge=-1, le=1, description="Least cosine; not given: what goes with the embedding model."
+    )
+
+
+class RetrieveResult(Model):
+    """One memory that was found."""
+
+    memory: StoredMemory
+    score: float = Field(description="The fused rank score; comparable within one answer only.")
+    similarity: float | None = Field(default=None, description="The cosine, which the threshold is about.")
+
+
+class MemoryScope(Model):
+    """What a deletion is about: a user, or one project of theirs."""
+
+    user_id: str
+    project_id: str | None = None
+
+
+class MemoryStore:
+    """The operations on memories.
+
+    Example:
+        ```python
+        store = MemoryStore(Memory.local("memory.db"))
+        id = store.store(StoredMemory(user_id="alice", content="The budget for Hawaii is $10,000."))
+        store.retrieve(RetrieveOptions(user_id="alice", query="What's my budget?"))
+        ```
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def store(self, memory: StoredMemory) -> str:
+        """Keeps a memory; its id. What is known word for word keeps the id that it has.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            QuotaExceeded: if the user's tier allows no more.
+            ModelError: if it could not be embedded.
+        """
+        kept = self._memory.user(memory.user_id).remember(
+            memory.content,
+            type=_STORED[memory.type],
+            importance=memory.importance,
+            project_id=memory.project_id,
+            valid_from=memory.created_at,
+            metadata={"source": memory.source} if memory.source else None,
+        )
+        return kept.id
+
+    def retrieve(self, options: RetrieveOptions) -> list[RetrieveResult]:
+        """The memories that matter for a query, best first.
+
+        Raises:
+            InvalidInput: if an option cannot be used.
+            StoreUnavailable: if no part of the search could be made.
+        """
+        types = [_STORED[name] for name in options.types or _STORED]
+        user = self._memory.user(options.user_id, config=MemoryConfig(similarity_threshold=options.threshold))
+        # Projects are told apart afterwards, so as many are asked for as there may be.
+        wanted = options.limit if options.project_id is None else _MANY
+        hits = user.search(options.query, limit=wanted, types=types)
+        return [
+            RetrieveResult(memory=_named(hit.memory), score=hit.score, similarity=hit.similarity)
+            for hit in hits
+            if options.project_id in (None, hit.memory.project_id)
+        ][: options.limit]
+
+    def get(self, user_id: str, id: str) -> StoredMemory:
+        """One memory.
+
+        Raises:
+            NotFound: if the user has none with this id.
+        """
+        return _named(self._memory.user(user_id).get(id))
+
+    def update(self, user_id: str, id: str, content: str) -> str:
+        """Corrects what a memory says; the id of the new version, which replaces the old one and is embedded anew.
+
+        Raises:
+            NotFound: if the user has none with this id.
+            Conflict: if it was replaced already.
+        """
+        return self._memory.user(user_id).update(id, content=content).id
+
+    def forget(self, user_id: str, id: str) -> ForgetReceipt:
+        """Deletes a memory, with what it rests on and what rests on it.
+
+        Raises:
+            NotFound: if the user has none with this id.
+        """
+        return self._memory.user(user_id).forget(id)
+
+    def forget_by_scope(self, scope: MemoryScope) -> ForgetReceipt:
+        """Deletes everything of a user, or of one project of theirs."""
+        user = self._memory.user(scope.user_id)
+        if scope.project_id is not None:
+            return user.forget(project_id=scope.project_id)
+        return user.forget(everything=True)
+
+    def consolidate(self, user_id: str) -> ProcessResult:
+        """Merges related memories of a user.
+
+        Raises:
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        return self._memory.user(user_id).process("consolidate")
+
+    def reflect(self, user_id: str) -> list[models.Memory]:
+        """Draws insights from the memories of a user; all that there are then, the newest first.
+
+        Raises:
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        user = self._memory.user(user_id)
+        user.process("reflect")
+        return list(user.memories(types=["reflection"]))
+
+    def is_enabled(self) -> bool:
+        """Whether the store is open and remembers."""
+        return self._memory.enabled
+
+    def close(self) -> None:
+        """Closes it. Harmless when closed."""
+        self._memory.close()
+
+
+def _named(memory: models.Memory) -> StoredMemory:
+    return StoredMemory(
+        id=memory.id,
+        user_id=memory.user_id,
+        content=memory.content,
+        type=_NAMED.get(memory.type, "semantic"),
+        project_id=memory.project_id,
+        source=memory.metadata.get("source", memory.source),
+        created_at=memory.created_at,
+        access_count=memory.access_count,
+        importance=memory.importance,
+    )
