@@ -38,7 +38,7 @@ async def test_a_fact_names_its_turn_and_who_derived_it(memory: AsyncMemory):
 async def test_a_merged_fact_finds_the_turns_of_all_that_it_was_merged_from(memory: AsyncMemory):
     # Both threads use the same turn ids; only those of the right thread count.
     await say(memory, "t1", "fact: seat=aisle please", "fact: food=vegan only")
-    await say(memory, "t2", "Good morning to you.", "fact: seat=aisle, please!", day=1)
+    await say(memory, "t2", "Good morning to you.", "fact: seat=aislePlease", day=1)
     await memory.user("alice").process("reconcile")
     (merged,) = [one for one in await memory.user("alice").memories() if "seat" in one.content]
     found = await memory.user("alice").why(merged.id)

@@ -98,6 +98,22 @@ async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:
     return [from_document(Memory, row) for row in rows]
 
 
+async def nearest_active(
+    store: Store, user_id: str, kind: MemoryType, vector: Sequence[float], embedding_model: str, limit: int
+) -> list[tuple[Memory, float]]:
+    """The active memories of a user and a type that are nearest to a vector, each with its cosine."""
+    rows = await store.query(
+        MEMORIES,
+        queries.nearest(types=True, as_of=False, chunks=False),
+        (user_id,),
+        types=[kind],
+        vector=list(vector),
+        model=embedding_model,
+        limit=limit,
+    )
+    return [(from_document(Memory, row), row["similarity"]) for row in rows]
+
+
 async def supersede(
     store: Store,
     user_id: str,

@@ -13,6 +13,7 @@ from agent_memory.policy.screen import screen_memories
 from agent_memory.policy.tombstones import Said, forgotten_after
 from agent_memory.processing.draft import Draft, Reaffirmation, Retirement
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, on_record, view_turns
+from agent_memory.processing.near import settle_near
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.processing.pieces import portions
 from agent_memory.store.containers import MEMORIES
@@ -90,6 +91,8 @@ async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
     exact_dedup_skipped.add(skipped)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     kept = await unforgotten(tools, user_id, list(zip(fresh, embedded.vectors, strict=True)))
+    settled = await settle_near(tools, user_id, kept)
+    kept = settled.memories
     room = await make_room(tools.store, tools.rules, user_id, [memory for memory, _ in kept])
     left_out = {
         "that were forgotten since they were said": len(fresh) - len(kept),
@@ -104,6 +107,7 @@ async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
             usage=extracted.usage + embedded.usage,
         ),
         create=[to_document(memory, vector) for memory, vector in kept if memory not in room.refused],
+        supersede=[one for one in settled.supersede if one.winner_id not in {memory.id for memory in room.refused}],
         reaffirm=again,
         retire=[Retirement(memory_id=m.id, thread_id=m.thread_id, reason="evicted") for m in room.retire],
     )
