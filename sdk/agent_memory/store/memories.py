@@ -104,9 +104,9 @@ async def nearest_active(
     """The active memories of a user and a type that are nearest to a vector, each with its cosine."""
     rows = await store.query(
         MEMORIES,
-        queries.nearest(types=True, as_of=False, chunks=False),
+        queries.nearest(f"c.type = @type AND {queries.USABLE} AND {queries.ACTIVE}"),
         (user_id,),
-        types=[kind],
+        type=kind,
         vector=list(vector),
         model=embedding_model,
         limit=limit,
