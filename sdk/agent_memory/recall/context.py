@@ -31,7 +31,7 @@ from agent_memory.recall.budget import TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.questions import Question, build_question, hypothetical
 from agent_memory.recall.render import Line, archive_line, memory_line, profile_line, state_lines, summary_line
-from agent_memory.recall.search import Searcher, search
+from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.static import StaticFacts
@@ -165,7 +165,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
 
     async def archive() -> None:
         assert trigger is not None
-        parts.archive = await search_archive(recaller.searcher, user, thread, request.query, trigger)
+        parts.archive = await search_archive(recaller.searcher, user, thread, request.query[:LONGEST_QUERY], trigger)
 
     async def profile() -> None:
         parts.profile = await read_profile(store, user)
@@ -214,7 +214,9 @@ async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str]
     searcher = recaller.searcher
     settings = searcher.settings
     strategy = request.strategy or settings.query_strategy
-    question = await build_question(request.query, said, strategy, recaller.chat, settings.context_timeout)
+    question = await build_question(
+        request.query[:LONGEST_QUERY], said, strategy, recaller.chat, settings.context_timeout
+    )
     parts.question, parts.decisions["query"] = question, question.decision
     hits = await _search(searcher, request, question, parts)
     threshold = settings.threshold(searcher.embeddings.model_id)
@@ -278,7 +280,7 @@ def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Cont
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),
         "archive": [archive_line(account) for account in parts.archive],
-        "static": _static_lines(parts.static, request.query),
+        "static": _static_lines(parts.static, request.query[:LONGEST_QUERY]),
     }
     found = fit(lines, recaller.tokens, request.budget, request.format)
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(found.kept[TURNS])]

@@ -25,6 +25,9 @@ from agent_memory.store.ids import derived_id
 
 logger = logging.getLogger("agent_memory")
 
+LONGEST_QUERY = 4000
+"""Characters of a query that are searched by; embedding models read less than that of a pasted page."""
+
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
@@ -58,6 +61,7 @@ async def search(
     Raises:
         AgentMemoryError: if no arm is left.
     """
+    query = query[:LONGEST_QUERY]
     terms = query_terms(query)
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
