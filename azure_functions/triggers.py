@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
+from agent_memory.policy.budgets import over_budget
 from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.policy.erasure import pending_erasures
 from agent_memory.processing.due import idle, instance_id
@@ -66,8 +67,10 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
     parts = await open_parts()
     quiet = idle(await parts.runtime.counters.pending(), parts.cadence, time.time())
     by_user = itertools.groupby(sorted(quiet, key=lambda counter: counter.user_id), key=lambda counter: counter.user_id)
+    tools = parts.runtime.tools
     for user_id, counters in by_user:
-        await start(client, await of_idle(parts, user_id, list(counters)))
+        if await over_budget(tools.store, tools.policy, user_id) is None:
+            await start(client, await of_idle(parts, user_id, list(counters)))
 
 
 @blueprint.function_name("maintain")

@@ -16,6 +16,7 @@ from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.policy.audit import Auditor
+from agent_memory.policy.budgets import count_over_budget
 from agent_memory.policy.switches import Asked
 from agent_memory.policy.trust import knows_tokens
 from agent_memory.processing.activities import activities
@@ -392,13 +393,18 @@ class AsyncMemory:
         """Whether the parts answer, and which they are. Never raises."""
         runtime = self._runtime
         warnings = []
+        paused: list[str] = []
         pending = dead = 0
         try:
             pending = await runtime.counters.pending_turns()
             dead = len(await list_dead_letters(runtime.store))
+            spent = await count_over_budget(runtime.store, runtime.tools.policy)
+            if spent:
+                paused.append(f"{spent} users have spent today's budget; their turns wait for tomorrow")
         except Exception as error:
             warnings.append(f"the store does not answer: {error}")
         ok = not warnings
+        warnings += paused
         if runtime.tools.embeddings.model_id.startswith("hashing"):
             warnings.append("embeddings are hashed words: search finds wording, not meaning")
         if runtime.tools.policy.secrets != "allow" and not knows_tokens():

@@ -354,6 +354,7 @@ class Stats(Model):
     tier: str | None = None
     max_memories: int | None = Field(default=None, description="What the tier allows; None: any number.")
     retrieval_limit: int | None = Field(default=None, description="How many results the tier allows.")
+    paused: str | None = Field(default=None, description="Why turns are kept and not processed today, if so.")
 
 
 class ThreadInfo(Model):

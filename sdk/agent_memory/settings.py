@@ -156,7 +156,8 @@ class PolicySettings:
 
     A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`. Secrets in what is
     remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
-    to a model. The audit is kept for `audit_days`; 0 for none.
+    to a model. The audit is kept for `audit_days`; 0 for none. What the processing of one user may cost in a day (UTC)
+    is bounded by `daily_model_calls` and `daily_tokens`; None for no bound.
     """
 
     enabled: bool = True
@@ -166,6 +167,13 @@ class PolicySettings:
     secrets: SecretsAction = "redact"
     instructions: InstructionsAction = "quarantine"
     audit_days: int = 0
+    daily_model_calls: int | None = None
+    daily_tokens: int | None = None
+
+    @property
+    def has_budgets(self) -> bool:
+        """Whether processing is bounded."""
+        return self.daily_model_calls is not None or self.daily_tokens is not None
 
     def tier(self, name: str) -> Tier:
         """The tier of this name.
@@ -253,6 +261,8 @@ class Environment(BaseSettings):
     secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
     instructions: InstructionsAction = Field(default="quarantine", validation_alias="MEMORY_INSTRUCTIONS")
     audit_days: int = Field(default=0, ge=0, le=3650, validation_alias="MEMORY_AUDIT_DAYS")
+    daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
+    daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
 
     @property
     def cadence(self) -> Cadence:
@@ -281,6 +291,8 @@ class Environment(BaseSettings):
             secrets=self.secrets,
             instructions=self.instructions,
             audit_days=self.audit_days,
+            daily_model_calls=self.daily_model_calls,
+            daily_tokens=self.daily_tokens,
         )
         policy.tier(policy.default_tier)
         return policy

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from agent_memory.errors import ModelError
+from agent_memory.models import Usage
+from agent_memory.policy.budgets import charge, require_budget
 from agent_memory.policy.erasure import erase_piece
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
@@ -28,8 +31,9 @@ from agent_memory.store.client import metered
 
 Json = dict[str, Any]
 Activity = Callable[[Json], Awaitable[Json | None]]
+Thinker = Callable[[Tools, StepRequest], Awaitable[Draft | None]]
 
-_THINKERS: dict[str, Callable[[Tools, StepRequest], Awaitable[Draft | None]]] = {
+_THINKERS: dict[str, Thinker] = {
     extract.NAME: extract.think,
     summarize.NAME: summarize.think,
     profile.NAME: profile.think,
@@ -50,15 +54,30 @@ def activities(tools: Tools) -> dict[str, Activity]:
     """All activities over these tools: `<step>.think` for each step that asks a chat model, and those of their own.
 
     Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
-    one again costs little. Where a switch is off, nothing is thought: the turns stay as they are.
+    one again costs little. Where a switch is off, nothing is thought: the turns stay as they are. Where the day's
+    budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
     """
 
-    def thinker(think: Callable[[Tools, StepRequest], Awaitable[Draft | None]]) -> Activity:
+    async def within_budget(think: Thinker, mine: Tools, request: StepRequest) -> Draft | None:
+        await require_budget(tools.store, tools.policy, request.user_id)
+        try:
+            draft = await think(mine, request)
+        except ModelError as error:
+            await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
+            raise
+        if draft is not None:
+            await charge(tools.store, tools.policy, request.user_id, draft.result.usage)
+        return draft
+
+    def thinker(think: Thinker) -> Activity:
         async def run(payload: Json) -> Json | None:
             request = StepRequest.model_validate(payload)
             with metered() as charges:
                 rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
-                draft = await think(replace(tools, rules=rules), request) if rules.derive else None
+                if not rules.derive:
+                    return None
+                mine = replace(tools, rules=rules)
+                draft = await (think(mine, request) if think is index.think else within_budget(think, mine, request))
             if draft is None:
                 return None
             draft.result.usage.request_units += sum(charges)

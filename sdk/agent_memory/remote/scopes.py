@@ -108,8 +108,9 @@ class RemoteThreadScope(AsyncThreadScope):
             answer = await self._http.send("POST", path, user_id=self.user_id, body=body)
             receipts.append(Receipt.model_validate(answer))
         return Receipt(
-            ids=[turn.id for turn in kept],
+            ids=[one for receipt in receipts for one in receipt.ids],
             created=sum(receipt.created for receipt in receipts),
+            skipped_reason=next((receipt.skipped_reason for receipt in receipts if receipt.skipped_reason), None),
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
 

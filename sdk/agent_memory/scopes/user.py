@@ -28,6 +28,7 @@ from agent_memory.models import (
     content_hash,
     now,
 )
+from agent_memory.policy.budgets import over_budget
 from agent_memory.policy.quotas import require_room
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.review import approve, check_waits, waiting
@@ -536,6 +537,7 @@ class AsyncUserScope:
                 "tier": rules.tier_name,
                 "max_memories": rules.tier.max_memories,
                 "retrieval_limit": rules.tier.retrieval_limit,
+                "paused": await over_budget(self._runtime.store, self._runtime.tools.policy, self.user_id),
             }
         )
 

@@ -96,6 +96,8 @@ def user_summary_id(user_id: str) -> str:
     return _bounded(f"user_summary_{user_id}")
 
 
+BUDGET_ID = "budget"
+"""The id of the account of what a user's processing cost today, in `__counters__`."""
 SETTINGS_ID = "settings"
 """The id of the settings of a user (in `__settings__`) or of a thread (beside its summary)."""
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from agent_memory.errors import Conflict, NotFound, StoreUnavailable
+from agent_memory.errors import Conflict
 from agent_memory.models import ScopeSettings, iso, now
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD
-
-_RETRIES = 10
+from agent_memory.store.updates import change_document
 
 
 async def read_document(store: Store, user_id: str, thread_id: str | None = None) -> Document:
@@ -38,21 +36,7 @@ async def change_settings(
     def change(document: Document) -> Document:
         if if_match is not None and document.get("_etag") != if_match:
             raise Conflict("the settings were changed meanwhile: read them again")
-        return document | changes | {"updated_at": iso(now())}
+        return document | {"type": "settings"} | changes | {"updated_at": iso(now())}
 
-    return scope_settings(await _replace(store, (user_id, thread_id or SETTINGS_THREAD), change))
-
-
-async def _replace(store: Store, partition: tuple[str, str], change: Callable[[Document], Document]) -> Document:
-    """Reads, changes and writes until nobody was in between."""
-    for _ in range(_RETRIES):
-        stored = await store.read(SUMMARIES, SETTINGS_ID, partition)
-        base = stored or {"id": SETTINGS_ID, "user_id": partition[0], "thread_id": partition[1], "type": "settings"}
-        changed = change(base)
-        try:
-            if stored is None:
-                return await store.create(SUMMARIES, changed)
-            return await store.replace(SUMMARIES, changed, stored["_etag"])
-        except (Conflict, NotFound):
-            continue
-    raise StoreUnavailable("the settings are written by too many at once")
+    partition = (user_id, thread_id or SETTINGS_THREAD)
+    return scope_settings(await change_document(store, SUMMARIES, SETTINGS_ID, partition, change))

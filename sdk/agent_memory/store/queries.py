@@ -196,6 +196,7 @@ AUDIT_PAGES = (
 
 # Across partitions: background work and administration only; nothing that a scope offers.
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
+BUDGETS = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "budget" AND c.day = @day'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 RECENT_TURNS = (
