@@ -101,8 +101,10 @@ async def find(
             wanted = MEMORY_TYPES if given_types is None else given_types
             filters["types"] = [name for name in wanted if set(memory_types([name]) or []) <= set(allowed)]
         most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
-        searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
-        return (await search(searcher, partition, query, limit=most, filters=filters)).hits
+        least = asked.config.similarity_threshold
+        if least is not None:
+            filters["threshold"] = max(least, filters.get("threshold") or least)
+        return (await search(runtime.searcher, partition, query, limit=most, filters=filters)).hits
 
 
 def search_filters(given: SearchFilters) -> SearchFilters:
