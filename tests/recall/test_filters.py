@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AsyncMemory, InvalidInput
+from agent_memory.contract.table import ENDPOINTS
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.store.documents import to_document
 
@@ -104,3 +105,11 @@ async def test_values_of_filters_are_values(found: Found):
     for text in ("x' OR true --", '"] OR c.user_id != "', "@types"):
         assert await found(tags=[text]) == set()
         assert await found(agent_id=text) == set()
+
+
+def test_filters_travel_over_http():
+    """The API reads its parameters off the method, those behind `**filters` too."""
+    given = next(endpoint.given for endpoint in ENDPOINTS if endpoint.name == "search" and endpoint.given)
+    assert given is not None
+    assert {"query", "limit", "types", "tags", "min_confidence", "exclude_threads"} <= set(given.model_fields)
+    assert given.model_fields["tags"].description == "At least one of these."

@@ -16,7 +16,7 @@ from agent_memory import errors
 from agent_memory.contract.schemas import RESOURCES
 from agent_memory.contract.wire import Body, Params, body_type, query_type
 from agent_memory.errors import AgentMemoryError
-from agent_memory.models import Model
+from agent_memory.models import Model, SearchFilters
 
 Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -120,7 +120,7 @@ class Endpoint:
         return made
 
     def _field(self, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
-        known: dict[str, Any] = {"description": self.doc.arguments.get(name)}
+        known: dict[str, Any] = {"description": self.doc.arguments.get(name) or _FILTERS.get(name)}
         if parameter.default is not inspect.Parameter.empty:
             default = parameter.default
             known["default"] = list(default) if isinstance(default, tuple) else default
@@ -132,7 +132,9 @@ class Endpoint:
         for call in (self.call, *([self.threads_too] if self.threads_too else [])):
             hints = get_type_hints(call)
             for name, parameter in inspect.signature(call).parameters.items():
-                if name not in ("self", IF_MATCH, *self.path_names) and not _is_callback(hints[name]):
+                if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                    found = _options(hints[name]) | found
+                elif name not in ("self", IF_MATCH, *self.path_names) and not _is_callback(hints[name]):
                     found.setdefault(name, (hints[name], parameter))
         return found
 
@@ -179,17 +181,27 @@ class Doc:
     @classmethod
     def of(cls, call: Callable[..., Any]) -> Doc:
         """Reads the docstring of a method."""
-        parts = re.split(r"^(Args|Returns|Raises|Example):\n", inspect.getdoc(call) or "", flags=re.MULTILINE)
+        parts = re.split(
+            r"^(Args|Attributes|Returns|Raises|Example):\n", inspect.getdoc(call) or "", flags=re.MULTILINE
+        )
         sections = dict(zip(parts[1::2], parts[2::2], strict=True))
         named = re.findall(r"\b([A-Z]\w+)(?=:| if|,)", sections.get("Raises", ""))
         known = [getattr(errors, name, None) for name in named]
+        arguments = _entries(sections.get("Args") or sections.get("Attributes", ""))
         summary, _, rest = parts[0].partition("\n\n")
         return cls(
             " ".join(summary.split()),
             " ".join(rest.split()),
-            {name: " ".join(text.split()) for name, text in _entries(sections.get("Args", ""))},
+            {name: " ".join(text.split()) for name, text in arguments},
             tuple(error for error in known if error is not None),
         )
+
+
+def _options(hint: Any) -> dict[str, tuple[Any, inspect.Parameter]]:
+    """The parameters that `**options: Unpack[…]` stands for; none of them need be given."""
+    named = get_type_hints(get_args(hint)[0])
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return {name: (one, inspect.Parameter(name, kind, default=None)) for name, one in named.items()}
 
 
 def _is_callback(hint: Any) -> bool:
@@ -200,3 +212,6 @@ def _is_callback(hint: Any) -> bool:
 def _entries(section: str) -> list[tuple[str, str]]:
     """The entries of a section: `name: text`, which may go on in lines further in."""
     return re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", section, flags=re.MULTILINE)
+
+
+_FILTERS = Doc.of(SearchFilters).arguments
