@@ -13,7 +13,7 @@ from typing import Any
 
 import azure.durable_functions as df
 
-from agent_memory.processing.due import THREAD_STEPS, Work, due_work, every, instance_id, user_steps
+from agent_memory.processing.due import Work, due_work, ending_steps, instance_id, user_steps
 from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
 from agent_memory.store.counters import ThreadCounter
 from azure_functions.wiring import Parts
@@ -53,7 +53,7 @@ async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter])
     request = {
         "user_id": user_id,
         "threads": sorted(counts),
-        "thread_steps": [step for step in THREAD_STEPS if every(cadence, step) > 0],
+        "thread_steps": ending_steps(cadence),
         "user_steps": user_steps(cadence),
     }
     total = await user_total(parts.runtime.counters, user_id)

@@ -100,16 +100,18 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
     )
 
 
-@blueprint.function_name("prune_memories")
+@blueprint.function_name("deepen_memories")
 @blueprint.timer_trigger(arg_name="timer", schedule="0 43 3 * * *")
 @blueprint.durable_client_input(client_name="client")
-async def prune_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
-    """Starts pruning for users with memories that nobody has used in a long time, also if they are away themselves."""
+async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
+    """Deepens what was said during the day, and prunes what nobody has used in a long time."""
     parts = await open_parts()
     if not parts.cadence.deepen:
         return
-    for user_id in await fading_users(parts.runtime.store, datetime.now(UTC)):
-        await start(client, Start("prune", instance_id("prune", user_id, "", "timer"), {"user_id": user_id}))
+    store = parts.runtime.store
+    today = (datetime.now(UTC) - timedelta(days=1)).timestamp()
+    for user_id in sorted({*await recently_extracted(store, today), *await fading_users(store, datetime.now(UTC))}):
+        await start(client, Start("deepen", instance_id("deepen", user_id, "", "nightly"), {"user_id": user_id}))
 
 
 async def _purge(client: df.DurableOrchestrationClient) -> int:

@@ -35,7 +35,7 @@ class Cadence:
 
     `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` and `deepen` (merging,
     procedures, reflection, pruning) extractions of a user. A thread that has been quiet for `idle_seconds` is
-    processed whatever its count (0 disables that).
+    processed whatever its count (0 disables that), and with `archive` also archived, as one that was ended is.
     """
 
     extract: int = 10
@@ -44,6 +44,7 @@ class Cadence:
     reconcile: int = 5
     deepen: int = 0
     idle_seconds: float = 120.0
+    archive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +253,7 @@ class Environment(BaseSettings):
     profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
     reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
     deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
+    archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
     query_strategy: QueryStrategy = Field(default="prepend", validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
@@ -274,6 +276,7 @@ class Environment(BaseSettings):
             reconcile=self.reconcile_every,
             deepen=self.deepen_every,
             idle_seconds=self.idle_seconds,
+            archive=self.archive_idle,
         )
 
     @property

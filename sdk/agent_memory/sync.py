@@ -267,7 +267,7 @@ class ThreadScope:
         return self._portal.run(self._inner.process(step))
 
     def end(self) -> ProcessResult:
-        """Says that the conversation is over: all its turns are processed now, however few they are."""
+        """Says that the conversation is over: all its turns are processed now, however few they are, and archived."""
         return self._portal.run(self._inner.end())
 
     def settings(self) -> ScopeSettings:

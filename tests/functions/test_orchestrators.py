@@ -78,6 +78,8 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
             return committed(more=rng.random() < 0.3, raced=rng.random() < 0.2)
         if task.kind == "orchestration":
             return [{"created": 1, "superseded": 0}]
+        if task.name == "erase_piece":
+            return {"value": {"more": rng.random() < 0.3}}
         if task.name == "reprocess_plan":
             return {"value": {"threads": [f"t{n}" for n in range(rng.randrange(12))]}}
         return {"value": {"draft": task.id} if rng.random() < 0.8 else None}
@@ -141,14 +143,14 @@ def test_a_backlog_is_worked_off_in_generations_whose_histories_stay_small():
     assert played.names.count(FINISH) == 1
 
 
-def test_the_end_of_a_conversation_is_four_orchestrations():
+def test_the_end_of_a_conversation_is_one_orchestration_for_each_step():
     def perform(task: Task) -> Any:
         assert json.loads(task.input or "") == {"request": THREAD}
         return [{"step": task.name}]
 
     played = run("settle", THREAD, perform)  # type: ignore[arg-type]
     assert [(task.kind, task.name) for task in played.tasks] == [
-        ("orchestration", name) for name in ("extract", "summarize", "reconcile", "profile")
+        ("orchestration", name) for name in ("extract", "summarize", "archive", "reconcile", "profile")
     ]
     assert [result["step"] for result in played.output] == played.names
 

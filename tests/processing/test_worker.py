@@ -75,7 +75,7 @@ async def test_the_end_of_a_conversation_processes_it(memory: AsyncMemory):
     thread = alice.thread("t1")
     await thread.add("user", "fact: I live in=Lisbon, since May")
     result = await thread.end()
-    assert (result.turns, result.created) == (1, 3)  # the fact, the summary, the profile
+    assert (result.turns, result.created) == (1, 4)  # the fact, the summary, the archived session, the profile
     assert await alice.profile() is not None
     assert await thread.summary() is not None
 

@@ -52,6 +52,11 @@ def every(cadence: Cadence, step: str) -> int:
     return {"extract": cadence.extract, "summarize": cadence.summarize}[step]
 
 
+def ending_steps(cadence: Cadence) -> list[str]:
+    """What is run for a thread that went quiet: the per-thread steps that are not switched off, then the archive."""
+    return [step for step in THREAD_STEPS if every(cadence, step) > 0] + ["archive"] * cadence.archive
+
+
 def enabled_steps(cadence: Cadence) -> tuple[str, ...]:
     """What a thread's counter waits for: the per-thread steps and `USER`, less what is switched off."""
     for_user = (USER,) if user_steps(cadence) else ()

@@ -134,7 +134,8 @@ class Worker:
                     last_sweep = loop.time() if sweep else last_sweep
                     failed = not await self._run_due(pending)
                     if sweep:
-                        failed |= not await self._settle(idle(pending, self._cadence, now().timestamp()))
+                        quiet_ones = idle(pending, self._cadence, now().timestamp())
+                        failed |= not await self._settle(quiet_ones, ended=self._cadence.archive)
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
@@ -172,8 +173,13 @@ class Worker:
                 done &= await self._run(work)
         return done
 
-    async def _settle(self, counters: Sequence[ThreadCounter], progress: Progress | None = None) -> bool:
-        """Runs everything for these threads and their users, whatever the thresholds; whether all went well."""
+    async def _settle(
+        self, counters: Sequence[ThreadCounter], progress: Progress | None = None, *, ended: bool = False
+    ) -> bool:
+        """Runs everything for these threads and their users, whatever the thresholds; whether all went well.
+
+        Conversations that have `ended` are archived too.
+        """
         left = sum(counter.pending for counter in counters)
 
         def report(settled: int) -> None:
@@ -188,6 +194,8 @@ class Worker:
                 behind = n > 0 and counter.done.get(step, 0) < counter.count
                 if behind and not await self._run(Work(step, counter.user_id, counter.thread_id, counter.count, n)):
                     return False
+            if ended and not await self._try("archive", {"user_id": counter.user_id, "thread_id": counter.thread_id}):
+                return False
             report(counter.pending)
             return True
 

@@ -176,9 +176,9 @@ def reconcile(request: Json) -> Workflow:
 
 
 def settle(request: Json) -> Workflow:
-    """Does everything for one thread, whatever its counts: at the end of a conversation."""
+    """Does everything for one thread, whatever its counts: at the end of a conversation, which is then archived."""
     results: list[Json] = []
-    for name in ("extract", "summarize", "reconcile", "profile"):
+    for name in ("extract", "summarize", "archive", "reconcile", "profile"):
         results += yield Sub(name, request)
     return results
 

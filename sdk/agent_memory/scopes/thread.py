@@ -316,7 +316,7 @@ class AsyncThreadScope:
 
     @audited(changes=True)
     async def end(self) -> ProcessResult:
-        """Says that the conversation is over: all its turns are processed now, however few they are."""
+        """Says that the conversation is over: all its turns are processed now, however few they are, and archived."""
         return await self._run("settle")
 
     async def settings(self) -> ScopeSettings:
