@@ -13,9 +13,14 @@ import toy_function_app as toy
 from azure.durable_functions.models.utils import http_utils
 from toy_host import ToyHost, eventually, toy_host
 
+from agent_memory import AsyncMemory, Cadence
 from agent_memory.processing.due import Work
+from agent_memory.processing.intake import count_turns
+from agent_memory.settings import Environment
+from agent_memory.store.containers import TURNS
 from azure_functions.devhost.invoker import client_binding
-from azure_functions.starts import Start, of_work, start
+from azure_functions.starts import Start, of_work, start, start_due
+from azure_functions.wiring import Parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
 
@@ -62,3 +67,21 @@ async def test_what_failed_is_started_again_and_what_cannot_be_started_is_an_err
     assert (await host.ended(work.instance_id)).execution == 1
     with pytest.raises(Exception, match="doesn't exist"):
         await start(client, Start("nothing", "two", {}))
+
+
+@pytest.mark.req("S3-32")
+async def test_where_memory_is_off_nothing_is_started(
+    host: ToyHost, client: df.DurableOrchestrationClient, memory: AsyncMemory
+):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0)
+    parts, runtime = Parts(memory, Environment(), cadence), memory.runtime
+    thread = memory.user("alice").thread("t1")
+    await thread.add("user", "fact: city=Lisbon, since 2019")
+    touched = await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
+    await thread.update_settings(enabled=False)
+    assert await start_due(parts, client, touched) == 0
+    assert host.hub.instances() == []
+    assert (await runtime.counters.get("alice", "t1")).done["extract"] == 1, "it is not called for again"
+    await thread.update_settings(enabled=True)
+    with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has no such orchestration
+        await start_due(parts, client, touched)

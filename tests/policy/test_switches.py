@@ -142,7 +142,7 @@ async def test_an_agent_without_the_resource_has_no_memory(told: AsyncMemory):
     assert "Tom" in (await alice.thread("t1").context("How is the cat called?")).text
 
 
-@pytest.mark.req("S3-07", "S0-065")
+@pytest.mark.req("S3-07", "S3-14", "S0-065")
 async def test_the_global_switch(chat: ScriptedChat):
     async with opened(chat, enabled=False) as memory:
         assert not memory.enabled
@@ -171,8 +171,9 @@ async def test_work_that_is_due_where_memory_is_off_is_not_done(chat: ScriptedCh
 
 
 async def test_an_activity_that_was_started_before_the_switch_was_off_does_nothing(
-    told: AsyncMemory, chat: ScriptedChat
+    told: AsyncMemory, chat: ScriptedChat, caplog: pytest.LogCaptureFixture
 ):
+    caplog.set_level("INFO", "agent_memory")
     thread = told.user("alice").thread("t1")
     await thread.add("user", "fact: city=Lisbon, since 2019")
     await thread.update_settings(enabled=False)
@@ -180,6 +181,7 @@ async def test_an_activity_that_was_started_before_the_switch_was_off_does_nothi
     for activity in ("extract.think", "index", "summarize.think"):
         assert await told.runtime.activities[activity](request) is None
     assert chat.calls == {}
+    assert "nothing is derived for alice: memory is switched off by the thread's settings" in caplog.text
     await thread.update_settings(enabled=True)
     assert (await thread.process("extract")).created == 1, "it was said on the record, and waited"
 
@@ -214,7 +216,7 @@ async def test_settings_that_mean_nothing_are_refused(told: AsyncMemory, change:
         await told.user("alice").update_settings(**change)  # type: ignore[arg-type]
 
 
-@pytest.mark.req("S3-18", "S3-19", "S3-20", "S3-21", "S3-24")
+@pytest.mark.req("S3-14", "S3-15", "S3-18", "S3-19", "S3-20", "S3-21", "S3-24")
 @pytest.mark.parametrize(
     ("tier", "most", "results"), [("free", 0, 0), ("basic", 100, 5), ("pro", 500, 10), ("enterprise", None, 20)]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,8 @@ from agent_memory.processing.steps import (
     synthesize,
 )
 from agent_memory.store.client import metered
+
+logger = logging.getLogger("agent_memory")
 
 Json = dict[str, Any]
 Activity = Callable[[Json], Awaitable[Json | None]]
@@ -75,6 +78,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
             with metered() as charges:
                 rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
                 if not rules.derive:
+                    logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
                     return None
                 mine = replace(tools, rules=rules)
                 draft = await (think(mine, request) if think is index.think else within_budget(think, mine, request))

@@ -505,7 +505,8 @@ class AsyncUserScope:
         """
         rules = await self._rules()
         rules.require_enabled()
-        importer = Importer(self._runtime.store, self._runtime.tools.embeddings, self.user_id, rules)
+        tools = self._runtime.tools
+        importer = Importer(tools.store, tools.embeddings, self.user_id, rules, tools.policy)
         async for batch in batches(lines):
             await importer.take(batch)
             if progress is not None:

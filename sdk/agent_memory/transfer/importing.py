@@ -29,8 +29,10 @@ from agent_memory.models import (
 )
 from agent_memory.policy.forgetting import made_from
 from agent_memory.policy.retention import with_retention
+from agent_memory.policy.screen import screen_memory
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.commits import commit, read_cursor
@@ -70,9 +72,12 @@ class Batch:
 class Importer:
     """Brings the lines of an export into the store of one user."""
 
-    def __init__(self, store: Store, embeddings: EmbeddingModel, user_id: str, rules: Rules) -> None:
+    def __init__(
+        self, store: Store, embeddings: EmbeddingModel, user_id: str, rules: Rules, policy: PolicySettings
+    ) -> None:
         self._store = store
         self._rules = rules
+        self._policy = policy
         self._embeddings = embeddings
         self._user_id = user_id
         self._dropped: set[str] = set()
@@ -122,7 +127,9 @@ class Importer:
             self._made("settings")
 
     async def _memories(self, batch: Batch) -> None:
-        memories = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
+        read = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
+        # A file may come from anybody, so what it brings is trusted no more than what is said.
+        memories = [screen_memory(memory, self._policy) for memory in read]
         ids = [memory.id for memory in memories]
         there = set(await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=ids))
         fresh = [memory for memory in memories if memory.id not in there]
