@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from agent_memory.compat.agent_profile import KnowledgeBaseResource
 from agent_memory.errors import InvalidInput
-from agent_memory.models import Hit, Memory, Model
+from agent_memory.models import Memory, Model, SearchFilters
 from agent_memory.policy.injected import NOTICE
 from agent_memory.recall.archive import trigger_in
 from agent_memory.recall.quoting import quoted
@@ -21,7 +21,12 @@ CROSS_SESSION_RESULTS = 3
 """Archived conversations that are told at most."""
 CROSS_SESSION_HEADER = "Relevant context from previous conversations:"
 _DOCUMENT = "document"
-_CANDIDATES = 50
+_MOST = 50
+"""Results of one call of a tool."""
+_FILTERS: dict[str, SearchFilters] = {
+    "conversation": {"types": ["conversation_summary"]},
+    _DOCUMENT: {"types": ["fact"], "tags": [_DOCUMENT]},
+}
 
 
 class KnowledgeDocument(Model):
@@ -53,12 +58,12 @@ class KnowledgeBase:
             InvalidInput: if an argument cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        wanted = _kinds(search_type)
-        if not 1 <= limit <= _CANDIDATES:
-            raise InvalidInput(f"limit must be from 1 to {_CANDIDATES}, not {limit}")
-        hits = await self._user.search(query, types=_types(wanted), limit=_CANDIDATES)
-        found = [_document(hit.memory, hit.similarity) for hit in hits if _kind(hit.memory) in wanted]
-        return found[:limit]
+        hits = [
+            hit for kind in _kinds(search_type) for hit in await self._user.search(query, limit=limit, **_FILTERS[kind])
+        ]
+        # Cosines compare between two searches, ranks do not.
+        hits.sort(key=lambda hit: hit.similarity or 0.0, reverse=True)
+        return [_document(hit.memory, hit.similarity) for hit in hits[:limit]]
 
     async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
         """The newest documents of a type (row S2-43).
@@ -69,7 +74,7 @@ class KnowledgeBase:
         wanted = _kinds(doc_type)
         if limit < 1:
             raise InvalidInput(f"limit must be at least 1, not {limit}")
-        memories = await self._user.memories(types=_types(wanted))
+        memories = await self._user.memories(types=[name for kind in wanted for name in _FILTERS[kind]["types"] or ()])
         return [_document(memory) for memory in memories if _kind(memory) in wanted][:limit]
 
     async def add_document(self, document_id: str, content: str, **metadata: Any) -> int:
@@ -96,10 +101,14 @@ class KnowledgeBase:
         """
         if not self._settings.enable_cross_session_context or not trigger_in(message, self._settings.search_triggers):
             return []
-        hits = await self._user.search(message, types=["conversation_summary"], limit=_CANDIDATES)
-        return [
-            _document(hit.memory, hit.similarity) for hit in hits if _is_relevant(hit, session_id, self._threshold)
-        ][:CROSS_SESSION_RESULTS]
+        hits = await self._user.search(
+            message,
+            limit=CROSS_SESSION_RESULTS,
+            exclude_threads=[session_id],
+            threshold=self._threshold,
+            types=_FILTERS["conversation"]["types"],
+        )
+        return [_document(hit.memory, hit.similarity) for hit in hits]
 
 
 def chunks(text: str, size: int, overlap: int) -> Iterator[str]:
@@ -138,7 +147,7 @@ TOOLS: dict[str, dict[str, Any]] = {
                     "enum": ["conversations", "documents", "all"],
                     "default": "conversations",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": _CANDIDATES, "default": 5},
+                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 5},
             },
             "required": ["query"],
             "additionalProperties": False,
@@ -154,7 +163,7 @@ TOOLS: dict[str, dict[str, Any]] = {
                     "enum": ["conversations", "documents", "all"],
                     "default": "conversations",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": _CANDIDATES, "default": 10},
+                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 10},
             },
             "required": [],
             "additionalProperties": False,
@@ -167,12 +176,12 @@ TOOLS: dict[str, dict[str, Any]] = {
 class _Search(Model):
     query: str
     search_type: SearchType = "conversations"
-    limit: int = Field(default=5, ge=1, le=_CANDIDATES)
+    limit: int = Field(default=5, ge=1, le=_MOST)
 
 
 class _Listing(Model):
     doc_type: SearchType = "conversations"
-    limit: int = Field(default=10, ge=1, le=_CANDIDATES)
+    limit: int = Field(default=10, ge=1, le=_MOST)
 
 
 _ARGUMENTS: dict[str, type[_Search | _Listing]] = {"search_knowledge_base": _Search, "list_documents": _Listing}
@@ -192,16 +201,11 @@ def tool_arguments(name: str, arguments: Mapping[str, Any] | str) -> dict[str, A
         raise InvalidInput(f"{name}: {error}") from error
 
 
-def _kinds(search_type: str) -> set[str]:
-    names = {"conversation": {"conversation"}, "document": {_DOCUMENT}, "all": {"conversation", _DOCUMENT}}
-    try:
-        return names[TypeAdapter(str).validate_python(search_type).removesuffix("s")]
-    except (KeyError, ValidationError) as error:
-        raise InvalidInput(f"there are conversations, documents and all, not {search_type!r}") from error
-
-
-def _types(kinds: set[str]) -> list[str]:
-    return [name for kind, name in (("conversation", "conversation_summary"), (_DOCUMENT, "fact")) if kind in kinds]
+def _kinds(search_type: str) -> list[str]:
+    kinds = list(_FILTERS) if search_type == "all" else [str(search_type).removesuffix("s")]
+    if not _FILTERS.keys() >= set(kinds):
+        raise InvalidInput(f"there are conversations, documents and all, not {search_type!r}")
+    return kinds
 
 
 def _kind(memory: Memory) -> str | None:
@@ -209,15 +213,6 @@ def _kind(memory: Memory) -> str | None:
     if memory.type == "episodic" and memory.kind == "session":
         return "conversation"
     return _DOCUMENT if _DOCUMENT in memory.tags else None
-
-
-def _is_relevant(hit: Hit, session_id: str, threshold: float) -> bool:
-    return (
-        _kind(hit.memory) == "conversation"
-        and hit.memory.thread_id != session_id
-        and hit.similarity is not None
-        and hit.similarity >= threshold
-    )
 
 
 def _document(memory: Memory, similarity: float | None = None) -> KnowledgeDocument:

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from agent_memory import models
-from agent_memory.models import ForgetReceipt, MemoryConfig, Model, ProcessResult, UtcTime
+from agent_memory.models import ForgetReceipt, Model, ProcessResult, UtcTime
 from agent_memory.scopes import RememberedType
 from agent_memory.sync import Memory
 
@@ -19,7 +19,6 @@ MemoryType = Literal["episodic", "semantic", "procedural"]
 
 _STORED: dict[str, RememberedType] = {"semantic": "fact", "episodic": "episodic", "procedural": "procedural"}
 _NAMED: dict[str, MemoryType] = {stored: name for name, stored in _STORED.items()}  # type: ignore[misc]
-_MANY = 100
 
 
 class StoredMemory(Model):
@@ -43,9 +42,9 @@ class RetrieveOptions(Model):
     query: str
     project_id: str | None = None
     types: list[MemoryType] | None = None
-    limit: int = Field(default=5, ge=1, le=_MANY)
+    limit: int = Field(default=5, ge=1, le=100)
     threshold: float | None = Field(
-        default=None, ge=-1, le=1, description="Least cosine; not given: what goes with the embedding model."
+        default=None, ge=-1, le=1, description="Cosine that a result exceeds; not given: that of the embedding model."
     )
 
 
@@ -104,15 +103,14 @@ class MemoryStore:
             StoreUnavailable: if no part of the search could be made.
         """
         types = [_STORED[name] for name in options.types or _STORED]
-        user = self._memory.user(options.user_id, config=MemoryConfig(similarity_threshold=options.threshold))
-        # Projects are told apart afterwards, so as many are asked for as there may be.
-        wanted = options.limit if options.project_id is None else _MANY
-        hits = user.search(options.query, limit=wanted, types=types)
-        return [
-            RetrieveResult(memory=_named(hit.memory), score=hit.score, similarity=hit.similarity)
-            for hit in hits
-            if options.project_id in (None, hit.memory.project_id)
-        ][: options.limit]
+        hits = self._memory.user(options.user_id).search(
+            options.query,
+            limit=options.limit,
+            types=types,
+            project_id=options.project_id,
+            threshold=options.threshold,
+        )
+        return [RetrieveResult(memory=_named(hit.memory), score=hit.score, similarity=hit.similarity) for hit in hits]
 
     def get(self, user_id: str, id: str) -> StoredMemory:
         """One memory.

@@ -227,8 +227,7 @@ class AsyncVectorMemory:
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        hits = await within.search(query, types=["vector"], limit=self._limit)
-        return [hit for hit in hits if hit.memory.kind == "chunk"]
+        return await within.search(query, types=["vector"], limit=self._limit)
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and embeds all of it that was not covered yet.

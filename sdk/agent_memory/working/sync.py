@@ -212,8 +212,7 @@ class VectorMemory:
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        hits = within.search(query, types=["vector"], limit=self._limit)
-        return [hit for hit in hits if hit.memory.kind == "chunk"]
+        return within.search(query, types=["vector"], limit=self._limit)
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and embeds all of it that was not covered yet.
