@@ -58,7 +58,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         delete_items(store, MEMORIES, (user_id, thread_id), ids)
         for thread_id, ids in _by_thread(user_id, turns, memories).items()
     )
-    if memories:
+    if not job["keeps_memories"]:
         await _touch_cursors(store, user_id, turns, memories)
         late = await _late(store, user_id, job | {"memories": memories})
         await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
@@ -147,8 +147,10 @@ def _unseen(cursor: Document, gone: set[str]) -> Document:
 
 async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memories: Mapping[str, str]) -> None:
     """Takes what was deleted out of the memories that stay; what it had replaced stands again."""
+    everywhere = {turn_id for ids in turns.values() for turn_id in ids}
     for row in await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,)):
-        gone = set(turns.get(row["thread_id"], ()))
+        # What was merged names turns of several threads.
+        gone = everywhere if row["thread_id"].startswith("__") else set(turns.get(row["thread_id"], ()))
         mended = _mended(row, gone, memories)
         if mended != row:
             partition = (user_id, row["thread_id"])

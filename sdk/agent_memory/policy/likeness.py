@@ -97,8 +97,22 @@ def spellings(figure: str) -> list[str]:
 
 def stems(text: str) -> set[str]:
     """The stems of the words that carry a text."""
-    words = (re.split("['’]", word)[0].lower() for word in _WORD.findall(unstamped(text)))
-    return {stem(word) for word in words if word not in _SMALL}
+    return {stem(word) for word in _words(text)}
+
+
+def roots(text: str) -> set[str]:
+    """What all forms of the words of a text begin with: "allerg" of allergy, "celer" of celery."""
+    return {word[: _alike(word, stem(word))] for word in _words(text)}
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two words begin with in common."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _words(text: str) -> set[str]:
+    words = {re.split("['’]", word)[0].lower() for word in _WORD.findall(unstamped(text))}
+    return words - _SMALL
 
 
 def unstamped(text: str) -> str:

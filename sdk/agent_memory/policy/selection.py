@@ -13,7 +13,7 @@ from typing import Any
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
-from agent_memory.policy.likeness import Likeness, cosine, figures, spellings, stems, telling_part, unstamped
+from agent_memory.policy.likeness import Likeness, cosine, figures, roots, spellings, telling_part, unstamped
 from agent_memory.policy.tombstones import Place
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -143,7 +143,7 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     for memory in archive.memories.values():
         if like.about(topic, memory.content, None) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "about it")
-    for turn in await archive.turns_that_say(sorted(stems(topic)), every=True):
+    for turn in await archive.turns_that_say(sorted(roots(topic)), every=True):
         if like.about(topic, turn.content, None) and _lies_in(place, turn):
             selection.add_turn(turn, "about it")
     for turn in await _read_turns(archive, set(found) - set(selection.turns)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 from urllib.parse import quote
@@ -19,7 +19,7 @@ from agent_memory.contract.pages import token_of
 from agent_memory.contract.schemas import MAX_TURNS, ProcessRun
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
-from agent_memory.models import Context, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
+from agent_memory.models import Context, ImportReceipt, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
 from agent_memory.policy.switches import Asked
 from agent_memory.remote.http import Http, error_of
 from agent_memory.runtime import Runtime
@@ -66,6 +66,14 @@ class RemoteUserScope(AsyncUserScope):
         """Runs a step of this user, and waits for it."""
         return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", {"n": n})
 
+    async def export(self, write: Callable[[str], object]) -> int:
+        """Not offered over HTTP: export where the store can be opened."""
+        raise ConfigurationError("an export is not offered over HTTP; open the store itself for it")
+
+    async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
+        """Not offered over HTTP: import where the store can be opened."""
+        raise ConfigurationError("an import is not offered over HTTP; open the store itself for it")
+
     async def reprocess(
         self,
         *,
@@ -111,6 +119,7 @@ class RemoteThreadScope(AsyncThreadScope):
             ids=[one for receipt in receipts for one in receipt.ids],
             created=sum(receipt.created for receipt in receipts),
             skipped_reason=next((receipt.skipped_reason for receipt in receipts if receipt.skipped_reason), None),
+            forgotten=[turn_id for receipt in receipts for turn_id in receipt.forgotten],
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
 

@@ -47,11 +47,12 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The memories that a model found in turns, not yet compared with what is known."""
+    """The memories that a model found in turns, not yet compared with what is known; `asked` is whether one was."""
 
     memories: list[Memory] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    asked: bool = True
 
 
 async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
@@ -62,7 +63,7 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     """
     before = view_turns(on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before)), "b")
     if sum(len(view.content.strip()) for view in [*before, *view_turns(turns)]) < SHORTEST:
-        return Extracted(rejected=[f"fewer than {SHORTEST} characters of talk: no model was asked"])
+        return Extracted(rejected=[f"fewer than {SHORTEST} characters of talk: no model was asked"], asked=False)
     never = sorted(tools.rules.deny)
     memories: list[Memory] = []
     rejected: list[str] = []

@@ -141,6 +141,8 @@ async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: 
     if not wanted and (before or target.only is not None):
         return Derived(ProcessResult(step=NAME))
     extracted = await extract.extract(tools, found.turns)
+    if not extracted.asked:  # what is left of the talk is too short to judge what was made of it
+        return Derived(ProcessResult(step=NAME))
     matched = match(before, extracted.memories, lambda old: target.is_stale(old.model, old.prompt_version))
     derived = await _write(tools, request, matched, target, generation)
     derived.result.rejected = extracted.rejected
