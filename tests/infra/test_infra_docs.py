@@ -11,6 +11,7 @@ from infra_support.project import SCENARIOS, Project
 from pydantic import AliasChoices
 
 from agent_memory import AsyncMemory, errors
+from agent_memory.api.settings import ApiSettings
 from agent_memory.contract.schemas import AddTurns
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
@@ -35,8 +36,11 @@ def codes(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
+FIELDS = Environment.model_fields | ApiSettings.model_fields
+
+
 def aliases(field: str) -> list[str]:
-    alias = Environment.model_fields[field].validation_alias
+    alias = FIELDS[field].validation_alias
     return [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [str(alias)]
 
 
@@ -46,10 +50,10 @@ def settings_table() -> dict[str, str]:
     return {name: row[1] for row in rows(table) for name in codes(row[0])}
 
 
-@pytest.mark.parametrize("field", Environment.model_fields)
+@pytest.mark.parametrize("field", FIELDS)
 def test_every_setting_of_the_library_is_documented_with_its_default(field: str):
     documented = settings_table()
-    default = Environment.model_fields[field].default
+    default = FIELDS[field].default
     said = "none" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
     if isinstance(default, float):
         said = f"`{default:g}`"
@@ -57,7 +61,7 @@ def test_every_setting_of_the_library_is_documented_with_its_default(field: str)
 
 
 def test_no_setting_is_documented_that_nobody_reads():
-    known = {name for field in Environment.model_fields for name in aliases(field)} | set(FOLDER_VARIABLES)
+    known = {name for field in FIELDS for name in aliases(field)} | set(FOLDER_VARIABLES)
     assert settings_table().keys() <= known
 
 
