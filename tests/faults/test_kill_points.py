@@ -104,6 +104,8 @@ async def contents(memory: AsyncMemory) -> list[Any]:
     def lasting(row: dict[str, Any]) -> dict[str, Any]:
         made = {"created_at"} if row["type"] in ("summary", "user_summary") else set()  # when it was made, not said
         again = {"runs"} if row.get("step") == "reconcile" else set()  # it has no range, so it may look twice
+        if "recorded" in row.get("extra", {}):
+            row["extra"] = {**row["extra"], "recorded": "at some time"}
         return {name: value for name, value in row.items() if name not in VOLATILE | made | again and value != {}}
 
     store = memory.runtime.store

@@ -98,6 +98,16 @@ async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:
     return [from_document(Memory, row) for row in rows]
 
 
+async def recorded_since(
+    store: Store, user_id: str, since: str, embedding_model: str, limit: int
+) -> list[tuple[Memory, Sequence[float]]]:
+    """The active facts of a user that were recorded after a time, each with its vector."""
+    rows = await store.query(
+        MEMORIES, queries.RECORDED_SINCE, (user_id,), since=since, model=embedding_model, limit=limit
+    )
+    return [(from_document(Memory, row), row["embedding"]) for row in rows]
+
+
 async def nearest_active(
     store: Store, user_id: str, kind: MemoryType, vector: Sequence[float], embedding_model: str, limit: int
 ) -> list[tuple[Memory, float]]:

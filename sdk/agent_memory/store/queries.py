@@ -82,6 +82,11 @@ REPLACED_FACTS = (
     f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
 )
 CONTENTS = "SELECT c.id, c.content, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+RECORDED_SINCE = (
+    f"SELECT TOP @limit {MEMORY_FIELDS}, c.embedding FROM c"
+    f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} AND c.recorded_at > @since AND c.embedding_model = @model'
+    " ORDER BY c.created_at DESC"
+)
 CHANGED_MEMORIES = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c._ts, c._etag FROM c"
     ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'

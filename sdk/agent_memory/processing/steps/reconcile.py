@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutput
-from agent_memory.models import Memory, ProcessResult, content_hash, now
+from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
+from agent_memory.processing.candidates import candidates
 from agent_memory.processing.draft import Draft, Supersession, finish
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
 from agent_memory.store import queries
@@ -36,7 +37,9 @@ class Plan:
 
 
 async def think(tools: Tools, request: StepRequest) -> Draft | None:
-    """Asks for duplicates and contradictions among the newest facts. None if there are fewer than two.
+    """Asks for duplicates and contradictions among the newest facts, and older ones near to what is new.
+
+    None if there are fewer than two.
 
     Raises:
         ModelError: if the model gave nothing usable; the facts stay as they are.
@@ -44,8 +47,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     partition = (request.user_id, USER_THREAD)
     await finish(tools.store, MEMORIES, partition, NAME)
 
-    async def read(_: StoredCursor) -> list[Memory]:
-        facts = await newest_facts(tools.store, request.user_id, request.n or tools.limits.reconcile_candidates)
+    async def read(stored: StoredCursor) -> list[Memory]:
+        if request.n is not None:  # a caller's own number is taken at its word
+            facts = await newest_facts(tools.store, request.user_id, request.n)
+        else:
+            facts = await candidates(tools, request.user_id, stored.extra.get("recorded", ""))
         return facts if len(facts) > 1 else []
 
     stored, facts = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
@@ -62,7 +68,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         thread_id=USER_THREAD,
         cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
         etag=stored.etag,
-        extra={"extractions": await count_extractions(tools, request.user_id)},
+        extra={
+            "extractions": await count_extractions(tools, request.user_id),
+            "recorded": max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)]),
+        },
         upsert=[to_document(memory, vector) for memory, vector in zip(plan.merged, embedded.vectors, strict=True)],
         supersede=plan.supersede,
         result=ProcessResult(
