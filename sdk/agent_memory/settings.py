@@ -75,7 +75,8 @@ class RecallSettings:
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
     (row S0-037). Each arm of the search fetches `candidates`; the talk up to `neighbour_reach` turns around the
     `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
-    `speaker_weight` for what was said by the one whom the question names, plus `neighbour_lift` of the better
+    `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
+    happened at a time that it names, plus `neighbour_lift` of the better
     neighbour in the talk (half of that two turns away), plus `thread_lift` of the best of the conversation.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
@@ -90,6 +91,7 @@ class RecallSettings:
     candidates: int = 50
     text_weight: float = 0.5
     speaker_weight: float = 0.2
+    date_weight: float = 0.1
     neighbour_lift: float = 0.5
     neighbour_reach: int = 2
     thread_lift: float = 0.2

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from agent_memory.models import Hit, Memory
 from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import RecallSettings
@@ -53,21 +54,25 @@ def rank(
     query: str,
     settings: RecallSettings,
     *,
+    times: Sequence[Period] = (),
     limit: int | None = None,
     past: bool = False,
 ) -> list[Hit]:
-    """Ranks candidates, best first. The parts in `why` add up to the score.
+    """Ranks candidates, best first. The parts in `why` add up to the score. `times` are those the query names.
 
     Raw talk stands a little behind what was derived from it and far behind if it has been overtaken, unless the past
     is asked for (`past`). What was derived from a turn and the turn itself count once: the better of them stays.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]
-    parts = _matches(found, query, settings, past)
+    parts = _matches(found, [*query_terms(query), *date_terms(times)], settings, past)
     talk = Talk(memories)
     speaker = talk.speaker_named(query)
     if speaker is not None:
         _add(parts, "speaker", {key: settings.speaker_weight for key in parts if talk.said_by(key, speaker)})
+    event = beside_event(query, memories)
+    asked = [*times, event] if event else times
+    _add(parts, "date", {memory.id: settings.date_weight for memory in memories if _in_time(memory, asked)})
     own = _totals(parts)
     _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.neighbour_reach))
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
@@ -87,10 +92,10 @@ def rank(
 Parts = dict[str, dict[str, float]]
 
 
-def _matches(found: Mapping[str, Candidate], query: str, settings: RecallSettings, past: bool) -> Parts:
+def _matches(found: Mapping[str, Candidate], terms: Sequence[str], settings: RecallSettings, past: bool) -> Parts:
     """How well each candidate matches by its words and by its vector."""
     words = Bm25({key: candidate.memory.content for key, candidate in found.items()})
-    text = _scaled(words.scores(query_terms(query)))
+    text = _scaled(words.scores(terms))
     vector = _scaled({key: c.similarity for key, c in found.items() if c.similarity is not None})
     share = settings.text_weight
     parts: Parts = {}
@@ -98,6 +103,10 @@ def _matches(found: Mapping[str, Candidate], query: str, settings: RecallSetting
         weight = _weight(candidate.memory, settings, past)
         parts[key] = {"text": weight * share * text[key], "vector": weight * (1 - share) * vector.get(key, 0.0)}
     return parts
+
+
+def _in_time(memory: Memory, asked: Sequence[Period]) -> bool:
+    return any(period.holds(time) for period in asked for time in times_of(memory))
 
 
 def _weight(memory: Memory, settings: RecallSettings, past: bool) -> float:

@@ -10,10 +10,11 @@ from typing import Any
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import EmbeddingModel, Vector
-from agent_memory.models import Hit, Memory, SearchFilters
+from agent_memory.models import Hit, Memory, SearchFilters, now
+from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import spans_around, spot_of
-from agent_memory.recall.terms import query_terms
+from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -62,7 +63,8 @@ async def search(
         AgentMemoryError: if no arm is left.
     """
     query = query[:LONGEST_QUERY]
-    terms = query_terms(query)
+    times = periods(query, filters.get("as_of") or now())
+    terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
     degraded = []
@@ -102,7 +104,7 @@ async def search(
         degraded.append(f"neighbours: {error}")
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
-    return Found(rank(found, query, searcher.settings, limit=limit, past="as_of" in filters), degraded)
+    return Found(rank(found, query, searcher.settings, times=times, limit=limit, past="as_of" in filters), degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:

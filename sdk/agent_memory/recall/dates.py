@@ -1,0 +1,104 @@
+"""The times that a question names: "last March", "in May 2023", "before the move".
+
+A time does not filter, because people tell of things later than they happen and questions misremember; it makes what
+was said or happened then a little better, and written out it finds the dated talk by its words.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agent_memory.language.offline import dates
+from agent_memory.models import Memory
+from agent_memory.recall.bm25 import words
+from agent_memory.recall.terms import query_terms
+
+logger = logging.getLogger("agent_memory")
+
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(
+    r"january|february|march|april|may|june|july|august|september|october|november|december", re.IGNORECASE
+)
+_EVENT = re.compile(
+    r"\b(?P<side>before|after|since|until)\s+(?P<event>(?:the|my|our|his|her|their|I|we|he|she|they)\s+[^?.,;!]+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of time, open at a side that is None. In `every_year`, only month and day count."""
+
+    first: datetime | None
+    last: datetime | None
+    label: str = ""
+    every_year: bool = False
+
+    def holds(self, time: datetime) -> bool:
+        """Whether a time lies in it."""
+        first, last = self.first, self.last
+        if self.every_year and first is not None and last is not None:
+            if first.month == 2 and first.day == 29:
+                return (time.month, time.day) == (2, 29)
+            moved = first.replace(year=time.year)
+            first, last = moved, moved + (last - first)
+        return (first is None or time >= first) and (last is None or time < last)
+
+
+def periods(query: str, now: datetime) -> list[Period]:
+    """The times that a question names, relative ones seen from `now`; a month without a year may be that of any."""
+    try:
+        moments = dates.find(query, now, side="past")
+    except ImportError as error:  # the extra `local` reads written dates
+        logger.info("Dates in questions are not understood here: %s", error)
+        return []
+    return [
+        Period(
+            moment.first,
+            moment.last,
+            moment.label,
+            every_year=_MONTH.search(moment.phrase) is not None
+            and _YEAR.search(moment.phrase) is None
+            and not moment.phrase.lower().startswith(("last", "this", "next", "past")),
+        )
+        for moment in moments
+        if moment.first is not None
+    ]
+
+
+def date_terms(found: Iterable[Period]) -> list[str]:
+    """The words by which dated talk is found: "last March" is "March 2026" there."""
+    return [word for period in found if not period.every_year for word in re.findall(r"\d+|[A-Z]\w+", period.label)]
+
+
+def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:
+    """The time before or after something that a question names, as far as a memory tells when that was.
+
+    The memory must have all the telling words of the event; of several the earliest one says it.
+    """
+    named = _EVENT.search(query)
+    if named is None:
+        return None
+    wanted = {word for term in query_terms(named["event"]) for word in words(term)}
+    telling = [memory for memory in memories if wanted and wanted <= set(words(memory.content))]
+    if not telling:
+        return None
+    when = min(times_of(memory)[-1] for memory in telling)
+    is_ahead = named["side"].lower() in ("before", "until")
+    return Period(None, when) if is_ahead else Period(when, None)
+
+
+def times_of(memory: Memory) -> list[datetime]:
+    """When it was said and, if that is known, when it happens."""
+    happens = memory.metadata.get("date")
+    if not isinstance(happens, str):
+        return [memory.created_at]
+    try:
+        read = datetime.fromisoformat(happens)
+    except ValueError:
+        return [memory.created_at]
+    return [memory.created_at, read if read.tzinfo else read.replace(tzinfo=UTC)]
