@@ -42,6 +42,9 @@ def candidate(memory_id: str, similarity: float | None = None, **changes: object
         ("How do I deploy payment-service?", ["deploy", "payment-service"]),
         ("who am I", ["who", "am", "i"]),
         ("café Zürich 東京", ["café", "zürich", "東京"]),
+        ("東京駅で寿司", ["東京", "京駅", "駅で", "で寿", "寿司"]),
+        ("我的cat", ["我的", "cat"]),
+        ("猫?", ["猫"]),
         ("the the the cat, the CAT", ["cat"]),
         ("$15,000 or v1.2.3?", ["15,000", "v1.2.3"]),
         ("?!", []),
@@ -78,6 +81,39 @@ def fuse(arms: Arms, query: str = "", threshold: float = 0.3, past: bool = False
 
 def ids(hits: list[Hit]) -> list[str]:
     return [hit.memory.id for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("東京", "昨日は東京で寿司を食べました"),
+        ("猫", "我的猫叫小白"),
+        ("김치", "나는 서울에서 김치를 먹었다"),
+        ("creme brulee", "J'ai mangé une crème brûlée"),
+        ("KÖLN", "Ich wohne in Köln-Ehrenfeld"),
+        ("strasse", "die große Straße"),
+        ("السمك", "قطتي تحب السمك كثيرا"),
+        ("рыбу", "Мой кот любит рыбу"),
+    ],
+)
+def test_words_of_any_script_match(query: str, text: str):
+    scores = Bm25({"it": text, "other": "nothing of the sort"}).scores(query_terms(query))
+    assert scores["it"] > scores["other"] == 0
+
+
+async def test_text_of_any_script_is_found(memory: AsyncMemory):
+    """By its words alone: the vectors of the test know no meaning."""
+    alice = memory.user("alice")
+    for text in (
+        "昨日は東京で寿司を食べました",
+        "قطتي تحب السمك كثيرا",
+        "Мой кот любит рыбу",
+        "나는 서울에서 김치를 먹었다",
+    ):
+        await alice.remember(text)
+    for query, part in (("東京で何を食べた", "東京"), ("السمك", "السمك"), ("рыбу", "кот"), ("김치", "김치")):
+        hits = await alice.search(query, limit=1)
+        assert part in hits[0].memory.content
 
 
 @pytest.mark.req("S1-24")

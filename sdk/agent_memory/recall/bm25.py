@@ -7,21 +7,36 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agent_memory.language.stems import stem
+from agent_memory.recall.terms import CJK, is_cjk, pairs
 
 K1 = 1.2
 B = 0.4
 """Less than usual (0.75): a longer turn is more often the one that answers than a wordy one. LoCoMo: +1 in 100."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
 
 
 def words(text: str) -> list[str]:
-    """The stems of a text's words."""
-    return [stem(word) for word in _WORD.findall(text.lower())]
+    """The stems of a text's words, without case and accents; of scripts without spaces, the signs and their pairs."""
+    return [part for word in _WORD.findall(_folded(text)) for part in _parts(word)]
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    bare = (sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+    return unicodedata.normalize("NFC", "".join(bare))
+
+
+def _parts(word: str) -> list[str]:
+    if is_cjk(word):
+        return [*word, *pairs(word)] if len(word) > 1 else [word]
+    return [stem(word)]
 
 
 class Bm25:

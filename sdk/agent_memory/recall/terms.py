@@ -7,7 +7,10 @@ import re
 MAX_TERMS = 30
 """Azure Cosmos DB accepts no more than this many terms well; questions are shorter, pasted text is not."""
 
-_WORD = re.compile(r"\w+(?:[.,:'’\-]\w+)*")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Signs of Chinese, Japanese and Korean, for a class of a pattern: they are not written in words."""
+
+_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+(?:[.,:'’\-](?:(?![{CJK}])\w)+)*")
 
 # Function words and question words: they say how something is asked, not what about.
 _STOP = frozenset(
@@ -23,7 +26,8 @@ _STOP = frozenset(
 def query_terms(query: str) -> list[str]:
     """The distinct words of a query in order, lower-cased, without function words.
 
-    A query of function words only keeps them all: then they are all there is to go by.
+    Of scripts without spaces, pairs of neighbouring signs. A query of function words only keeps them all: then they
+    are all there is to go by.
     """
     words = _words(query)
     return (_telling(words) or words)[:MAX_TERMS]
@@ -35,8 +39,19 @@ def says_something(query: str) -> bool:
 
 
 def _words(query: str) -> list[str]:
-    return list(dict.fromkeys(word.lower().replace("’", "'") for word in _WORD.findall(query)))
+    found = (word.lower().replace("’", "'") for word in _WORD.findall(query))
+    return list(dict.fromkeys(part for word in found for part in (pairs(word) if is_cjk(word) else [word])))
 
 
 def _telling(words: list[str]) -> list[str]:
     return [word for word in words if word not in _STOP and word.removesuffix("'s") not in _STOP]
+
+
+def is_cjk(word: str) -> bool:
+    """Whether a word is of a script without spaces between words."""
+    return re.match(f"[{CJK}]", word) is not None
+
+
+def pairs(word: str) -> list[str]:
+    """The pairs of neighbouring signs of a word; a single sign as it is."""
+    return [word[start : start + 2] for start in range(len(word) - 1)] or [word]
