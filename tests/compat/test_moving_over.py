@@ -1,0 +1,27 @@
+"""The page on other systems' names: its code runs, and it names every facade."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import agent_memory.compat
+
+PAGE = Path(__file__).parents[2] / "docs" / "moving-over.md"
+
+
+def test_every_block_of_the_page_runs(capsys):
+    told: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        exec(compile(block, str(PAGE), "exec"), told)
+    assert told["messages"] == [
+        {"role": "system", "content": "You answer questions on company rules."},
+        {"role": "user", "content": "Hi, I'm Sarah from Marketing."},
+    ]
+    assert "10,000" in told["found"].memory.content
+    assert "compression" in capsys.readouterr().out
+
+
+def test_the_page_names_every_facade():
+    modules = {path.stem for path in Path(agent_memory.compat.__path__[0]).glob("[a-z]*.py")}
+    parts = {"agent_profile", "knowledge_base"}  # of the agent's
+    assert {name for name in modules - parts if f"agent_memory.compat.{name}" not in PAGE.read_text()} == set()
