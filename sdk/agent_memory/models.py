@@ -411,6 +411,13 @@ class ForgetReceipt(Model):
         return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
 
 
+class ExportPart(Model):
+    """A part of an export: each record is a line."""
+
+    records: list[dict[str, Any]] = Field(description="What each is, is in its `type`.")
+    next: str | None = Field(default=None, description="The part that follows; None: this was the last.")
+
+
 class ImportReceipt(Model):
     """What an import did, counted by what the lines were: turn, memory, summary, state, user_summary, settings."""
 

@@ -22,6 +22,7 @@ from agent_memory.models import (
     Context,
     ContextFormat,
     DeadLetter,
+    ExportPart,
     FactKind,
     ForgetReceipt,
     Health,
@@ -620,6 +621,17 @@ class UserScope:
             How many lines were written.
         """
         return self._portal.run(self._inner.export(write))
+
+    def export_part(self, part: str | None = None) -> ExportPart:
+        """One part of an export, as `export` asks for them one after the other.
+
+        Args:
+            part: Which; None for the first. Each names the next.
+
+        Raises:
+            InvalidInput: for a part that no part names.
+        """
+        return self._portal.run(self._inner.export_part(part))
 
     def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
         """Takes in the lines of an export, of this user or of another, here or elsewhere.

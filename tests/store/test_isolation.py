@@ -58,6 +58,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "thread.process": (await chat.process("extract")).turns + (await chat.process("summarize")).turns,
         "thread.end": (await chat.end()).turns,
         "user.forget": (await bob.forget(query=SECRET)).items,
+        "user.export_part": [record for record in (await bob.export_part()).records if "alice" in str(record)],
         "user.export": [line for line in await exported(bob) if SECRET in line or "alice" in line],
         "thread.forget": (await chat.forget()).items,
         "thread.delete": (await chat.delete()).items,

@@ -68,6 +68,7 @@ ENDPOINTS: list[Endpoint] = [
         "/v1/memory/forget",
         example={"query": "my budget for the Hawaii trip", "dry_run": True},
     ),
+    Endpoint(User.export_part, "GET", "/v1/export"),
     # Conversations.
     Endpoint(User.threads, "GET", "/v1/threads", "threads"),
     Endpoint(Thread.turns, "GET", "/v1/threads/{thread_id}/turns", "turns", paged="last"),

@@ -66,10 +66,6 @@ class RemoteUserScope(AsyncUserScope):
         """Runs a step of this user, and waits for it."""
         return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", {"n": n})
 
-    async def export(self, write: Callable[[str], object]) -> int:
-        """Not offered over HTTP: export where the store can be opened."""
-        raise ConfigurationError("an export is not offered over HTTP; open the store itself for it")
-
     async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
         """Not offered over HTTP: import where the store can be opened."""
         raise ConfigurationError("an import is not offered over HTTP; open the store itself for it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Unpack, get_args
@@ -11,6 +12,7 @@ from agent_memory.models import (
     AuditEntry,
     Context,
     ContextFormat,
+    ExportPart,
     FactKind,
     ForgetReceipt,
     Hit,
@@ -53,7 +55,7 @@ from agent_memory.store.preferences import change_settings, read_document, scope
 from agent_memory.store.static import refuse_static
 from agent_memory.store.summaries import read_profile
 from agent_memory.store.turns import last_turns
-from agent_memory.transfer.export import export_lines
+from agent_memory.transfer.export import export_part
 from agent_memory.transfer.importing import Importer, batches
 
 RememberedType = Literal["fact", "procedural", "episodic"]
@@ -468,7 +470,6 @@ class AsyncUserScope:
             "reprocess", progress, user_id=self.user_id, thread_id=thread, prompt_version=prompt_version
         )
 
-    @audited(changes=False)
     async def export(self, write: Callable[[str], object]) -> int:
         """Writes out everything that the user owns, as lines of JSON; `import_lines` reads them.
 
@@ -480,11 +481,26 @@ class AsyncUserScope:
         Returns:
             How many lines were written.
         """
-        lines = 0
-        async for line in export_lines(self._runtime.store, self.user_id):
-            write(line)
-            lines += 1
-        return lines
+        lines, part = 0, await self.export_part()
+        while True:
+            for record in part.records:
+                write(json.dumps(record, ensure_ascii=False) + "\n")
+            lines += len(part.records)
+            if part.next is None:
+                return lines
+            part = await self.export_part(part.next)
+
+    @audited(changes=False)
+    async def export_part(self, part: str | None = None) -> ExportPart:
+        """One part of an export, as `export` asks for them one after the other.
+
+        Args:
+            part: Which; None for the first. Each names the next.
+
+        Raises:
+            InvalidInput: for a part that no part names.
+        """
+        return await export_part(self._runtime.store, self.user_id, part)
 
     @audited(changes=True)
     async def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
