@@ -46,10 +46,12 @@ async def everything(memory: AsyncMemory) -> dict[str, Memory]:
 
 async def test_what_the_turns_still_give_stays_under_the_new_version(memory: AsyncMemory, chat: ScriptedChat):
     await say(memory, "t1", "fact: home=Lisbon by the sea", "fact: pet=a dog called Rex")
-    before = await everything(memory)
+    await memory.user("alice").process("profile")
+    before, profiles = await everything(memory), chat.calls["profile"]
     learn(chat, "script-2")
     result = await memory.user("alice").reprocess()
     assert result.counts == {"kept": 2, "changed": 0, "added": 0, "gone": 0}
+    assert chat.calls["profile"] == profiles  # it knows all this
     after = await everything(memory)
     assert {one.id for one in after.values()} == {one.id for one in before.values()}
     assert {one.prompt_version for one in after.values()} == {"script-2"}

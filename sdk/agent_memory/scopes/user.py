@@ -466,6 +466,9 @@ class AsyncUserScope:
             ModelError: if the model stayed unavailable; what is done stays, the call may be repeated.
         """
         thread = None if thread_id is None else check_id(thread_id, "thread_id")
+        rules = await self._rules()
+        if not rules.derive:
+            return ProcessResult(step="reprocess", skipped_reason=rules.reason)
         return await self._runtime.run(
             "reprocess", progress, user_id=self.user_id, thread_id=thread, prompt_version=prompt_version
         )

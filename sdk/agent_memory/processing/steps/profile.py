@@ -40,9 +40,23 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     taken = changed[: tools.limits.profile_facts]
     cursor = stored.cursor.advanced((row["_etag"], row["_ts"]) for row in taken)
     memories = [from_document(Memory, row) for row in taken]
-    current = [memory for memory in memories if _holds(memory)]
-    gone = [memory for memory in memories if not _holds(memory)]
+    draft = Draft(
+        step=NAME,
+        container=SUMMARIES,
+        user_id=request.user_id,
+        thread_id=USER_SUMMARY_THREAD,
+        cursor=cursor.to_document(),
+        etag=stored.etag,
+        more=len(taken) < len(changed),
+        result=ProcessResult(step=NAME),
+    )
     earlier = await read_profile(tools.store, request.user_id)
+    told = set(earlier.source_ids) if earlier else set()
+    # What was recalled, said again, pinned or derived again has changed, and says what the profile knows.
+    current = [memory for memory in memories if _holds(memory) and memory.id not in told]
+    gone = [memory for memory in memories if not _holds(memory)]
+    if not current and told.isdisjoint(memory.id for memory in gone):
+        return draft
     view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
     newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
     answer = await tools.chat.run(
@@ -53,22 +67,14 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     )
     embedded = await tools.embeddings.embed([profile.content])
     document = to_document(profile, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
-    return Draft(
+    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD}]
+    draft.result = ProcessResult(
         step=NAME,
-        container=SUMMARIES,
-        user_id=request.user_id,
-        thread_id=USER_SUMMARY_THREAD,
-        cursor=cursor.to_document(),
-        etag=stored.etag,
-        upsert=[document | {"thread_id": USER_SUMMARY_THREAD}],
-        more=len(taken) < len(changed),
-        result=ProcessResult(
-            step=NAME,
-            created=1 if earlier is None else 0,
-            rejected=answer.rejected,
-            usage=answer.usage + embedded.usage,
-        ),
+        created=1 if earlier is None else 0,
+        rejected=answer.rejected,
+        usage=answer.usage + embedded.usage,
     )
+    return draft
 
 
 def render_profile(view: ProfileView) -> str:
