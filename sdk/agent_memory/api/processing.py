@@ -12,14 +12,15 @@ from agent_memory.scopes import ThreadStep, UserStep
 from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id, new_turn_id
 
-THREAD_STEPS = (*get_args(ThreadStep), "settle")
+THREAD_STEPS = (*get_args(ThreadStep), "index_turns", "settle")
 STEPS = {name: name for alias in (ThreadStep, UserStep) for name in get_args(alias)} | {
+    "index": "index_turns",
     "facts": "extract",
     "summary": "summarize",
     "user-summary": "profile",
     "reprocess": "reprocess",
 }
-"""The names of the steps in URLs; several systems' are understood."""
+"""The workflows by the names of the steps in URLs; several systems' are understood."""
 
 KEPT_RUNS = 1000
 
