@@ -76,8 +76,10 @@ class RecallSettings:
     (row S0-037). Each arm of the search fetches `candidates`; the talk up to `neighbour_reach` turns around the
     `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
     `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
-    happened at a time that it names, plus `neighbour_lift` of the better
-    neighbour in the talk (half of that two turns away), plus `thread_lift` of the best of the conversation.
+    happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
+    away), plus `thread_lift` of the best of the conversation. `recency_weight`, `importance_weight`, `use_weight` and
+    `trust_weight` count what a memory is worth whatever the question (`recall.worth`). What a better hit says with
+    `repeat_overlap` of all their words and the same figures is left out.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
 
@@ -96,6 +98,11 @@ class RecallSettings:
     neighbour_reach: int = 2
     thread_lift: float = 0.2
     spots: int = 20
+    recency_weight: float = 0.0
+    importance_weight: float = 0.0
+    use_weight: float = 0.0
+    trust_weight: float = 0.0
+    repeat_overlap: float = 0.9
     chunk_weight: float = 0.9
     overtaken_weight: float = 0.3
     default_threshold: float = 0.6

@@ -1,6 +1,6 @@
 """Terms and fusion: the pure parts of recall."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -247,3 +247,42 @@ async def test_the_answer_beside_the_words_that_find_it_is_found(memory: AsyncMe
     await memory.drain(timeout=30)
     found = [hit.memory.content for hit in await alice.search("Tom marathon Berlin", limit=3)]
     assert [content.split(": ", 1)[1] for content in found] == lines
+
+
+@pytest.mark.req("S0-016")
+@pytest.mark.parametrize(
+    ("weight", "changes"),
+    [
+        ("recency_weight", {"created_at": DAY}),
+        ("importance_weight", {"importance": 1.0}),
+        ("use_weight", {"access_count": 20}),
+        ("trust_weight", {"source": "user", "confidence": 1.0}),
+    ],
+)
+def test_what_a_memory_is_worth_counts_if_it_is_given_a_weight(weight: str, changes: dict[str, object]):
+    old = {"created_at": DAY - timedelta(days=365), "importance": 0.1, "source": "agent", "confidence": 0.5}
+    arms = {
+        "vector": [
+            candidate("nearer", 0.9, content="an apple", **old),
+            candidate("worthier", 0.85, content="a pear", **(old | changes)),
+            candidate("low", 0.4, content="a plum", **old),
+        ]
+    }
+    found = related(arms, 0.3)
+    assert ids(rank(found, "", RecallSettings(), at=DAY))[0] == "nearer"
+    hits = rank(found, "", RecallSettings(**{weight: 0.5}), at=DAY)
+    assert ids(hits)[0] == "worthier"
+    name = weight.removesuffix("_weight")
+    assert hits[0].why[name] > hits[1].why[name]
+    assert hits[0].score == pytest.approx(sum(hits[0].why.values()))
+
+
+def test_what_is_said_twice_is_told_once():
+    arms = {
+        "vector": [
+            candidate("a", 0.9, content="The flight to Oslo leaves on 14 March at noon"),
+            candidate("b", 0.8, content="The flight to Oslo leaves on 14 March at noon."),
+            candidate("c", 0.7, content="The flight to Oslo leaves on 21 March at noon"),
+        ]
+    }
+    assert ids(fuse(arms)) == ["a", "c"]

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from agent_memory.models import Hit, Memory
-from agent_memory.recall.bm25 import Bm25
+from agent_memory.models import Hit, Memory, now
+from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
 from agent_memory.recall.terms import query_terms
+from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
 
 RRF_K = 10
@@ -54,14 +56,16 @@ def rank(
     query: str,
     settings: RecallSettings,
     *,
+    at: datetime | None = None,
     times: Sequence[Period] = (),
     limit: int | None = None,
     past: bool = False,
 ) -> list[Hit]:
-    """Ranks candidates, best first. The parts in `why` add up to the score. `times` are those the query names.
+    """Ranks candidates, best first, at most `limit`. The parts in `why` add up to the score.
 
-    Raw talk stands a little behind what was derived from it and far behind if it has been overtaken, unless the past
-    is asked for (`past`). What was derived from a turn and the turn itself count once: the better of them stays.
+    `times` are those that the query names, `at` is when it is asked (now, if not given). Raw talk stands a little
+    behind what was derived from it, and far behind if it has been overtaken, unless the past is asked for (`past`).
+    What was derived from a turn and the turn itself count once: the better of them stays.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]
@@ -77,15 +81,18 @@ def rank(
     _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.neighbour_reach))
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
+    for memory in memories:
+        parts[memory.id] |= worth(memory, settings, at or now())
     scores = _totals(parts)
     told_twice = _told_twice(memories, own)
-    best = sorted(
+    ranked = sorted(
         (candidate.memory for key, candidate in found.items() if key not in told_twice),
         key=lambda memory: (-scores[memory.id], -memory.created_at.timestamp(), memory.id),
     )
+    best = _without_repeats(ranked, settings.repeat_overlap, limit or len(ranked))
     return [
         Hit(memory=memory, score=scores[memory.id], similarity=found[memory.id].similarity, why=parts[memory.id])
-        for memory in best[:limit]
+        for memory in best
     ]
 
 
@@ -94,8 +101,8 @@ Parts = dict[str, dict[str, float]]
 
 def _matches(found: Mapping[str, Candidate], terms: Sequence[str], settings: RecallSettings, past: bool) -> Parts:
     """How well each candidate matches by its words and by its vector."""
-    words = Bm25({key: candidate.memory.content for key, candidate in found.items()})
-    text = _scaled(words.scores(terms))
+    index = Bm25({key: candidate.memory.content for key, candidate in found.items()})
+    text = _scaled(index.scores(terms))
     vector = _scaled({key: c.similarity for key, c in found.items() if c.similarity is not None})
     share = settings.text_weight
     parts: Parts = {}
@@ -151,3 +158,26 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
             superfluous.add(chunk.id)
     return superfluous
+
+
+def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> list[Memory]:
+    """The best, without what a better one says in nearly the same words: so much of all of them, the same figures."""
+    kept: list[tuple[Memory, set[str]]] = []
+    for memory in ranked:
+        if len(kept) == limit:
+            break
+        said = set(words(_said(memory)))
+        if not any(_repeats(said, other, overlap) for _, other in kept):
+            kept.append((memory, said))
+    return [memory for memory, _ in kept]
+
+
+def _repeats(said: set[str], other: set[str], overlap: float) -> bool:
+    if not said or len(said & other) < overlap * len(said | other):
+        return False
+    return {word for word in said if word.isdigit()} == {word for word in other if word.isdigit()}
+
+
+def _said(memory: Memory) -> str:
+    """What a memory says; of raw talk without the day, on which people may say the same again."""
+    return memory.content.split("] ", 1)[-1] if memory.kind == "chunk" else memory.content

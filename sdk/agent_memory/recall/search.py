@@ -13,7 +13,7 @@ from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, SearchFilters, now
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fusion import Candidate, rank, related
-from agent_memory.recall.talk import spans_around, spot_of
+from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
 from agent_memory.store import queries
@@ -63,7 +63,8 @@ async def search(
         AgentMemoryError: if no arm is left.
     """
     query = query[:LONGEST_QUERY]
-    times = periods(query, filters.get("as_of") or now())
+    at = filters.get("as_of") or now()
+    times = periods(query, at)
     terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
@@ -104,7 +105,9 @@ async def search(
         degraded.append(f"neighbours: {error}")
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
-    return Found(rank(found, query, searcher.settings, times=times, limit=limit, past="as_of" in filters), degraded)
+    return Found(
+        rank(found, query, searcher.settings, at=at, times=times, limit=limit, past="as_of" in filters), degraded
+    )
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
@@ -124,7 +127,8 @@ async def _beside(
     """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next."""
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach
-    spans = spans_around([spot for memory in best if (spot := spot_of(memory)) is not None], reach)
+    talk = Talk(candidate.memory for candidate in found)
+    spans = spans_around([spot for memory in best if (spot := talk.spot(memory.id)) is not None], reach)
     own = [
         derived_id("chunk", memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
         for memory in best
