@@ -7,12 +7,14 @@ failed, it is. Work is noted as done when it is done, so that nothing is lost wi
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import azure.durable_functions as df
 
+from agent_memory.policy.budgets import over_budget
 from agent_memory.processing.due import Work, due_work, ending_steps, instance_id, user_steps
 from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
 from agent_memory.store.counters import ThreadCounter
@@ -80,6 +82,21 @@ async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:
 
 async def _is_active(client: df.DurableOrchestrationClient, instance: str) -> bool:
     return (await client.get_status(instance)).runtime_status in ACTIVE
+
+
+async def start_idle(parts: Parts, client: df.DurableOrchestrationClient, quiet: Iterable[ThreadCounter]) -> int:
+    """Starts everything for threads that went quiet, user by user; how many orchestrations.
+
+    Who has spent the day's budget waits.
+    """
+    tools, by_user = parts.runtime.tools, defaultdict(list)
+    for counter in quiet:
+        by_user[counter.user_id].append(counter)
+    started = 0
+    for user_id, counters in sorted(by_user.items()):
+        if await over_budget(tools.store, tools.policy, user_id) is None:
+            started += await start(client, await of_idle(parts, user_id, counters))
+    return started
 
 
 async def start_due(parts: Parts, client: df.DurableOrchestrationClient, touched: Iterable[ThreadCounter]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from datetime import UTC, datetime, timedelta
@@ -10,14 +9,13 @@ from datetime import UTC, datetime, timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.policy.budgets import over_budget
 from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.policy.erasure import pending_erasures
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from agent_memory.processing.steps.prune import fading_users
-from azure_functions.starts import Start, of_erasure, of_idle, start, start_due, start_due_of_user
+from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
@@ -66,11 +64,7 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
     """Starts everything for threads that went quiet below a threshold, or whose work has failed."""
     parts = await open_parts()
     quiet = idle(await parts.runtime.counters.pending(), parts.cadence, time.time())
-    by_user = itertools.groupby(sorted(quiet, key=lambda counter: counter.user_id), key=lambda counter: counter.user_id)
-    tools = parts.runtime.tools
-    for user_id, counters in by_user:
-        if await over_budget(tools.store, tools.policy, user_id) is None:
-            await start(client, await of_idle(parts, user_id, list(counters)))
+    await start_idle(parts, client, quiet)
 
 
 @blueprint.function_name("maintain")

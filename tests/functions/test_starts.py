@@ -11,6 +11,8 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 import azure.durable_functions as df
 import toy_function_app as toy
 from azure.durable_functions.models.utils import http_utils
+from policy_world import opened
+from scripted_model import ScriptedChat
 from toy_host import ToyHost, eventually, toy_host
 
 from agent_memory import AsyncMemory, Cadence
@@ -19,7 +21,7 @@ from agent_memory.processing.intake import count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
 from azure_functions.devhost.invoker import client_binding
-from azure_functions.starts import Start, of_work, start, start_due
+from azure_functions.starts import Start, of_work, start, start_due, start_idle
 from azure_functions.wiring import Parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
@@ -85,3 +87,17 @@ async def test_where_memory_is_off_nothing_is_started(
     await thread.update_settings(enabled=True)
     with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has no such orchestration
         await start_due(parts, client, touched)
+
+
+async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df.DurableOrchestrationClient):
+    cadence = Cadence(extract=10, summarize=0, profile=0, reconcile=0)
+    async with opened(ScriptedChat(), daily_model_calls=1) as memory:
+        parts, runtime = Parts(memory, Environment(), cadence), memory.runtime
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "fact: city=Lisbon, since 2019")
+        turns = await runtime.store.query(TURNS, "SELECT * FROM c")
+        quiet = await count_turns(runtime.tools, runtime.counters, turns)
+        with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has none
+            await start_idle(parts, client, quiet)
+        await thread.process("extract")
+        assert await start_idle(parts, client, quiet) == 0

@@ -61,7 +61,7 @@ _PASSWORD = re.compile(
     r"\b(?:pass(?:word|phrase|code)|pwd|pin(?: code| number)?|api[ _-]?key|secret key|access token|passwort|kennwort"
     r"|mot de passe|contraseña)\b"
     r"(?:\s+(?:for|to|of|on)\s+(?:[\w'’-]+\s+){1,4}?)?\s*(?:is|are|was|ist|est|es|=|:)\s*(?:now\s+)?"
-    r"(?P<quote>[\"'“`]?)(?P<value>[^\s\"'”`]{3,})",
+    r"(?P<quote>[\"'“`]?)(?P<value>(?!\[)[^\s\"'”`]{3,})",
     re.I,
 )
 _CARD = re.compile(r"(?<![\d.,-])[3-6]\d(?:[ -]?\d){11,17}(?![\d-])")
