@@ -1,6 +1,5 @@
 """The remote memory: what a caller gets when the server, the way or the credentials are not as they should be."""
 
-import asyncio
 import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,10 +8,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from api_world import serving
+from api_world import served_in_thread, serving
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Memory
+from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.api.credentials import ApiKeys, new_key
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import (
@@ -49,8 +48,9 @@ def test_every_method_of_a_scope_is_there(local: type, remote: type):
     }
 
 
-def test_the_synchronous_face(memory_in_thread: str):
-    with Memory.remote(memory_in_thread) as memory:
+def test_the_synchronous_face():
+    cadence = Cadence(extract=1, summarize=1, profile=1, reconcile=0, idle_seconds=0)
+    with served_in_thread(cadence) as (url, _), Memory.remote(url) as memory:
         alice = memory.user("alice")
         alice.thread("t1").add("user", "fact: I live in=Lisbon, since May")
         assert memory.drain(timeout=30) == 0
@@ -59,37 +59,6 @@ def test_the_synchronous_face(memory_in_thread: str):
         assert memory.health().ok
         assert alice.thread("t1").summary() is not None
         assert alice.profile() is not None
-
-
-@pytest.fixture
-def memory_in_thread() -> Any:
-    """A server in a thread, for callers that have no event loop."""
-    import threading
-
-    ready: list[str] = []
-    started, stop = threading.Event(), threading.Event()
-
-    async def run() -> None:
-        from agent_memory import Cadence
-        from agent_memory.language.hashing import HashingEmbeddings
-
-        cadence = Cadence(extract=1, summarize=1, profile=1, reconcile=0, idle_seconds=0)
-        async with (
-            AsyncMemory.local(
-                chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=cadence
-            ) as served,
-            serving(served) as url,
-        ):
-            ready.append(url)
-            started.set()
-            await asyncio.to_thread(stop.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    started.wait(20)
-    yield ready[0]
-    stop.set()
-    thread.join(20)
 
 
 async def test_errors_are_those_of_the_library(remote: AsyncMemory, chat: ScriptedChat):

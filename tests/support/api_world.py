@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,9 +16,11 @@ import httpx2 as httpx
 import jwt
 import uvicorn
 from cryptography.hazmat.primitives.asymmetric import rsa
+from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Cadence
 from agent_memory.api import HeaderIdentity, Identity, InlineProcessing, create_app
+from agent_memory.language.hashing import HashingEmbeddings
 
 
 def client_of(
@@ -57,6 +60,30 @@ async def serving(memory: AsyncMemory, identity: Identity | None = None, **optio
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
         await task
+
+
+@contextmanager
+def served_in_thread(cadence: Cadence) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A server over a memory in RAM, for callers that have no event loop; its URL, and its OpenAPI document."""
+    told: list[tuple[str, dict[str, Any]]] = []
+    started, stop = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        memory = AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=cadence)
+        async with memory, serving(memory) as url:
+            app = create_app(memory, InlineProcessing(memory.runtime), HeaderIdentity(allowed=True))
+            told.append((url, app.openapi()))
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    assert started.wait(30)
+    try:
+        yield told[0]
+    finally:
+        stop.set()
+        thread.join(30)
 
 
 class Issuer:

@@ -7,6 +7,7 @@ These are the paths and shapes of a system that keeps memories by account (rows 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from math import ceil
 from typing import Annotated, Any, Literal
 
@@ -17,9 +18,9 @@ from agent_memory.api.binding import IdempotencyKey, answer_once
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.wire import Body, Params
-from agent_memory.errors import Conflict, MemoryDisabled, NotFound, QuotaExceeded
-from agent_memory.models import Memory, Model, UtcTime
+from agent_memory.contract.wire import Body, Params, QuerySwitch
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound, QuotaExceeded
+from agent_memory.models import ForgetReceipt, Memory, Model, UtcTime
 from agent_memory.policy.switches import read_rules
 
 router = APIRouter(tags=["account"])
@@ -27,6 +28,7 @@ router = APIRouter(tags=["account"])
 FactType = Literal["fact", "preference", "context"]
 AccountType = Literal["fact", "preference", "context", "conversation_summary"]
 COUNTED: tuple[AccountType, ...] = ("fact", "preference", "context", "conversation_summary")
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _STORED = {"conversation_summary": "episodic"}
 
 
@@ -70,6 +72,12 @@ class PageQuery(Params):
     page: int = Field(default=1, ge=1, le=1_000_000)
     limit: int = Field(default=50, ge=1, le=100)
     memory_type: AccountType | None = None
+
+
+class Confirmation(Params):
+    """Whether it is meant."""
+
+    confirm: QuerySwitch = False
 
 
 class NewMemory(Body):
@@ -203,6 +211,22 @@ async def update_memory(
         return Response(account_memory(made).model_dump_json(), media_type="application/json")
 
     return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.delete("/memories", responses=documented(), operation_id="account_delete_all")
+async def delete_memories(
+    memory: OpenMemory, user_id: UserId, query: Annotated[Confirmation, Query()]
+) -> ForgetReceipt:
+    """Forgets all that was ever said, and what was made of it. The settings stay. It cannot be undone."""
+    if not query.confirm:
+        raise InvalidInput("this deletes all memories for good; say confirm=true")
+    return await memory.user(user_id).forget(since=BEGINNING)
+
+
+@router.delete("/memories/{memory_id}", responses=documented(NotFound), operation_id="account_delete")
+async def delete_memory(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
+    """Forgets a memory, with the turns that say it and all that was made of them."""
+    return await memory.user(user_id).forget(memory_id)
 
 
 @router.get("/stats", responses=documented(), operation_id="account_stats")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from agent_memory.api import account, operator, responses, routes
+from agent_memory.api import account, operator, responses, routes, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.identity import Identity
@@ -49,7 +49,7 @@ def create_app(
     app.state.rates = Rates(rate_limit)
     app.state.replies = Replies()
     add_error_handlers(app)
-    for router in (routes.router, responses.router, operator.router):
+    for router in (routes.router, responses.router, transfer.router, operator.router):
         app.include_router(router)
     app.include_router(account.router, prefix="/api/memory")
     app.include_router(account.router, prefix="/memory", include_in_schema=False)

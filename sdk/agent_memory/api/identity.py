@@ -127,6 +127,8 @@ async def user_of(request: Request) -> str:
 async def _users_in_body(request: Request) -> list[object]:
     """The users that a JSON body names: its `user_id`, and that of its `memory_context` (row S0-071)."""
     body: object = None
+    if not request.headers.get("content-type", "").partition(";")[0].strip().lower().endswith("json"):
+        return []
     with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
         body = await request.json()
     if not isinstance(body, dict):

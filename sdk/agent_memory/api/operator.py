@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Operator
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.schemas import DeadLetters, Drained, TierChoice, Users
-from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
-from agent_memory.models import Health, ProcessResult
+from agent_memory.contract.schemas import DeadLetters, Drained, StaticFacts, StaticKnowledge, TierChoice, Users
+from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, ModelError, NotFound
+from agent_memory.models import Health, ProcessResult, Receipt
 
 MAX_WAIT = 60.0
 """Seconds that one request waits at most, because what stands between drops longer ones."""
@@ -38,6 +38,18 @@ async def assign_tier(memory: OpenMemory, _: Operator, user: str, body: TierChoi
         await memory.assign_tier(user, body.tier)
     except ConfigurationError as error:
         raise InvalidInput(str(error)) from error
+
+
+@router.post("/static", status_code=201, responses=documented(Conflict), operation_id="admin_seed")
+async def seed(memory: OpenMemory, _: Operator, body: StaticFacts) -> Receipt:
+    """Keeps knowledge that holds for every user; seeding the same again adds nothing."""
+    return await memory.static.seed(body.facts)
+
+
+@router.get("/static", responses=documented(), operation_id="admin_static")
+async def static(memory: OpenMemory, _: Operator) -> StaticKnowledge:
+    """The knowledge that holds for every user."""
+    return StaticKnowledge(facts=list(await memory.static.list()))
 
 
 @router.get("/dead-letters", responses=documented(), operation_id="admin_dead_letters")

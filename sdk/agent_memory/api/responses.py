@@ -6,15 +6,18 @@ in `memory_config`.
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
 
 from agent_memory.api.binding import scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.wire import Body
-from agent_memory.models import Context, Hit, Model
+from agent_memory.contract.wire import Body, Params
+from agent_memory.errors import NotFound
+from agent_memory.models import Context, ForgetReceipt, Hit, Model
 from agent_memory.recall.context import DEFAULT_BUDGET
 
 router = APIRouter(prefix="/v1/memory", tags=["responses"])
@@ -49,6 +52,12 @@ class ResponsesRequest(Body):
     memory_context: MemoryContext | None = None
 
 
+class ByProject(Params):
+    """What is forgotten."""
+
+    project_id: str = Field(description="All that was said for this project, and what was derived from it.")
+
+
 class ResponsesHits(Model):
     """Memories, best first."""
 
@@ -67,3 +76,15 @@ async def context(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -
     """What the model should be told before it answers the input."""
     scope = scope_of(memory, user_id, body.previous_response_id, body.memory_config)
     return await scope.context(body.input, budget=DEFAULT_BUDGET)
+
+
+@router.delete("/{memory_id}", responses=documented(NotFound), operation_id="responses_forget")
+async def forget(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
+    """Forgets a memory, with the turns that say it and all that was made of them."""
+    return await memory.user(user_id).forget(memory_id)
+
+
+@router.delete("", responses=documented(), operation_id="responses_forget_project")
+async def forget_project(memory: OpenMemory, user_id: UserId, query: Annotated[ByProject, Query()]) -> ForgetReceipt:
+    """Forgets what was said for a project."""
+    return await memory.user(user_id).forget(project_id=query.project_id)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.cli.options import DEFAULT_STORE, DEFAULT_USER, JsonOption, StoreOption, examples, invocation
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    DEFAULT_USER,
+    JsonOption,
+    StoreOption,
+    examples,
+    existing_store,
+    invocation,
+    is_url,
+)
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.transcripts import Format, read_transcript
 from agent_memory.cli.utterances import Utterance
@@ -68,7 +77,8 @@ def ingest(
     from agent_memory.settings import Environment
 
     utterances = read_all(files, format)
-    with Memory.local(store, policy=Environment().policy) as memory:
+    opened = existing_store(store) if is_url(store) else Memory.local(store, policy=Environment().policy)
+    with opened as memory:
         result = write(memory, utterances, user, process=process)
     if as_json:
         emit(result)

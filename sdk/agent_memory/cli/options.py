@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -43,7 +44,12 @@ def parse_date(text: str | datetime) -> datetime:
 
 StoreOption = Annotated[
     str,
-    typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file."),
+    typer.Option(
+        "--store",
+        metavar="PATH|URL",
+        envvar="AGENT_MEMORY_STORE",
+        help="The store file, or a server (MEMORY_KEY is its key).",
+    ),
 ]
 UserOption = Annotated[
     str | None,
@@ -68,12 +74,21 @@ def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
     return error
 
 
+def is_url(store: str) -> bool:
+    """Whether a store is a server's."""
+    return store.startswith(("http://", "https://"))
+
+
 @contextmanager
 def existing_store(path: str) -> Iterator[Memory]:
     """Opens a store that must be there: a mistyped path shall not become a new, empty store."""
     from agent_memory import Memory
     from agent_memory.settings import Environment
 
+    if is_url(path):
+        with Memory.remote(path, os.environ.get("MEMORY_KEY")) as memory:
+            yield memory
+        return
     if not Path(path).exists():
         missing = InvalidInput(f"there is no store at {path}")
         raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")

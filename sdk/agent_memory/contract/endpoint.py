@@ -199,7 +199,7 @@ class Doc:
 
 def _options(hint: Any) -> dict[str, tuple[Any, inspect.Parameter]]:
     """The parameters that `**options: Unpack[…]` stands for; none of them need be given."""
-    named = get_type_hints(get_args(hint)[0])
+    named = get_type_hints(get_args(hint)[0], include_extras=True)
     kind = inspect.Parameter.KEYWORD_ONLY
     return {name: (one, inspect.Parameter(name, kind, default=None)) for name, one in named.items()}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import ConfigDict, Field
 
 from agent_memory.contract.wire import Body, TurnBody
-from agent_memory.models import DeadLetter, Model, ProcessResult
+from agent_memory.models import DeadLetter, Memory, Model, ProcessResult
 
 RESOURCES = "What the profile of the agent lets it use; without `memory` among it, it has none."
+NDJSON = "application/x-ndjson"
 MAX_TURNS = 1000
 """Turns of one request: ten transactional batches."""
 
@@ -89,3 +92,19 @@ class TierChoice(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"tier": "basic"}]})
 
     tier: str | None
+
+
+class StaticFacts(Body):
+    """Knowledge to keep for every user."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"facts": [{"id": "fact1", "content": "The office closes at six."}]}]}
+    )
+
+    facts: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TURNS)
+
+
+class StaticKnowledge(Model):
+    """Knowledge that holds for every user."""
+
+    facts: list[Memory]

@@ -60,6 +60,7 @@ ENDPOINTS: list[Endpoint] = [
     Endpoint(User.approve, "POST", "/v1/memories/{id}/approve", example={"content": "Pays by bank transfer"}),
     Endpoint(User.reject, "POST", "/v1/memories/{id}/reject"),
     Endpoint(User.audit, "GET", "/v1/audit", "entries", bounds={"limit": {"ge": 1, "le": 1000}}),
+    # What is allowed.
     Endpoint(User.settings, "GET", "/v1/settings", tagged=True),
     Endpoint(User.update_settings, "PATCH", "/v1/settings", tagged=True, example={"deny_categories": ["health"]}),
     Endpoint(

@@ -76,6 +76,8 @@ def query_type(annotation: Any) -> Any:
 
 def _translate(annotation: Any, wire: Mapping[Any, Any]) -> Any:
     origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return wire.get(inner[0], annotation) if isinstance(inner[0], type) else annotation
     if annotation in wire:
         return wire[annotation]
     if origin in (Union, types.UnionType):

@@ -17,6 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from yarl import URL
 
 from agent_memory import errors
+from agent_memory.contract.schemas import NDJSON
 from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, ModelError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Http:
         *,
         user_id: str | None = None,
         body: Mapping[str, Any] | None = None,
+        lines: str | None = None,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
@@ -114,6 +116,8 @@ class Http:
         if body is not None:
             sent["Content-Type"] = "application/json"
         data = None if body is None else _encode(body)
+        if lines is not None:
+            data, sent["Content-Type"] = lines.encode(), NDJSON
         params = {} if query is None else _plain(json.loads(_encode(query)))
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -15,9 +15,9 @@ from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
-from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteUserScope
+from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteStaticScope, RemoteUserScope
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncUserScope
+from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.scopes.shared import validated
 from agent_memory.store.ids import check_id
 
@@ -69,6 +69,11 @@ class RemoteMemory(AsyncMemory):
         """The scope of one user."""
         asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
         return RemoteUserScope(self._http, user_id, asked)
+
+    @property
+    def static(self) -> AsyncStaticScope:
+        """Knowledge that holds for every user alike; for the operator."""
+        return RemoteStaticScope(self._http)
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until the server has processed what was written so far; how many turns are left."""

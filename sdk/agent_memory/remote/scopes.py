@@ -9,21 +9,23 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 from urllib.parse import quote
 
 from agent_memory.contract.endpoint import IF_MATCH, MAX_PAGE, Endpoint
 from agent_memory.contract.pages import token_of
-from agent_memory.contract.schemas import MAX_TURNS, ProcessRun
+from agent_memory.contract.schemas import MAX_TURNS, ProcessRun, StaticKnowledge
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
-from agent_memory.models import Context, ImportReceipt, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
+from agent_memory.models import Context, ImportReceipt, Memory, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
 from agent_memory.policy.switches import Asked
 from agent_memory.remote.http import Http, error_of
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.thread import turn_inputs
 from agent_memory.store.ids import check_id
 from agent_memory.store.turns import make_turns
@@ -66,10 +68,6 @@ class RemoteUserScope(AsyncUserScope):
         """Runs a step of this user, and waits for it."""
         return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", {"n": n})
 
-    async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
-        """Not offered over HTTP: import where the store can be opened."""
-        raise ConfigurationError("an import is not offered over HTTP; open the store itself for it")
-
     async def reprocess(
         self,
         *,
@@ -80,6 +78,21 @@ class RemoteUserScope(AsyncUserScope):
         """Derives memories anew, and waits for it; how far it is, is not told on the way."""
         asked = {"prompt_version": prompt_version, "thread_id": thread_id}
         return await _process(self._http, self.user_id, "/v1/process/reprocess", asked)
+
+    async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
+        """Takes in the lines of an export, in pieces that a request can hold."""
+        total = ImportReceipt()
+        for piece, done in _pieces(lines):
+            answer = await self._http.send(
+                "POST", "/v1/import", user_id=self.user_id, lines=piece, timeout=PROCESS_TIMEOUT
+            )
+            receipt = ImportReceipt.model_validate(answer)
+            for name in ImportReceipt.model_fields:
+                counts = Counter(getattr(total, name)) + Counter(getattr(receipt, name))
+                setattr(total, name, dict(counts))
+            if progress is not None:
+                progress(done)
+        return total
 
 
 class RemoteThreadScope(AsyncThreadScope):
@@ -129,6 +142,23 @@ class RemoteThreadScope(AsyncThreadScope):
         return await _process(self._http, self.user_id, f"/v1/threads/{quote(self.thread_id, safe='')}/end", None)
 
 
+class RemoteStaticScope(AsyncStaticScope):
+    """Knowledge that holds for every user alike, on a server; for the operator."""
+
+    def __init__(self, http: Http) -> None:
+        super().__init__(cast(Runtime, NoRuntime()))
+        self._http = http
+
+    async def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+        """Keeps facts; seeding the same again adds nothing."""
+        body = {"facts": [dict(fact) for fact in facts]}
+        return Receipt.model_validate(await self._http.send("POST", "/v1/admin/static", body=body))
+
+    async def list(self) -> Sequence[Memory]:
+        """The facts."""
+        return StaticKnowledge.model_validate(await self._http.send("GET", "/v1/admin/static")).facts
+
+
 Scope = RemoteUserScope | RemoteThreadScope
 
 
@@ -159,6 +189,38 @@ def _parts(turns: list[TurnInput]) -> list[list[TurnInput]]:
     return parts
 
 
+def _pieces(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """An export in pieces that stand alone, each with how many lines are done by it.
+
+    Each begins with the header, and with the line of the thread that the turns in it belong to.
+    """
+    head = thread = ""
+    piece: list[str] = []
+    size = done = 0
+    for line in lines:
+        text = line.rstrip("\r\n")
+        if piece and size + len(text.encode()) > REQUEST_BYTES:
+            yield "\n".join(piece), done
+            piece, size = [one for one in (head, thread) if one], len(head.encode()) + len(thread.encode())
+        done += 1
+        head = head or text
+        if _is_thread(text):
+            thread = text
+        piece.append(text)
+        size += len(text.encode()) + 1
+    if piece:
+        yield "\n".join(piece), done
+
+
+def _is_thread(line: str) -> bool:
+    """Whether a line of an export begins a thread; what is no JSON is the server's to refuse."""
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(read, dict) and read.get("type") == "thread"
+
+
 def _extras(asked: Asked) -> dict[str, Any]:
     """What the requests of a handle ask of memory."""
     config = asked.config.model_dump(exclude_defaults=True)
@@ -170,11 +232,14 @@ def _extras(asked: Asked) -> dict[str, Any]:
 def _remote(endpoint: Endpoint, local: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """The remote twin of a method."""
     signature = inspect.signature(local)
+    variable = inspect.Parameter.VAR_KEYWORD
+    options = next((name for name, one in signature.parameters.items() if one.kind is variable), "")
 
     @functools.wraps(local)
     async def call(self: Scope, *args: Any, **kwargs: Any) -> Any:
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
+        given |= given.pop(options, {})
         arguments = {name: value for name, value in given.items() if value is not None and not callable(value)}
         try:
             if endpoint.paged:

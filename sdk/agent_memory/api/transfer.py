@@ -1,0 +1,41 @@
+"""Import of all that a user owned somewhere, as lines of JSON; and the end of all that they own here."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+
+from agent_memory.api.errors import documented
+from agent_memory.api.identity import UserId
+from agent_memory.api.routes import OpenMemory
+from agent_memory.contract.schemas import NDJSON
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError
+from agent_memory.models import ForgetReceipt, ImportReceipt
+
+router = APIRouter(prefix="/v1", tags=["transfer"])
+
+_LINES = {"content": {NDJSON: {"schema": {"type": "string"}}}}
+
+
+@router.post(
+    "/import",
+    responses=documented(Conflict, MemoryDisabled, ModelError),
+    openapi_extra={"requestBody": {"required": True, **_LINES}},
+    operation_id="user_import_lines",
+)
+async def import_lines(request: Request, memory: OpenMemory, user_id: UserId) -> ImportReceipt:
+    """Takes in the lines of an export. What is there already stays as it is, so it may be repeated.
+
+    A long export goes in pieces, each with the header line first, and with its thread's line ahead of turns.
+    """
+    try:
+        text = (await request.body()).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("an export is UTF-8") from error
+    return await memory.user(user_id).import_lines(text.splitlines())
+
+
+@router.delete("/users/me", responses=documented(), operation_id="user_erase")
+async def erase(request: Request, memory: OpenMemory, user_id: UserId) -> ForgetReceipt:
+    """Erases the user: every document in every container, verified at the end. It cannot be undone."""
+    request.app.state.replies.drop(user_id)
+    return await memory.user(user_id).forget(everything=True)
