@@ -11,6 +11,8 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import content_hash
 from agent_memory.settings import Limits
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.memories import supersede
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -224,6 +226,24 @@ async def test_a_profile_takes_in_only_what_changed_and_lets_go_of_what_is_gone(
     calls = chat.calls["profile"]
     await alice.process("profile")
     assert chat.calls["profile"] == calls  # nothing changed, nothing asked
+
+
+async def test_a_profile_keeps_what_one_of_two_equal_facts_still_says(memory: AsyncMemory, chat: ScriptedChat):
+    alice, store = memory.user("alice"), memory.runtime.store
+    await alice.thread("t1").add_many(talk("fact: seat=at the aisle"))
+    await alice.thread("t1").process("extract")
+    (fact,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "fact"', ("alice",))
+    twin = {name: value for name, value in fact.items() if name[0] != "_"} | {"id": "fact_twin", "thread_id": "t2"}
+    await store.create(MEMORIES, twin)  # as two threads leave it that found it at once
+    await alice.process("profile")
+    (kept,) = [one for one in await alice.memories() if one.id != twin["id"]]
+    await supersede(store, "alice", twin["thread_id"], twin["id"], kept, "duplicate", None)
+    await alice.process("profile")
+    profile = await alice.profile()
+    assert profile is not None
+    assert profile.personal == ["seat=at the aisle"]
+    assert chat.seen[-1].gone == []
+    assert "fact_twin" not in profile.source_ids
 
 
 @pytest.mark.req("S1-27")

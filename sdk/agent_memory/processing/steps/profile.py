@@ -13,6 +13,7 @@ from agent_memory.store.commits import StoredCursor, read_ahead
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
+from agent_memory.store.memories import active_by_hash
 from agent_memory.store.summaries import read_profile
 
 NAME = "profile"
@@ -59,8 +60,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         return draft
     view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
     newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    untold = await _no_longer_said(tools, request.user_id, gone)
     answer = await tools.chat.run(
-        PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(gone, "g"))
+        PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
     )
     profile = _merge(request.user_id, earlier, answer.output, current, gone).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
@@ -75,6 +77,13 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         usage=answer.usage + embedded.usage,
     )
     return draft
+
+
+async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) -> list[Memory]:
+    """Those of these memories whose sentence no other memory holds up: of two that were alike, one went."""
+    held = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in gone])
+    sentences = {memory.content for memory in held.values()}
+    return [memory for memory in gone if memory.content not in sentences]
 
 
 def render_profile(view: ProfileView) -> str:
