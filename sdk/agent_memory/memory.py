@@ -24,6 +24,7 @@ from agent_memory.processing.dead_letters import INTAKE, list_dead_letters
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
+from agent_memory.recall.cache import HitCache
 from agent_memory.recall.search import Searcher
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
@@ -81,7 +82,7 @@ class AsyncMemory:
         self._runtime = Runtime(
             store=store,
             tools=tools,
-            searcher=Searcher(store, embedding_model, recall or RecallSettings()),
+            searcher=_searcher(store, embedding_model, recall or RecallSettings()),
             tokens=tokens or TiktokenCounter(),
             counters=Counters(store, enabled_steps(cadence)),
             static=StaticFacts(store),
@@ -130,7 +131,12 @@ class AsyncMemory:
         if limits is None and chat_model is None:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
         return cls(
-            Store(connect, LOCAL_DATABASE, name="embedded" if path is None else os.fspath(path)),
+            Store(
+                connect,
+                LOCAL_DATABASE,
+                name="embedded" if path is None else os.fspath(path),
+                marks_changes=_caches(recall),
+            ),
             chat_model=chat_model or _offline_chat(),
             embedding_model=embedding_model or _local_embeddings(),
             cadence=cadence or Cadence(),
@@ -184,7 +190,7 @@ class AsyncMemory:
             return CosmosClient(endpoint, actual, connection_verify=connection_verify)
 
         return cls(
-            Store(connect, database, name=database),
+            Store(connect, database, name=database, marks_changes=_caches(recall)),
             chat_model=chat_model,
             embedding_model=embedding_model,
             cadence=cadence or Cadence(),
@@ -449,6 +455,14 @@ class AsyncMemory:
 
 def _plain(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
+
+
+def _caches(recall: RecallSettings | None) -> bool:
+    return recall is not None and recall.cache_seconds > 0
+
+
+def _searcher(store: Store, embeddings: EmbeddingModel, recall: RecallSettings) -> Searcher:
+    return Searcher(store, embeddings, recall, HitCache(recall.cache_seconds) if _caches(recall) else None)
 
 
 def _offline_chat() -> ChatModel:

@@ -83,6 +83,10 @@ class RecallSettings:
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
 
+    What a search found is kept in the process for `cache_seconds` (0: not at all) as long as the user's memories stay
+    the same. Every process that writes to the store must then have it on: each write of memories is followed by a
+    small one that says so, and each search begins with a point read.
+
     A context tells no memory with less than `context_cut` of the best one's score: of what follows, hardly anything
     answers (LoCoMo: half the score costs 0.3 of 100 questions, and saves 13 of 100 tokens). It answers within
     `context_timeout` seconds. `classifier` tells its gate of general facts and tools. For a
@@ -108,6 +112,7 @@ class RecallSettings:
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_cut: float = 0.5
+    cache_seconds: float = 0.0
     context_timeout: float = 5.0
     query_strategy: QueryStrategy = "prepend"
     classifier: Classifier | None = None

@@ -54,7 +54,11 @@ _HISTORY_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What a context is asked for. `history` are messages that the store may not have; the thread's own if None."""
+    """What a context is asked for.
+
+    `history` are messages that the store may not have; the thread's own if None. `timeout` is what is left of the
+    deadline; all of it if None.
+    """
 
     user_id: str
     thread_id: str | None
@@ -66,6 +70,7 @@ class ContextRequest:
     strategy: QueryStrategy | None = None
     signals: Signals | None = None
     history: Sequence[Mapping[str, Any]] | None = None
+    timeout: float | None = None
 
     def check(self) -> None:
         """Refuses what no context can be made of.
@@ -91,6 +96,10 @@ class Recaller:
     chat: ChatModel
     tokens: TokenCounter
     static: StaticFacts
+
+    def timeout(self, request: ContextRequest) -> float:
+        """Seconds within which a context must be there."""
+        return self.searcher.settings.context_timeout if request.timeout is None else request.timeout
 
 
 @dataclass(slots=True)
@@ -135,7 +144,7 @@ async def _gate(recaller: Recaller, request: ContextRequest, parts: _Parts) -> D
     settings = recaller.searcher.settings
     signals = request.signals
     if signals is None:
-        signals = await classify(request.query, settings.classifier, settings.context_timeout, parts.degraded)
+        signals = await classify(request.query, settings.classifier, recaller.timeout(request), parts.degraded)
     decision = decide(request.query, signals)
     parts.decisions["gate"] = "search" if decision.search else f"skip: {decision.reason}"
     return decision
@@ -144,7 +153,7 @@ async def _gate(recaller: Recaller, request: ContextRequest, parts: _Parts) -> D
 async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, parts: _Parts) -> None:
     """Reads all parts at once. What a conversation holds itself is read whatever the gate says: only recall is not."""
     store, user, thread = recaller.searcher.store, request.user_id, request.thread_id
-    timeout = recaller.searcher.settings.context_timeout
+    timeout = recaller.timeout(request)
 
     async def turns() -> None:
         assert thread is not None
@@ -221,7 +230,7 @@ async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str]
     hits = await _search(searcher, request, question, parts)
     threshold = settings.threshold(searcher.embeddings.model_id)
     if strategy == "hyde" and max((hit.similarity or 0.0 for hit in hits), default=0.0) <= threshold:
-        answer = await hypothetical(question, recaller.chat, settings.context_timeout)
+        answer = await hypothetical(question, recaller.chat, recaller.timeout(request))
         if answer is not None:
             parts.question, parts.decisions["query"] = answer, answer.decision
             known = {hit.memory.id for hit in hits}
@@ -253,7 +262,7 @@ async def _in_time(work: Mapping[str, asyncio.Task[None]], timeout: float, degra
     for task in late:
         task.add_done_callback(_swallow)
         logger.warning("Memory %s timeout, skipping", _LOGGED.get(names[task], names[task]))
-        degraded.append(f"{names[task]}: not ready within {timeout} s")
+        degraded.append(f"{names[task]}: not ready in time")
     for task in done:
         error = task.exception()
         if error is not None:

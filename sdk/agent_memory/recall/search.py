@@ -11,6 +11,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, SearchFilters, now
+from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Talk, spans_around
@@ -37,6 +38,7 @@ class Searcher:
     store: Store
     embeddings: EmbeddingModel
     settings: RecallSettings
+    cache: HitCache | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,25 @@ async def search(
         AgentMemoryError: if no arm is left.
     """
     query = query[:LONGEST_QUERY]
+    cache = searcher.cache
+    mark = None if cache is None else await searcher.store.read_mark(partition[0])
+    if cache is None or mark is None:
+        return await _search(searcher, partition, query, limit, filters)
+    # The mark is read first: what is written during the search makes this entry one that nobody looks up.
+    options = sorted(filters.items(), key=str)
+    key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
+    hits = cache.get(key)
+    if hits is not None:
+        return Found(hits, [])
+    found = await _search(searcher, partition, query, limit, filters)
+    if not found.degraded:
+        cache.put(key, found.hits)
+    return found
+
+
+async def _search(
+    searcher: Searcher, partition: Sequence[str], query: str, limit: int, filters: SearchFilters
+) -> Found:
     at = filters.get("as_of") or now()
     times = periods(query, at)
     terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]

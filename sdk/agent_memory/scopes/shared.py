@@ -132,10 +132,14 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     If the settings cannot be read, nobody knows whether memory is on, so nothing is told.
     """
     started = time.perf_counter()
+    timeout = runtime.searcher.settings.context_timeout
     with operation("search_memory", runtime.store.name):
         try:
-            async with asyncio.timeout(runtime.searcher.settings.context_timeout):
+            request.check()
+            async with asyncio.timeout(timeout):
                 rules = await read_rules(runtime.store, runtime.tools.policy, request.user_id, request.thread_id, asked)
+        except InvalidInput as error:
+            return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
         except Exception as error:
             logger.warning("Memory settings cannot be read, skipping", exc_info=True)
             why = str(error) or "not ready in time"
@@ -145,7 +149,10 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
         searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
         recaller = replace(runtime.recaller, searcher=searcher)
-        return await build_context(recaller, replace(request, limit=most))
+        left = max(0.0, timeout - (time.perf_counter() - started))
+        context = await build_context(recaller, replace(request, limit=most, timeout=left))
+        context.milliseconds = _since(started)
+        return context
 
 
 def with_threshold(searcher: Searcher, threshold: float | None) -> Searcher:

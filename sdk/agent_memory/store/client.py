@@ -5,8 +5,9 @@ Every call passes through here, so that vendor errors become ours and request un
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -20,7 +21,12 @@ from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, 
 from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, ContainerSpec, container_specs
 from agent_memory.store.documents import Document
-from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
+from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
+
+logger = logging.getLogger("agent_memory")
+
+MARK_ID = "memories_mark"
+"""The document, one for each user, that changes whenever their memories do."""
 
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
@@ -91,8 +97,12 @@ class Store:
     continuation among the headers of the client's last response.
     """
 
-    def __init__(self, connect: Callable[[], CosmosClient], database: str, *, name: str) -> None:
+    def __init__(
+        self, connect: Callable[[], CosmosClient], database: str, *, name: str, marks_changes: bool = False
+    ) -> None:
+        """Opens nothing yet. `marks_changes`: every write of a user's memories is followed by one of their mark."""
         self.name = name
+        self._marks_changes = marks_changes
         self._connect = connect
         self._database = database
         self._clients: list[CosmosClient] = []
@@ -193,13 +203,15 @@ class Store:
         Raises:
             Conflict: if the id is taken.
         """
-        with _into_container():
-            return dict(await self.container(container).create_item(document, response_hook=_record))
+        async with self._marked(container, document):
+            with _into_container():
+                return dict(await self.container(container).create_item(document, response_hook=_record))
 
     async def upsert(self, container: str, document: Document) -> Document:
         """Writes a document, whatever was there."""
-        with _into_container():
-            return dict(await self.container(container).upsert_item(document, response_hook=_record))
+        async with self._marked(container, document):
+            with _into_container():
+                return dict(await self.container(container).upsert_item(document, response_hook=_record))
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         """Writes a document in the place of the version that has this ETag.
@@ -207,16 +219,17 @@ class Store:
         Raises:
             Conflict: if it has changed since, NotFound if it is gone.
         """
-        with _translated():
-            return dict(
-                await self.container(container).replace_item(
-                    document["id"],
-                    document,
-                    etag=etag,
-                    match_condition=MatchConditions.IfNotModified,
-                    response_hook=_record,
+        async with self._marked(container, document):
+            with _translated():
+                return dict(
+                    await self.container(container).replace_item(
+                        document["id"],
+                        document,
+                        etag=etag,
+                        match_condition=MatchConditions.IfNotModified,
+                        response_hook=_record,
+                    )
                 )
-            )
 
     async def patch(
         self, container: str, item_id: str, partition: Sequence[str], changes: Mapping[str, Any], condition: str
@@ -227,18 +240,20 @@ class Store:
             Conflict: if it does not, NotFound if there is no such document.
         """
         operations = [{"op": "set", "path": f"/{name}", "value": value} for name, value in changes.items()]
-        with _translated():
-            return dict(
-                await self.container(container).patch_item(
-                    item_id, list(partition), operations, filter_predicate=condition, response_hook=_record
+        async with self._marked(container, partition):
+            with _translated():
+                return dict(
+                    await self.container(container).patch_item(
+                        item_id, list(partition), operations, filter_predicate=condition, response_hook=_record
+                    )
                 )
-            )
 
     async def delete(self, container: str, item_id: str, partition: Sequence[str]) -> bool:
         """Deletes one document; False if there was none."""
         try:
-            with _translated():
-                await self.container(container).delete_item(item_id, list(partition), response_hook=_record)
+            async with self._marked(container, partition):
+                with _translated():
+                    await self.container(container).delete_item(item_id, list(partition), response_hook=_record)
         except NotFound:
             return False
         return True
@@ -249,16 +264,49 @@ class Store:
         Raises:
             Conflict: if one of them met an existing id or another ETag; nothing was written.
         """
-        with _into_container():
-            try:
-                await self.container(container).execute_item_batch(
-                    list(operations), list(partition), response_hook=_record
-                )
-            except CosmosBatchOperationError as error:
-                failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
-                if failed and failed[0] in (404, 409, 412):
-                    raise Conflict(f"somebody else wrote first ({failed[0]})") from error
-                raise
+        async with self._marked(container, partition):
+            with _into_container():
+                try:
+                    await self.container(container).execute_item_batch(
+                        list(operations), list(partition), response_hook=_record
+                    )
+                except CosmosBatchOperationError as error:
+                    failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
+                    if failed and failed[0] in (404, 409, 412):
+                        raise Conflict(f"somebody else wrote first ({failed[0]})") from error
+                    raise
+
+    @asynccontextmanager
+    async def _marked(self, container: str, where: Document | Sequence[str]) -> AsyncIterator[None]:
+        """A write, after which the user's mark changes if it may have changed their memories.
+
+        A write whose answer was lost may have been made. A mark that cannot be written leaves caches as they are,
+        until they expire.
+        """
+        try:
+            yield
+        except (Conflict, NotFound, InvalidInput):
+            raise
+        except BaseException:
+            await self._mark(container, where)
+            raise
+        await self._mark(container, where)
+
+    async def _mark(self, container: str, where: Document | Sequence[str]) -> None:
+        if not self._marks_changes or container != MEMORIES:
+            return
+        user_id = where["user_id"] if isinstance(where, dict) else where[0]
+        mark = {"id": MARK_ID, "user_id": user_id, "thread_id": COUNTERS_THREAD, "type": MARK_ID}
+        try:
+            with _translated():
+                await self.container(COUNTER).upsert_item(mark, response_hook=_record)
+        except AgentMemoryError as error:
+            logger.warning("What was searched may be told until it expires: the change could not be marked: %s", error)
+
+    async def read_mark(self, user_id: str) -> str | None:
+        """Changes with every write of a user's memories by a store that marks changes; None until the first."""
+        document = await self.read(COUNTER, MARK_ID, (user_id, COUNTERS_THREAD))
+        return None if document is None else str(document["_etag"])
 
     async def query(
         self, container: str, sql: str, partition: Sequence[str] | None = None, **parameters: Any

@@ -1,0 +1,47 @@
+"""Cache: what was found a moment ago, as long as nothing of the user's memories has changed (rows S3-16, S3-37).
+
+Each process keeps its own; what tells all of them that something has changed is a mark in the store, which every write
+of a user's memories changes, and which is read before a cached answer is given. A key holds the user, the mark and
+every option of the search, so no answer can be given to another user, or to another question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_memory.models import Hit
+
+MOST_ENTRIES = 1000
+"""Searches that one process keeps; the one that was used longest ago goes first."""
+
+
+@dataclass(slots=True)
+class HitCache:
+    """Hits by key, for `seconds`."""
+
+    seconds: float
+    _entries: OrderedDict[str, tuple[float, list[Hit]]] = field(default_factory=OrderedDict)
+
+    def get(self, key: str) -> list[Hit] | None:
+        """The hits under a key, as copies, unless they are too old."""
+        entry = self._entries.get(key)
+        if entry is None or time.monotonic() - entry[0] > self.seconds:
+            return None
+        self._entries.move_to_end(key)
+        return [hit.model_copy(deep=True) for hit in entry[1]]
+
+    def put(self, key: str, hits: list[Hit]) -> None:
+        """Keeps hits under a key."""
+        self._entries[key] = (time.monotonic(), [hit.model_copy(deep=True) for hit in hits])
+        self._entries.move_to_end(key)
+        while len(self._entries) > MOST_ENTRIES:
+            self._entries.popitem(last=False)
+
+
+def cache_key(*parts: Any) -> str:
+    """One key of all that an answer depends on."""
+    return hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
