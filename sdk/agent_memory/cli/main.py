@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from agent_memory.cli import (
     audit,
     evaluate,
+    forget,
     ingest,
     operate,
     quickstart,
@@ -25,6 +26,7 @@ from agent_memory.cli import (
     serve,
     settings,
     show,
+    transfer,
     why,
 )
 from agent_memory.cli.options import examples
@@ -65,6 +67,9 @@ app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=review.EXAMPLES)(review.review)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=forget.EXAMPLES)(forget.forget)
+app.command(epilog=transfer.EXPORT_EXAMPLES)(transfer.export)
+app.command("import", epilog=transfer.IMPORT_EXAMPLES)(transfer.import_)
 app.command()(operate.status)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)

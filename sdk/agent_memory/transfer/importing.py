@@ -139,6 +139,8 @@ class Importer:
         for memory in fresh:
             if memory.thread_id != USER_THREAD and not memory.thread_id.startswith("__"):
                 check_id(memory.thread_id, "thread_id")
+        # What comes from another system was screened by nobody.
+        fresh = [screen_memory(one, self._policy) if one.source == "imported" else one for one in fresh]
         vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
         first = min(memory.created_at for memory in fresh)
         forgotten = await forgotten_after(self._store, self._user_id, first, self._embeddings.model_id)

@@ -1,0 +1,107 @@
+"""`agent-memory forget`: shows what would go, asks, and lets it go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+    parse_date,
+)
+from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
+from agent_memory.cli.views import table
+from agent_memory.models import ForgetItem, ForgetReceipt
+
+EXAMPLES = examples(
+    'forget "the code of my locker" --user maya',
+    "forget --id fact_8b5e --yes",
+    "forget --thread trip-2026-05-17",
+    "forget --everything --user maya",
+)
+WIDTH = 70
+
+
+def forget(
+    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="What was told about this goes.")] = None,
+    item: Annotated[str | None, typer.Option("--id", metavar="ID", help="A memory, or a turn.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="DATE", parser=parse_date, help="Said after that day or time.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--until", metavar="DATE", parser=parse_date, help="Said up to its end.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--everything", help="The user, with all that there is of them.")] = False,
+    keep_turns: Annotated[
+        bool, typer.Option("--keep-turns", help="The talk is right, only what was made of it is wrong.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Forget something and all that rests on it. Shows what would go, and asks before it does."""
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+
+        def run(*, dry: bool) -> ForgetReceipt:
+            return scope.forget(
+                item,
+                query=topic,
+                thread_id=thread,
+                project_id=project,
+                since=since,
+                until=until,
+                include_sources=not keep_turns,
+                everything=everything,
+                dry_run=dry,
+            )
+
+        done = run(dry=dry_run or not yes)
+        if done.dry_run and not as_json:
+            _show(done)
+        # With --json a program reads this; it says --yes if it means it.
+        if done.dry_run and done.total and not (dry_run or as_json) and typer.confirm("Forget this?"):
+            done = run(dry=False)
+    if as_json:
+        emit(done)
+    elif not done.dry_run:
+        made = f"; {counted(len(done.rebuilt), 'summary', 'summaries')} made again" if done.rebuilt else ""
+        stdout().print(f"{counted(done.total, 'document')} forgotten{made}.")
+        for line in done.pending:
+            stdout().print(f"  waits: {one_line(line)}")
+
+
+def _show(plan: ForgetReceipt) -> None:
+    console = stdout()
+    if not plan.total:
+        console.print("There is nothing of that kind.")
+        return
+    if plan.erased:
+        counts = table("what", "documents", right=["documents"])
+        for kind, count in plan.erased.items():
+            counts.add_row(kind, str(count))
+        console.print(counts)
+        return
+    console.print(_items(plan.items))
+    if plan.kept:
+        console.print("\nStays, without its quote:", _items(plan.kept), sep="\n")
+
+
+def _items(items: list[ForgetItem]) -> object:
+    made = table("what", "where", "says", "why")
+    for item in items:
+        made.add_row(item.type, clean(item.thread_id), Text(one_line(item.content or "", WIDTH)), item.why)
+    return made

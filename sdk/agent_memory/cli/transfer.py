@@ -1,0 +1,81 @@
+"""`agent-memory export` and `import`: everything of a user out of a store, and into one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    DEFAULT_USER,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
+from agent_memory.cli.views import table
+from agent_memory.errors import InvalidInput
+
+EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user maya | gzip > maya.jsonl.gz")
+IMPORT_EXAMPLES = examples("import maya.jsonl --user maya --store new.db", "import mem0-export.json --user maya")
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+) -> None:
+    """Write all that a user owns: turns, memories with their history, summaries, settings; a line each."""
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        if file == "-":
+            scope.export(sys.stdout.write)
+            return
+        # A file of this name is replaced only when the new one is whole.
+        part = Path(f"{file}.part")
+        try:
+            with part.open("w", encoding="utf-8") as out:
+                lines = scope.export(out.write)
+            part.replace(file)
+        except OSError as error:
+            raise InvalidInput(f"cannot write {file}: {error.strerror}") from error
+    stderr().print(f"{counted(lines, 'line')} written to {file}")
+
+
+def import_(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="An export of this toolkit or of mem0, or AgentMemoryToolkit documents."),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    user: Annotated[str, typer.Option("--user", metavar="ID", help="Whose memory it becomes.")] = DEFAULT_USER,
+    as_json: JsonOption = False,
+) -> None:
+    """Take an export in. Repeating it is harmless, and goes on where it was cut short.
+
+    What was forgotten here since it was said stays forgotten. ChatGPT's exports are conversations: see `ingest`.
+    """
+    from agent_memory import Memory
+    from agent_memory.settings import Environment
+    from agent_memory.transfer.formats import as_export
+
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read {file}: {error}") from error
+    lines = list(as_export(text))
+    with Memory.local(store, policy=Environment().policy) as memory, progress("importing") as report:
+        receipt = memory.user(user).import_lines(lines, lambda done: report(done, len(lines)))
+    if as_json:
+        emit(receipt)
+        return
+    made = table("what", "new", "there already", "forgotten", right=["new", "there already", "forgotten"])
+    for kind in sorted({*receipt.created, *receipt.existing, *receipt.forgotten}):
+        made.add_row(kind, *(str(part.get(kind, 0)) for part in (receipt.created, receipt.existing, receipt.forgotten)))
+    stdout().print(made)

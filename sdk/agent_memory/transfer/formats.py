@@ -1,0 +1,152 @@
+"""Formats of other systems, read as the lines of an export.
+
+What they remembered keeps its times and its history, is marked as imported, and passes the same screen as everything
+that is to be remembered. Summaries and profiles of theirs are left out: ours are made from the turns and the memories.
+Procedures wait for review, since nobody here has said them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import iso, now
+from agent_memory.store.ids import USER_THREAD, derived_id
+from agent_memory.transfer.export import FORMAT, VERSION
+
+Record = dict[str, Any]
+_KINDS = {"preference": "preference", "requirement": "requirement", "context": "context", "decision": "decision"}
+_REASONS = ("duplicate", "contradict", "update")
+_TYPES = {"fact": "fact", "episodic": "episodic", "procedural": "procedural"}
+_LEFT_OUT = ("thread_summary", "user_summary", "summary", "episode_cursor", "counter")
+
+
+def as_export(text: str) -> Iterator[str]:
+    """The lines of an export, whichever format a text is in: ours, mem0's `get_all`, AgentMemoryToolkit documents.
+
+    Raises:
+        InvalidInput: if it is none of these.
+    """
+    records = _records(text)
+    first = records[0] if records else {}
+    if first.get("type") == "header":
+        converted: Iterable[Record] = records
+    elif all("memory" in record for record in records) and records:
+        converted = _from_mem0(records)
+    elif all("type" in record for record in records) and records:
+        converted = _from_toolkit(records)
+    else:
+        raise InvalidInput("not an export: not of this toolkit, not of mem0, no documents of the AgentMemoryToolkit")
+    for record in converted:
+        yield json.dumps(record, ensure_ascii=False)
+
+
+def _records(text: str) -> list[Record]:
+    """The objects of JSON lines, or of a JSON list, which may stand under `results`, `memories` or `documents`."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = [_object(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if isinstance(value, dict):
+        lists = (value[name] for name in ("results", "memories", "documents") if isinstance(value.get(name), list))
+        value = next(lists, [value])
+    if not isinstance(value, list) or any(not isinstance(record, dict) for record in value):
+        raise InvalidInput("not an export: no list of objects")
+    return value
+
+
+def _object(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"line {number}: no JSON: {error}") from error
+
+
+def _header() -> Record:
+    return {"type": "header", "format": FORMAT, "version": VERSION, "exported_at": iso(now())}
+
+
+def _from_mem0(records: Iterable[Record]) -> Iterator[Record]:
+    yield _header()
+    for record in records:
+        said = record.get("created_at") or iso(now())
+        yield _present(
+            {
+                "type": "memory",
+                "memory_type": "fact",
+                "id": derived_id("fact", "mem0", str(record.get("id", record["memory"]))),
+                "thread_id": USER_THREAD,
+                "kind": "fact",
+                "content": record["memory"],
+                "source": "imported",
+                "created_at": said,
+                "valid_from": said,
+                "updated_at": record.get("updated_at"),
+                "recorded_at": iso(now()),
+                "tags": record.get("categories"),
+                "agent_id": record.get("agent_id"),
+                "run_id": record.get("run_id"),
+                "metadata": {**(record.get("metadata") or {}), "imported_from": "mem0"},
+            }
+        )
+
+
+def _from_toolkit(records: Iterable[Record]) -> Iterator[Record]:
+    yield _header()
+    threads: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        kind = record["type"]
+        if kind == "turn":
+            threads[str(record.get("thread_id"))].append(_toolkit_turn(record))
+        elif kind in _TYPES:
+            yield _toolkit_memory(record)
+        elif kind not in _LEFT_OUT:
+            raise InvalidInput(f"not a document of the AgentMemoryToolkit: {kind!r:.60}")
+    for thread_id, turns in threads.items():
+        yield {"type": "thread", "thread_id": thread_id, "unprocessed": []}
+        yield from turns
+
+
+def _toolkit_turn(record: Record) -> Record:
+    names = ("id", "thread_id", "role", "content", "created_at", "metadata", "agent_id")
+    return {"type": "turn"} | {name: record[name] for name in names if record.get(name) is not None}
+
+
+def _toolkit_memory(record: Record) -> Record:
+    metadata: Mapping[str, Any] = record.get("metadata") or {}
+    kind = record["type"]
+    reason = record.get("supersede_reason") or record.get("superseded_reason")
+    replaced = record.get("superseded_by")
+    thread_id = str(record.get("thread_id") or USER_THREAD)
+    return _present(
+        {
+            "type": "memory",
+            "memory_type": _TYPES[kind],
+            "id": record.get("id"),
+            "thread_id": thread_id if not thread_id.startswith("__") else USER_THREAD,
+            "kind": _KINDS.get(str(metadata.get("category")), "fact") if kind == "fact" else None,
+            "content": record.get("content") or metadata.get("summary"),
+            "confidence": record.get("confidence"),
+            "importance": record.get("salience"),
+            "source": "imported",
+            "status": "candidate" if kind == "procedural" else "active",
+            "tags": [tag for tag in record.get("tags") or [] if not str(tag).startswith("sys:")],
+            "created_at": record.get("created_at"),
+            "valid_from": record.get("created_at"),
+            "updated_at": record.get("updated_at"),
+            "recorded_at": iso(now()),
+            "superseded_by": replaced,
+            "superseded_at": record.get("superseded_at") if replaced else None,
+            "supersede_reason": (reason if reason in _REASONS else "update") if replaced else None,
+            "supersedes_ids": record.get("supersedes_ids"),
+            "agent_id": record.get("agent_id"),
+            "metadata": {**metadata, "imported_from": "agent-memory-toolkit"},
+        }
+    )
+
+
+def _present(record: Record) -> Record:
+    return {name: value for name, value in record.items() if value is not None}

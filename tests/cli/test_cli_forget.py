@@ -1,0 +1,153 @@
+"""`forget`, `export` and `import` on a real store."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_scan import scan
+from typer.testing import CliRunner, Result
+
+from agent_memory import AsyncMemory, Memory
+from agent_memory.cli.main import app
+from agent_memory.errors import InvalidInput
+from agent_memory.transfer.formats import as_export
+
+
+def run(*arguments: str | Path, code: int = 0, answer: str | None = None) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=answer)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.db"
+    with Memory.local(path) as memory:
+        chat = memory.user("maya").thread("t1")
+        chat.add("user", "My gym locker code is 94711.", id="turn-code")
+        chat.add("user", "I live in Lisbon with two cats.", id="turn-city")
+        assert memory.drain(timeout=60) == 0
+    return path
+
+
+def facts(store: Path) -> list[str]:
+    with Memory.local(store) as memory:
+        return sorted(fact.content for fact in memory.user("maya").memories(types=["fact"]))
+
+
+@pytest.mark.req("S0-064")
+def test_it_shows_what_would_go_and_asks(store: Path):
+    before = facts(store)
+    shown = run("forget", "my locker code", "--store", store, answer="n\n").stdout
+    assert "94711" in shown
+    assert "Forget this?" in shown
+    assert facts(store) == before
+    assert "94711" in run("forget", "my locker code", "--store", store, "--dry-run", "--yes").stdout
+    assert facts(store) == before
+    assert "forgotten" in run("forget", "my locker code", "--store", store, answer="y\n").stdout
+    assert not any("94711" in fact for fact in facts(store))
+    assert len(facts(store)) == len(before) - 1
+    assert "nothing of that kind" in run("forget", "my locker code", "--store", store).stdout
+
+
+def test_a_program_says_yes_itself(store: Path):
+    planned = json.loads(run("forget", "--id", "turn-code", "--store", store, "--json").stdout)
+    assert planned["dry_run"]
+    done = json.loads(run("forget", "--id", "turn-code", "--store", store, "--json", "--yes").stdout)
+    assert done["deleted"]["turn"] == ["turn-code"]
+    assert done["items"][0]["content"] is None
+    assert "error" in run("forget", "--id", "turn-code", "--store", store, "--yes", code=2).output
+    assert "error" in run("forget", "--store", store, code=2).output
+
+
+@pytest.mark.req("S3-46")
+def test_everything_goes(store: Path):
+    assert "turn" in run("forget", "--everything", "--store", store, answer="y\n").stdout
+    with Memory.local(store) as memory:
+        assert memory.users() == []
+
+
+def test_out_of_one_store_and_into_another(store: Path, tmp_path: Path):
+    file, other = tmp_path / "maya.jsonl", tmp_path / "other.db"
+    run("export", file, "--store", store)
+    assert file.read_text().startswith('{"type": "header"')
+    assert not (tmp_path / "maya.jsonl.part").exists()
+    receipt = json.loads(run("import", file, "--user", "maya", "--store", other, "--json").stdout)
+    assert receipt["created"]["turn"] == 2
+    assert facts(other) == facts(store)
+    again = run("import", file, "--user", "maya", "--store", other).stdout
+    assert "there already" in again
+    assert run("export", "-", "--store", other).stdout.count("\n") == len(file.read_text().splitlines())
+    assert "error" in run("import", tmp_path / "missing", "--store", other, code=2).output
+
+
+AT = "2026-01-02T00:00:00Z"
+MEM0 = {
+    "results": [
+        {"id": "m-1", "memory": "Prefers tea to coffee", "created_at": "2025-07-20T01:30:36Z", "categories": ["food"]},
+        {"id": "m-2", "memory": "Works at Contoso", "metadata": {"team": "data"}},
+    ]
+}
+TOOLKIT: list[dict[str, Any]] = [
+    {"type": "turn", "id": "a", "thread_id": "t1", "role": "agent", "content": "Hello!", "created_at": AT},
+    {
+        "type": "fact",
+        "id": "fact_old",
+        "thread_id": "t1",
+        "content": "Lives in Graz",
+        "created_at": AT,
+        "metadata": {"category": "biographical"},
+        "salience": 0.4,
+        "superseded_by": "fact_new",
+        "superseded_at": "2026-01-03T00:00:00Z",
+        "supersede_reason": "contradict",
+        "tags": ["sys:fact", "home"],
+    },
+    {
+        "type": "fact",
+        "id": "fact_new",
+        "thread_id": "t1",
+        "content": "Lives in Turin",
+        "created_at": f"{AT[:9]}3{AT[10:]}",
+    },
+    {
+        "type": "procedural",
+        "id": "proc_1",
+        "thread_id": "__procedural__",
+        "content": "Answer in Italian",
+        "created_at": AT,
+    },
+    {"type": "user_summary", "id": "user_summary_u", "thread_id": "__user_summary__", "content": "{}"},
+]
+
+
+async def test_a_mem0_export_becomes_memories(memory: AsyncMemory):
+    alice = memory.user("alice")
+    for _ in range(2):  # the second time adds nothing
+        await alice.import_lines(as_export(json.dumps(MEM0)))
+    tea, work = sorted(await alice.memories(), key=lambda fact: fact.content)
+    assert (tea.content, tea.source, tea.tags, tea.created_at.year) == (
+        "Prefers tea to coffee",
+        "imported",
+        ["food"],
+        2025,
+    )
+    assert work.metadata == {"team": "data", "imported_from": "mem0"}
+
+
+async def test_documents_of_the_closest_peer_keep_their_history(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.import_lines(as_export("\n".join(json.dumps(document) for document in TOOLKIT)))
+    (turin,) = await alice.memories()
+    history = await alice.history(turin.id)
+    assert [fact.content for fact in history] == ["Lives in Graz", "Lives in Turin"]
+    assert (history[0].importance, history[0].tags, history[0].supersede_reason) == (0.4, ["home"], "contradict")
+    assert [turn.role for turn in await alice.thread("t1").turns()] == ["agent"]
+    assert await scan(memory, '"status": "candidate"') != []  # a procedure that nobody here has said waits for review
+
+
+@pytest.mark.parametrize("text", ["", "hello", "[1]", '{"a": 1}', '[{"type": "invoice"}]'])
+def test_what_is_no_known_format_is_refused(text: str):
+    with pytest.raises(InvalidInput):
+        list(as_export(text))
