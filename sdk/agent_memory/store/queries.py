@@ -64,7 +64,9 @@ NEW_TURNS = (
 TURNS_BEFORE = f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c.created_at < @before ORDER BY c.created_at DESC"
 LAST_TURNS = f"SELECT TOP @limit {TURN_FIELDS}, c._ts FROM c ORDER BY c.created_at DESC"
 LIVE_TURNS = f'SELECT {TURN_FIELDS}, c._ts FROM c WHERE c.created_at >= @after OR c._ts >= @since OR c.role = "system"'
-NEW_TURN_IDS = "SELECT c.id, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"
+NEW_TURN_IDS = (
+    "SELECT c.id, c.role, c.created_at, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"
+)
 TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 
 # Memories, of a user or of one of their threads.

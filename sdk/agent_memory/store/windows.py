@@ -47,8 +47,12 @@ class Window:
 
     def shows(self, turn: Turn, ts: int) -> bool:
         """Whether a turn, written at `_ts`, is in the live view."""
-        end = self.cleared if turn.role == "system" else self.through
-        return _place(turn) > end or self.cursor.is_new(turn.id, ts)
+        return self.shows_at(_place(turn), turn.role, ts)
+
+    def shows_at(self, place: Place, role: str, ts: int) -> bool:
+        """Whether a turn at a place of the talk, written at `_ts`, is in the live view."""
+        end = self.cleared if role == "system" else self.through
+        return place > end or self.cursor.is_new(place[1], ts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,14 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
         letters = await store.query(SUMMARIES, queries.DEAD_LETTERS, partition)
         stale = [item for item in gone if await store.read(SUMMARIES, item, partition) is not None]
         stale += [letter["id"] for letter in letters if letter["step"] == SUMMARIZE]
-        if not (live or rows or stale):
+        # What was written since the view was read is not cleared, and is to be summarized like all that is live.
+        known = {one.turn.id for one in live}
+        rows = [
+            row
+            for row in rows
+            if row["id"] in known or not window.shows_at((row["created_at"], row["id"]), row["role"], row["_ts"])
+        ]
+        if not (live or stale):
             return 0
         end = max([window.through, *(_place(one.turn) for one in live)])
         cleared = replace(window, cursor=_advanced(window.cursor, live), through=end, cleared=end, retired=0)
