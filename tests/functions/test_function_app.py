@@ -89,7 +89,8 @@ def contents(memory: Memory) -> dict[tuple[str, str], Document]:
         for document in run(store.query(container, "SELECT * FROM c")):
             plain = {name: value for name, value in document.items() if name[0] != "_" and name not in CHANGING}
             if document["type"] == "cursor":
-                plain = {"count": document["count"], "extra": document["extra"]}
+                beside = {name: value for name, value in document["extra"].items() if name != "recorded"}  # a time
+                plain = {"count": document["count"], "extra": beside}
             if document["type"] in ("summary", "user_summary"):
                 del plain["created_at"]
             found[container, f"{document['user_id']} {document['thread_id']} {document['id']}"] = plain
