@@ -355,3 +355,19 @@ async def test_requests_that_make_no_sense_are_refused(memory: AsyncMemory):
     assert isinstance(await alice.forget(thread_id="none"), ForgetReceipt)
     assert await contents(memory) == ["locker code=4711"]
     assert await memory.runtime.store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "forgetting"') == []
+
+
+async def test_a_cleared_view_stays_cleared_and_names_nothing_that_went(memory: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    await tell(memory, "t1", "fact: old=from before the clearing", "fact: locker code=4711")
+    await chat.clear()
+    await tell(memory, "t1", "fact: city=Lisbon, by the river", "fact: bike=red and fast", day=1)
+    await chat.retire("t1-1-0")
+    await memory.user("alice").forget(query="locker code")
+    await memory.user("alice").forget("t1-1-0")
+    assert await memory.drain(timeout=10) == 0
+    assert await scan(memory, "4711", "lisbon", "t1-0-1", "t1-1-0") == []
+    assert [turn.id for turn in (await chat.view()).turns] == ["t1-1-1"]
+    summary = await chat.summary()
+    assert summary is not None
+    assert summary.key_points == ["fact: bike=red and fast"]

@@ -32,7 +32,7 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.windows import WINDOW_ID, cleared_cursor, without_turns
+from agent_memory.store.windows import cleared_cursor, forget_turns
 
 BATCH = 100
 """Operations of a transactional batch."""
@@ -188,7 +188,7 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
                 mended = {"turn_ids": left, "error": "a part of what it was about was forgotten; replay the rest"}
                 await _rewrite(store, container, letter["id"], partition, partial(_with, fields=mended))
     ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
-    await _rewrite(store, SUMMARIES, WINDOW_ID, partition, partial(without_turns, gone=gone))
+    await forget_turns(store, user_id, thread_id, gone)
     redo = await _reset(store, partition, "summarize", ids)
     await counters.forget(user_id, thread_id, gone, redo=["summarize"] if redo else [])
     await _recount(store, partition)

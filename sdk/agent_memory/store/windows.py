@@ -194,10 +194,30 @@ async def cleared_cursor(store: Store, user_id: str, thread_id: str) -> Cursor:
     return Cursor().advanced(covered) if covered else Cursor()
 
 
-def without_turns(document: Document, gone: Collection[str]) -> Document:
-    """A window's document that names none of these turns. Where one was its edge, its time is the edge."""
-    edges = {name: ["" if part in gone else part for part in document[name]] for name in ("through", "cleared")}
-    return document | edges | {"seen": {turn: ts for turn, ts in document["seen"].items() if turn not in gone}}
+async def forget_turns(store: Store, user_id: str, thread_id: str, gone: Collection[str]) -> None:
+    """Lets a window name none of these turns, which were deleted. Where one was its edge, the turn before it is.
+
+    Raises:
+        Conflict: if other writers keep moving the window.
+    """
+
+    async def edge(place: Place) -> Place:
+        if place[1] not in gone:
+            return place
+        rows = await store.query(TURNS, queries.TURNS_UP_TO, (user_id, thread_id), end=place[0])
+        left = [(row["created_at"], row["id"]) for row in rows]
+        return max((one for one in left if one <= place), default=("", ""))
+
+    async def move() -> None:
+        window = await read_window(store, user_id, thread_id)
+        if window.etag is None:
+            return
+        seen = {turn_id: ts for turn_id, ts in window.cursor.seen.items() if turn_id not in gone}
+        cursor = replace(window.cursor, seen=seen)
+        through, cleared = await edge(window.through), await edge(window.cleared)
+        await _write(store, user_id, thread_id, replace(window, cursor=cursor, through=through, cleared=cleared))
+
+    await _repeated(move)
 
 
 def _place(turn: Turn) -> Place:
