@@ -400,16 +400,18 @@ async def test_sessions_share_one_connection_and_the_models_that_were_injected(c
         assert memory.runtime.tools.embeddings is embeddings
 
 
-@pytest.mark.req("S2-11", "S2-62")
+@pytest.mark.req("S2-11", "S2-38", "S2-62")
 async def test_what_a_profile_expects_and_the_memory_has_not_is_in_the_log(
     memory: AsyncMemory, caplog: pytest.LogCaptureFixture
 ):
     wanted = {"knowledge_base": {"vector_provider": "pgvector", "embedding_model": "text-embedding-ada-002"}}
+    wanted["knowledge_base"]["rerank_provider"] = "azure_openai_cc"
     agent = session(memory, {"agent_id": "a", "resources": ["memory", "knowledge_base"], "resource_config": wanted})
     with caplog.at_level(logging.WARNING):
         await agent.initialize()
     assert "embedding_model text-embedding-ada-002; the memory has hashing" in caplog.text
     assert "vector_provider pgvector" in caplog.text
+    assert "rerank_provider azure_openai_cc; the memory has none" in caplog.text
 
 
 @pytest.mark.req("S2-65", "S2-61")

@@ -12,6 +12,8 @@ from agent_memory.errors import AgentMemoryError, StaticMemoryError, StoreUnavai
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tokens import ApproximateTokens
+from agent_memory.settings import RecallSettings
+from agent_memory.store.client import metered
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncLongTermBlock,
@@ -242,3 +244,23 @@ async def test_blocks_live_in_ram_or_in_a_file(tmp_path: Path, durable: bool):
             there = durable or opening == 0
             message = {"role": "user", "content": "Marketing team"}
             assert bool(await facts.get("s2", message)) is bool(await static.get("s2", message)) is there
+
+
+@pytest.mark.req("S4-54")
+async def test_facts_come_from_a_cache_until_somebody_writes():
+    message = {"role": "user", "content": "Which team do I work in, Marketing or Sales?"}
+    async with AsyncMemory.local(
+        chat_model=OfflineChat(),
+        embedding_model=HashingEmbeddings(),
+        cadence=QUIET,
+        recall=RecallSettings(cache_seconds=60),
+    ) as memory:
+        facts, others = (AsyncExtractiveMemory(memory.user("sarah")) for _ in range(2))
+        await facts.update("s1", {"role": "user", "content": "I work in the Marketing team."})
+        with metered() as loading:
+            first = await facts.get("s1", message)
+        with metered() as cached:
+            assert await facts.get("s1", message) == first
+        assert sum(cached) < sum(loading)
+        await others.update("s2", {"role": "user", "content": "My desk is near the Sales team."})
+        assert len(await facts.get("s1", message)) > len(first)

@@ -18,7 +18,7 @@ from agent_memory.working import (
 
 
 @pytest.mark.req("S2-60")
-@pytest.mark.parametrize("flushing", [False])
+@pytest.mark.parametrize("flushing", [False, True])
 async def test_a_conversation_on_a_server_is_kept_inside_its_window(memory: AsyncMemory, flushing: bool):
     async with serving(memory) as url, AsyncMemory.remote(url) as remote:
         alice = remote.user("alice")

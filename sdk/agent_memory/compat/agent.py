@@ -358,5 +358,6 @@ def _differences(settings: KnowledgeBaseResource, embedding_model: str, store: s
     wanted = [
         ("embedding_model", settings.embedding_model, embedding_model),
         ("vector_provider", settings.vector_provider, f"Azure Cosmos DB, {store}"),
+        ("rerank_provider", settings.rerank_provider, "none: results keep the order of their vectors"),
     ]
     return [(name, want, have) for name, want, have in wanted if want and not have.startswith(want)]
