@@ -14,7 +14,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/u
 BIN := .venv/bin
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format bench conformance bench-engine infra-check live func clean
+.PHONY: help quickstart test check format bench eval conformance bench-engine infra-check live func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,8 +39,11 @@ format: .venv/.dev  ## Format and regenerate
 	$(BIN)/python tools/generate_sync.py
 	$(BIN)/python tools/generate_containers.py
 
-bench: .venv/.dev  ## p50/p95 of the main calls on this machine
-	$(BIN)/python benchmarks/local.py
+bench: .venv/.dev  ## What the main calls, recall, the HTTP API and processing cost on this machine (about ten minutes)
+	for part in local recall api pipeline; do $(BIN)/python benchmarks/$$part.py || exit 1; done
+
+eval: .venv/.dev  ## Recall on conversations with known answers (DATA=FILE), beside baselines
+	$(BIN)/agent-memory eval $(DATA) $(ARGS)
 
 bench-engine: .venv/.dev  ## What the embedded engine costs, beside the SDK and plain SQLite
 	$(BIN)/python benchmarks/engine.py $(ARGS)
