@@ -93,7 +93,12 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def run_commit(payload: Json) -> Json:
         with metered() as charges:
             committed = await commit(tools.store, Draft.model_validate(payload))
-        committed.result.usage.request_units += sum(charges)
+        result = committed.result
+        result.usage.request_units += sum(charges)
+        if result.rejected:
+            logger.warning("Memory: %d items of %s could not be kept", len(result.rejected), result.step)
+        if result.step == extract.NAME and not committed.raced:
+            logger.info("Memory: Stored %d facts", result.created)
         return committed.model_dump(mode="json")
 
     async def run_index(payload: Json) -> Json | None:

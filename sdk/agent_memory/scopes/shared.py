@@ -77,6 +77,16 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
     return [known[name] for name in names]
 
 
+def checked_types(names: Sequence[str] | None) -> Sequence[str] | None:
+    """The names as they are, if each means a type, or a kind of one.
+
+    Raises:
+        InvalidInput: for a name that means none.
+    """
+    memory_types(names)
+    return names
+
+
 async def find(
     runtime: Runtime, partition: tuple[str, ...], query: str, limit: int, given: SearchFilters, asked: Asked
 ) -> list[Hit]:

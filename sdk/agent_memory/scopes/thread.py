@@ -33,7 +33,7 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import count_stats, find, memory_types, settings_changes, tell, validated
+from agent_memory.scopes.shared import checked_types, count_stats, find, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
 from agent_memory.store.client import metered
@@ -248,7 +248,7 @@ class AsyncThreadScope:
             self._runtime.store,
             self.user_id,
             self.thread_id,
-            types=memory_types(types),
+            types=checked_types(types),
             include_superseded=include_superseded,
             as_of=as_of,
             before=before,

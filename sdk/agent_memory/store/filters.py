@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.models import TYPE_ALIASES, SearchFilters, iso
-from agent_memory.store.queries import ACTIVE, AS_OF, USABLE
+from agent_memory.store.queries import ACTIVE, AS_OF, OF_NAMES, USABLE
 
 ANYTHING = SearchFilters()
 _CONDITIONS = {
-    "types": "(ARRAY_CONTAINS(@types, c.type) OR ARRAY_CONTAINS(@type_kinds, c.kind))",
+    "types": OF_NAMES,
     "kinds": "ARRAY_CONTAINS(@kinds, c.kind)",
     "tags": "EXISTS(SELECT VALUE tag FROM tag IN c.tags WHERE ARRAY_CONTAINS(@tags, tag))",
     "min_confidence": "c.confidence >= @min_confidence",

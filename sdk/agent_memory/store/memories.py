@@ -14,6 +14,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, from_document
+from agent_memory.store.filters import types_and_kinds
 from agent_memory.store.ids import NOBODY
 from agent_memory.store.pages import newest
 
@@ -27,7 +28,7 @@ async def list_memories(
     user_id: str,
     thread_id: str | None = None,
     *,
-    types: Sequence[MemoryType] | None = None,
+    types: Sequence[str] | None = None,
     kinds: Sequence[str] | None = None,
     include_superseded: bool = False,
     as_of: datetime | None = None,
@@ -36,7 +37,9 @@ async def list_memories(
     limit: int | None = None,
 ) -> list[Memory]:
     """A user's memories (or those of one thread), newest first. Chunks of raw talk only if asked for."""
-    parameters: dict[str, Any] = {"types": types, "kinds": kinds, "as_of": iso(as_of) if as_of else None}
+    parameters: dict[str, Any] = {"kinds": kinds, "as_of": iso(as_of) if as_of else None}
+    if types is not None:
+        parameters["types"], parameters["type_kinds"] = types_and_kinds(types)
     partition = (user_id,) if thread_id is None else (user_id, thread_id)
     given = {name: value for name, value in parameters.items() if value is not None}
 

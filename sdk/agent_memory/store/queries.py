@@ -50,6 +50,8 @@ AS_OF = (
 """What was true at a time: also what was replaced or faded later, but not what was merged into something else."""
 
 USABLE = 'c.status = "active"'
+OF_NAMES = "(ARRAY_CONTAINS(@types, c.type) OR ARRAY_CONTAINS(@type_kinds, c.kind))"
+"""Of a type, or of a kind for which some systems have a type."""
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
 TURN_FIELDS = fields(*Turn.model_fields)
 MEMORY_FIELDS = fields(*Memory.model_fields)
@@ -220,7 +222,7 @@ RECENTLY_EXTRACTED = (
 
 
 def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool, part: Part = ALL) -> str:
-    """A listing of memories, newest first (`@types`, `@kinds`, `@as_of` as asked for), or a part of it."""
+    """A listing of memories, newest first (`@types`, `@type_kinds`, `@kinds`, `@as_of` as asked for), or a part."""
     where = _where(types, kinds, superseded, as_of, chunks)
     return f"SELECT {part.top}{MEMORY_FIELDS} FROM c WHERE {where}{part.condition} ORDER BY c.created_at DESC"
 
@@ -276,7 +278,7 @@ def chunks_that_tell(figures: int) -> str:
 
 def _where(types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool) -> str:
     conditions = [
-        "ARRAY_CONTAINS(@types, c.type)" if types else 'c.type IN ("fact", "episodic", "procedural", "reflection")',
+        OF_NAMES if types else 'c.type IN ("fact", "episodic", "procedural", "reflection")',
         USABLE,
     ]
     if kinds:

@@ -1,0 +1,183 @@
+"""What happens in the background when nobody sets anything: how often, what it makes, what it says in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import ModelError
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.processing.driver import ATTEMPTS
+from agent_memory.processing.intake import due_user_work
+from agent_memory.settings import Limits
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.ids import state_id
+
+BY_COUNT = Cadence(idle_seconds=0)
+
+
+@pytest.fixture
+async def counting(chat: ScriptedChat) -> AsyncIterator[AsyncMemory]:
+    """A memory that works by its thresholds alone."""
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=BY_COUNT) as opened:
+        yield opened
+
+
+async def until(true: Callable[[], Awaitable[Any]]) -> None:
+    for _ in range(1500):
+        if await true():
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it did not come about in 30 seconds")
+
+
+def turns(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": f"fact: key {n}=value of {n}", "id": f"t{n}"} for n in range(first, last)]
+
+
+@pytest.mark.req("S0-042", "S0-045", "S0-075", "S0-090", "S0-099")
+async def test_the_tenth_turn_of_a_thread_starts_extraction_and_summary(
+    counting: AsyncMemory, chat: ScriptedChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "agent_memory")
+    thread = counting.user("alice").thread("t")
+    await thread.add_many(turns(0, 9))
+
+    async def nine_are_counted() -> bool:
+        return sum(counter.count for counter in await counting.runtime.counters.of_user("alice")) == 9
+
+    await until(nine_are_counted)
+    assert chat.calls == {}
+    await thread.add_many(turns(9, 10))
+    await until(thread.state)
+
+    async def extracted() -> bool:
+        return len(await thread.memories(types=["fact"])) == 10
+
+    await until(extracted)
+    assert chat.calls["extract"] == chat.calls["summarize"] == 1
+    assert "Memory: Stored 10 facts" in caplog.messages
+
+
+@pytest.mark.req("S0-024", "S1-20")
+async def test_a_write_waits_for_no_model(chat: ScriptedChat) -> None:
+    async def never(*_: Any) -> Any:
+        await asyncio.Event().wait()
+
+    chat.run = never  # type: ignore[method-assign]
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=BY_COUNT) as memory:
+        receipt = await asyncio.wait_for(memory.user("alice").thread("t").add_many(turns(0, 30)), 10)
+        assert (receipt.created, receipt.usage.model_calls, receipt.usage.embedded_texts) == (30, 0, 0)
+
+
+@pytest.mark.req("S1-38")
+async def test_facts_are_reconciled_after_five_extractions_and_never_with_0(memory: AsyncMemory) -> None:
+    runtime, alice = memory.runtime, memory.user("alice")
+
+    async def due(cadence: Cadence) -> list[str]:
+        return [work.workflow for work in await due_user_work(runtime.tools, runtime.counters, cadence, "alice")]
+
+    for number in range(5):
+        assert "reconcile" not in await due(Cadence())
+        thread = alice.thread(f"t{number}")
+        await thread.add("user", f"fact: city {number}=Oslo and its harbour")
+        await thread.process("extract")
+    assert "reconcile" in await due(Cadence())
+    assert "reconcile" not in await due(Cadence(reconcile=0))
+
+
+@pytest.mark.req("S3-01", "S3-06")
+async def test_what_was_said_in_one_conversation_is_told_in_the_next_without_anybody_asking(chat: ScriptedChat) -> None:
+    quiet = Cadence(idle_seconds=0.1)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=quiet) as memory:
+        alice = memory.user("alice")
+        await alice.thread("monday").add("user", "fact: harbour hotel=booked for the whole of May")
+
+        async def known() -> Any:
+            return await alice.memories(types=["fact"])
+
+        await until(known)
+        context = await alice.thread("friday").context("Which harbour hotel is booked?")
+        assert "booked for the whole of May" in context.text
+
+
+@pytest.mark.req("S1-64", "S3-02", "S3-03", "S3-04", "S3-05")
+async def test_each_type_lies_in_memories_and_is_found_by_its_names() -> None:
+    said = [
+        "I work as a nurse at the hospital in Bergen.",
+        "I prefer trains to planes.",
+        "To deploy the payment service: run npm build, then docker push, then restart the pods.",
+    ]
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=Cadence(idle_seconds=0)) as memory:
+        alice = memory.user("alice")
+        chat = alice.thread("t")
+        await chat.add_many([{"role": "user", "content": text} for text in said])
+        await chat.end()
+        await alice.remember("Is on leave until the end of May", kind="context")
+        rows = await memory.runtime.store.query(MEMORIES, "SELECT c.type, c.kind FROM c WHERE IS_DEFINED(c.content)")
+        stored = {(row["type"], row.get("kind")) for row in rows}
+        assert {"fact", "procedural", "episodic"} <= {type_ for type_, _ in stored}
+
+        async def contents(name: str) -> list[str]:
+            return [found.content for found in await alice.memories(types=[name])]
+
+        assert any("nurse" in text for text in await contents("fact"))
+        assert any("trains" in text for text in await contents("preference"))
+        assert await contents("context") == ["Is on leave until the end of May"]
+        assert ["nurse" in text for text in await contents("conversation_summary")] == [True]
+
+
+@pytest.mark.req("S0-056", "S0-057")
+async def test_one_item_that_cannot_be_kept_does_not_stop_the_others(
+    memory: AsyncMemory, chat: ScriptedChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "agent_memory")
+    rules = chat.outputs["extract"]
+
+    def with_a_stranger(data: Any) -> Any:
+        answer = rules(data)
+        return answer.model_copy(update={"memories": answer.memories * 60})
+
+    chat.outputs["extract"] = with_a_stranger
+    thread = memory.user("alice").thread("t")
+    await thread.add("user", "fact: harbour=the old one in the north")
+    result = await thread.process("extract")
+    assert (result.created, len(result.rejected)) == (1, 1)
+    assert "Memory: 1 items of extract could not be kept" in caplog.messages
+    assert "Memory: Stored 1 facts" in caplog.messages
+
+
+@pytest.mark.req("S0-081")
+async def test_an_extraction_that_fails_is_logged_and_made_up_for(caplog: pytest.LogCaptureFixture) -> None:
+    away = ModelError("503", retryable=True)
+    failing = ScriptedChat(lambda task, call: away if task == "extract" and call <= ATTEMPTS else None)
+    async with AsyncMemory.local(chat_model=failing, embedding_model=HashingEmbeddings(), cadence=BY_COUNT) as memory:
+        thread = memory.user("alice").thread("t")
+        await thread.add_many(turns(0, 10))
+        assert await memory.drain(timeout=60) == 0
+        assert len(await thread.memories(types=["fact"])) == 10
+    failures = [record for record in caplog.records if "will be tried again: 503" in record.message]
+    assert [record.levelname for record in failures] == ["WARNING"]
+
+
+@pytest.mark.req("S0-097")
+async def test_the_state_of_a_thread_runs_out(chat: ScriptedChat) -> None:
+    brief = Limits(state_ttl_seconds=1)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), limits=brief) as memory:
+        thread = memory.user("alice").thread("t")
+        await thread.add_many(turns(0, 3))
+        await thread.process("summarize")
+        stored = await memory.runtime.store.read(SUMMARIES, state_id("alice", "t"), ("alice", "t"))
+        assert stored is None or stored["ttl"] == 1
+
+        async def gone() -> bool:
+            return await thread.state() is None
+
+        await until(gone)
+        assert await thread.summary() is not None
