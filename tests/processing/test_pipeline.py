@@ -246,7 +246,7 @@ async def test_a_profile_keeps_what_one_of_two_equal_facts_still_says(memory: As
     assert "fact_twin" not in profile.source_ids
 
 
-@pytest.mark.req("S1-27")
+@pytest.mark.req("S1-27", "S0-046")
 async def test_a_backlog_is_worked_off_in_pieces(chat: ScriptedChat):
     async with AsyncMemory.local(
         chat_model=chat,

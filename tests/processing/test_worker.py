@@ -69,7 +69,7 @@ async def test_a_quiet_thread_is_processed_whatever_its_count(chat: ScriptedChat
         assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
 
 
-@pytest.mark.req("S1-18")
+@pytest.mark.req("S1-18", "S3-06")
 async def test_the_end_of_a_conversation_processes_it(memory: AsyncMemory):
     alice = memory.user("alice")
     thread = alice.thread("t1")

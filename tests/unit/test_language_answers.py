@@ -73,6 +73,7 @@ def test_an_answer_is_found_in_whatever_it_is_dressed(dress):
 
 
 @pytest.mark.req("S3-52")
+@pytest.mark.req("S0-056", "S3-52")
 def test_a_bad_item_of_three_is_dropped_and_the_others_stay():
     memories, rejected = extracted(answer(BUDGET, {**DIET, "confidence": 14}, PEANUTS))
     assert [memory.content for memory in memories] == [BUDGET["content"], PEANUTS["content"]]

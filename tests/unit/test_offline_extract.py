@@ -33,7 +33,7 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
     return memories[0]
 
 
-@pytest.mark.req("S1-12", "S3-12")
+@pytest.mark.req("S1-12", "S3-12", "S3-02", "S3-03", "S3-04")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
