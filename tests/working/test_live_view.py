@@ -180,3 +180,17 @@ async def test_reading_the_view_costs_what_it_holds_and_not_what_was_ever_said(m
     with metered() as everything:
         await chat.turns()
     assert sum(view) < sum(everything) / 3
+
+
+async def test_a_summary_that_is_made_again_after_a_clearing_has_what_was_written_late(memory: AsyncMemory):
+    chat = memory.user("alice").thread("t1")
+    await talk(chat, "cleared")
+    await chat.clear()
+    await chat.add("user", "long ago, told today", created_at=datetime(2020, 1, 1, tzinfo=UTC))
+    ids = await talk(chat, "my locker's code is 4711", "the weather is fine")
+    await chat.process("summarize")
+    await memory.user("alice").forget(ids[0])
+    await chat.process("summarize")
+    summary = await chat.summary()
+    assert summary is not None
+    assert summary.key_points == ["long ago, told today", "the weather is fine"]

@@ -190,7 +190,12 @@ async def cleared_cursor(store: Store, user_id: str, thread_id: str) -> Cursor:
     if not window.cleared[0]:
         return Cursor()
     rows = await store.query(TURNS, queries.TURNS_UP_TO, (user_id, thread_id), end=window.cleared[0])
-    covered = [(row["id"], int(row["_ts"])) for row in rows if (row["created_at"], row["id"]) <= window.cleared]
+    # What was written after the clearing is live, however old its time.
+    covered = [
+        (row["id"], int(row["_ts"]))
+        for row in rows
+        if (row["created_at"], row["id"]) <= window.cleared and not window.cursor.is_new(row["id"], int(row["_ts"]))
+    ]
     return Cursor().advanced(covered) if covered else Cursor()
 
 
