@@ -17,6 +17,7 @@ from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.models import ContextFormat
 from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE
 from agent_memory.recall.render import ORDER
+from agent_memory.settings import RecallSettings
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
@@ -70,7 +71,11 @@ _FRAME = {"", HEADER, NOTICE, BULLETS_HEADER, "<memory>", "</memory>", *ORDER} |
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Memory]:
     with Memory.local(
-        chat_model=ScriptedChat(), embedding_model=HashingEmbeddings(), cadence=NEVER, tokens=ApproximateTokens()
+        chat_model=ScriptedChat(),
+        embedding_model=HashingEmbeddings(),
+        cadence=NEVER,
+        tokens=ApproximateTokens(),
+        recall=RecallSettings(context_timeout=60),  # a busy machine is no fault of what was typed
     ) as opened:
         yield opened
 

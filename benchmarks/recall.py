@@ -1,0 +1,283 @@
+"""What recall costs on this machine, embedded: one user with a long history, and many users beside each other.
+
+`python benchmarks/recall.py [--memories 10000] [--turns 20000] [--users 1000] [--repeats 100] [--json]`. The store is
+filled with documents as processing writes them (a chunk for every turn), with deterministic vectors. Search and context
+are measured without the embedding of the query (its vector is prepared) and with that of all-MiniLM-L6-v2, beside a
+plain vector query through the azure-cosmos SDK in the same run. Times are wall-clock milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.minilm import MiniLMEmbeddings
+from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
+from agent_memory.models import Memory, Turn, Usage, content_hash, now
+from agent_memory.processing.steps.index import chunk_text
+from agent_memory.settings import RecallSettings
+from agent_memory.store.commits import create
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import to_document
+
+NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+START = datetime(2025, 1, 1, tzinfo=UTC)
+THREAD_TURNS = 100
+SUBJECTS = (
+    "budget flight hotel garden invoice deploy meeting allergy piano novel kitchen bicycle server contract".split()
+)
+VERBS = "plans likes wants changed cancelled moved booked reviewed finished dropped painted repaired paid".split()
+PLACES = "Lisbon Hawaii Porto Kyoto Oslo Austin Vienna Madrid Dublin Cairo Lima Seoul Perth Quito Turin".split()
+PLAIN = (
+    "SELECT TOP 10 c.id, c.content, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+    " ORDER BY VectorDistance(c.embedding, @vector)"
+)
+
+Calls = dict[str, Callable[[str], Awaitable[None]]]
+
+
+class PreparedEmbeddings:
+    """Vectors that are made beforehand, so that a call costs nothing; or costs what a real model does, if asked."""
+
+    def __init__(self) -> None:
+        self._model = HashingEmbeddings()
+        self._known: dict[str, Vector] = {}
+        self.priced_by: EmbeddingModel | None = None
+
+    @property
+    def model_id(self) -> str:
+        return self._model.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._model.dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        new = [text for text in texts if text not in self._known]
+        if new:
+            self._known.update(zip(new, (await self._model.embed(new)).vectors, strict=True))
+        if self.priced_by is not None:
+            await self.priced_by.embed(texts)
+        return Embedded([self._known[text] for text in texts], Usage())
+
+    async def close(self) -> None:
+        """Nothing to free."""
+
+
+def main() -> int:
+    """Runs the benchmark; the exit status."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--memories", type=int, default=10_000, help="memories of the one user")
+    options.add_argument("--turns", type=int, default=20_000, help="turns of the one user")
+    options.add_argument("--users", type=int, default=1_000, help="users beside each other, with 100 memories each")
+    options.add_argument("--repeats", type=int, default=100, help="calls to time")
+    options.add_argument("--json", action="store_true", help="print JSON only")
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = asyncio.run(measure(Path(folder), arguments))
+    print(json.dumps(report, indent=2) if arguments.json else table(report))
+    return 0
+
+
+async def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """All figures of one run."""
+    alone, deep = await one_user(folder / "deep.db", arguments)
+    beside = await many_users(folder / "wide.db", arguments)
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
+        "memories": arguments.memories,
+        "turns": arguments.turns,
+        "users": arguments.users,
+        "milliseconds": alone | beside,
+        "search_to_plain_vector_query": deep,
+        "search_among_users_to_alone": round(
+            beside["search, 1 of all users"]["p50"] / beside["search, 1 user"]["p50"], 2
+        ),
+    }
+
+
+async def one_user(path: Path, arguments: argparse.Namespace) -> tuple[dict[str, dict[str, float]], float]:
+    """A user with a long history: search, context and the plain query, call by call in turn."""
+    embeddings = PreparedEmbeddings()
+    async with opened(path, embeddings) as memory:
+        await fill(memory, embeddings, "user", arguments.memories, arguments.turns)
+        await counted(memory, "user", arguments.turns)
+        user, store = memory.user("user"), memory.runtime.store
+        thread = user.thread("thread-0")
+        vectors = dict(zip(QUESTIONS, (await embeddings.embed(QUESTIONS)).vectors, strict=True))
+
+        async def plain(question: str) -> None:
+            await store.query(MEMORIES, PLAIN, ("user",), vector=vectors[question])
+
+        async def search(question: str) -> None:
+            assert await user.search(question, limit=10)
+
+        async def context(question: str) -> None:
+            found = await thread.context(question)
+            assert found.text
+            assert not found.degraded
+
+        calls: Calls = {"plain vector query": plain, "search": search, "context": context}
+        figures = await timed(calls, arguments.repeats)
+        embeddings.priced_by = MiniLMEmbeddings()
+        embedded: Calls = {"search, query embedded": search, "context, query embedded": context}
+        figures |= await timed(embedded, max(10, arguments.repeats // 4))
+    return figures, ratio(figures, "search", "plain vector query")
+
+
+async def many_users(path: Path, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """A user with 100 memories, before and after all the others are there."""
+    embeddings = PreparedEmbeddings()
+    async with opened(path, embeddings) as memory:
+        await fill(memory, embeddings, "user-0", 100, 0)
+        await embeddings.embed(QUESTIONS)
+
+        async def search(question: str) -> None:
+            assert await memory.user("user-0").search(question, limit=10)
+
+        alone = await timed({"search, 1 user": search}, arguments.repeats)
+        for number in range(1, arguments.users):
+            await fill(memory, embeddings, f"user-{number}", 100, 0)
+        return alone | await timed({"search, 1 of all users": search}, arguments.repeats)
+
+
+def opened(path: Path, embeddings: PreparedEmbeddings) -> AsyncMemory:
+    patient = RecallSettings(context_timeout=60.0)  # a late context must count with its time, not look like a fast one
+    return AsyncMemory.local(path, embedding_model=embeddings, cadence=NOTHING_BY_ITSELF, recall=patient)
+
+
+async def fill(memory: AsyncMemory, embeddings: PreparedEmbeddings, user_id: str, memories: int, turns: int) -> None:
+    """Writes documents as processing would: facts and chunks with vectors, turns without."""
+    store = memory.runtime.store
+    written: list[tuple[str, Turn | Memory]] = []
+    for turn in make_turns(user_id, turns):
+        written += [(TURNS, turn), (MEMORIES, make_chunk(turn))]
+    written += [(MEMORIES, fact) for fact in make_facts(user_id, memories)]
+    groups: dict[tuple[str, str], list[Turn | Memory]] = {}
+    for container, item in written:
+        groups.setdefault((container, item.thread_id), []).append(item)
+    for (container, thread_id), items in groups.items():
+        vectors: list[Vector | None] = [None] * len(items)
+        if container == MEMORIES:
+            vectors = list((await embeddings.embed([item.content for item in items])).vectors)
+        documents = [to_document(item, vector) for item, vector in zip(items, vectors, strict=True)]
+        for start in range(0, len(documents), 50):
+            part = [create(document) for document in documents[start : start + 50]]
+            await store.batch(container, (user_id, thread_id), part)
+
+
+async def counted(memory: AsyncMemory, user_id: str, turns: int) -> None:
+    """Waits until the background worker has counted the turns, so that it does not share the measured time."""
+    while sum(counter.count for counter in await memory.runtime.counters.of_user(user_id)) < turns:  # noqa: ASYNC110 (it tells nobody)
+        await asyncio.sleep(0.5)
+
+
+def make_turns(user_id: str, count: int) -> Iterator[Turn]:
+    rng = random.Random(f"turns of {user_id}")
+    for number in range(count):
+        yield Turn(
+            id=f"turn-{number}",
+            user_id=user_id,
+            thread_id=f"thread-{number // THREAD_TURNS}",
+            role="user" if number % 2 == 0 else "agent",
+            content=f"{sentence(rng)}, and {sentence(rng)}. So we said it on day {number}.",
+            created_at=START + timedelta(minutes=20 * number),
+        )
+
+
+def make_chunk(turn: Turn) -> Memory:
+    text = chunk_text(turn)
+    number = int(turn.id.removeprefix("turn-"))
+    return remembered(turn, f"chunk-{number}", text, "episodic", "chunk", {"position": number % THREAD_TURNS})
+
+
+def make_facts(user_id: str, count: int) -> Iterator[Memory]:
+    rng = random.Random(f"facts of {user_id}")
+    for number in range(count):
+        source = Turn(
+            id=f"source-{number}",
+            user_id=user_id,
+            thread_id=f"thread-{number // THREAD_TURNS}",
+            role="user",
+            content=f"{sentence(rng)} for {rng.randrange(10, 9999)} dollars",
+            created_at=START + timedelta(hours=number),
+        )
+        yield remembered(source, f"fact-{number}", source.content, "fact", "fact", {})
+
+
+def remembered(source: Turn, item_id: str, text: str, type_: Any, kind: str, metadata: dict[str, Any]) -> Memory:
+    return Memory(
+        id=item_id,
+        user_id=source.user_id,
+        thread_id=source.thread_id,
+        type=type_,
+        kind=kind,
+        content=text,
+        source_turn_ids=[source.id],
+        metadata=metadata,
+        created_at=source.created_at,
+        valid_from=source.created_at,
+        recorded_at=now(),
+        content_hash=content_hash(text),
+        embedding_model=HashingEmbeddings().model_id,
+    )
+
+
+def sentence(rng: random.Random) -> str:
+    return (
+        f"Maya {rng.choice(VERBS)} the {rng.choice(SUBJECTS)} in {rng.choice(PLACES)} with number {rng.randrange(5000)}"
+    )
+
+
+_ASKED = random.Random("questions")
+QUESTIONS = [
+    f"What did Maya say of the {_ASKED.choice(SUBJECTS)} in {_ASKED.choice(PLACES)}, number {_ASKED.randrange(5000)}?"
+    for _ in range(50)
+]
+
+
+async def timed(calls: Calls, times: int) -> dict[str, dict[str, float]]:
+    """p50 and p95 of each call, in milliseconds; the calls take turns, so that a busy machine is busy for all."""
+    spent: dict[str, list[float]] = {name: [] for name in calls}
+    for n in range(-3, times):
+        for name, call in calls.items():
+            started = time.perf_counter()
+            await call(QUESTIONS[n % len(QUESTIONS)])
+            if n >= 0:  # the first calls warm caches up
+                spent[name].append((time.perf_counter() - started) * 1000)
+    return {
+        name: {
+            "p50": round(statistics.median(values), 2),
+            "p95": round(statistics.quantiles(values, n=20, method="inclusive")[18], 2),
+        }
+        for name, values in spent.items()
+    }
+
+
+def ratio(figures: dict[str, dict[str, float]], one: str, other: str) -> float:
+    return round(figures[one]["p50"] / figures[other]["p50"], 2)
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report for a person."""
+    rows = [f"{name:<26}{value['p50']:>10.2f}{value['p95']:>10.2f}" for name, value in report["milliseconds"].items()]
+    notes = [f"{name.replace('_', ' ')}: {value}" for name, value in report.items() if name != "milliseconds"]
+    return "\n".join([*notes, "", f"{'ms':<26}{'p50':>10}{'p95':>10}", *rows])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
