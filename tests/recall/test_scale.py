@@ -1,0 +1,68 @@
+"""What a search costs, and that it costs a user nothing how many others there are."""
+
+import statistics
+import time
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.models import Memory as Remembered
+from agent_memory.models import content_hash, now
+from agent_memory.settings import RecallSettings
+from agent_memory.store.commits import create
+from agent_memory.store.documents import to_document
+
+WORDS = "garden river piano budget flight cat lentils marathon Oslo contract sister bicycle tea winter novel".split()
+
+
+async def fill(memory: AsyncMemory, user_id: str, number: int) -> None:
+    """Facts of two words each, with their vectors, as extraction would leave them."""
+    embeddings, clock = memory.runtime.tools.embeddings, now()
+    texts = [f"The {WORDS[n % 15]} and the {WORDS[n // 15 % 15]} number {n}" for n in range(number)]
+    vectors = (await embeddings.embed(texts)).vectors
+    documents = [
+        to_document(
+            Remembered(
+                id=f"{user_id}-{n}", user_id=user_id, thread_id="t", type="fact", kind="fact", content=text,
+                created_at=clock, recorded_at=clock, content_hash=content_hash(text),
+                embedding_model=embeddings.model_id,
+            ),
+            vector,
+        )
+        for n, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+    ]  # fmt: skip
+    for start in range(0, number, 100):
+        await memory.runtime.store.batch(
+            "memories", (user_id, "t"), [create(document) for document in documents[start : start + 100]]
+        )
+
+
+async def milliseconds(memory: AsyncMemory, user_id: str) -> float:
+    """The median of the processor time of a search, which other work on the machine does not lengthen."""
+    times = []
+    for n in range(15):
+        began = time.process_time()
+        await memory.user(user_id).search(f"Where is the {WORDS[n]}?", limit=10)
+        times.append((time.process_time() - began) * 1000)
+    return statistics.median(times)
+
+
+@pytest.mark.req("S0-004", "S0-093")
+async def test_a_search_takes_little_time_however_many_users_there_are(memory: AsyncMemory):
+    await fill(memory, "alice", 500)
+    alone = await milliseconds(memory, "alice")
+    assert alone < 50
+    for number in range(10):
+        await fill(memory, f"user{number}", 200)
+    assert await milliseconds(memory, "alice") < max(1.5 * alone, 20)
+    found = await memory.user("alice").search("the garden and the river", limit=20)
+    assert {hit.memory.user_id for hit in found} == {"alice"}
+
+
+@pytest.mark.req("S0-077")
+def test_cosines_of_different_models_do_not_compare():
+    """Models of few dimensions place related texts nearer to each other than large ones do."""
+    settings = RecallSettings()
+    assert settings.threshold("all-MiniLM-L6-v2-int8") == 0.3
+    assert settings.threshold("text-embedding-of-tomorrow") == 0.6
+    assert RecallSettings(thresholds={"text-embedding": 0.45}).threshold("text-embedding-of-tomorrow") == 0.45
