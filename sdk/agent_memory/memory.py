@@ -82,7 +82,7 @@ class AsyncMemory:
         self._runtime = Runtime(
             store=store,
             tools=tools,
-            searcher=_searcher(store, embedding_model, recall or RecallSettings()),
+            searcher=_searcher(store, embedding_model, recall or RecallSettings(), chat_model),
             tokens=tokens or TiktokenCounter(),
             counters=Counters(store, enabled_steps(cadence)),
             static=StaticFacts(store),
@@ -461,8 +461,8 @@ def _caches(recall: RecallSettings | None) -> bool:
     return recall is not None and recall.cache_seconds > 0
 
 
-def _searcher(store: Store, embeddings: EmbeddingModel, recall: RecallSettings) -> Searcher:
-    return Searcher(store, embeddings, recall, HitCache(recall.cache_seconds) if _caches(recall) else None)
+def _searcher(store: Store, embeddings: EmbeddingModel, recall: RecallSettings, chat: ChatModel) -> Searcher:
+    return Searcher(store, embeddings, recall, HitCache(recall.cache_seconds) if _caches(recall) else None, chat)
 
 
 def _offline_chat() -> ChatModel:

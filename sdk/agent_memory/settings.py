@@ -79,7 +79,8 @@ class RecallSettings:
     happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
     away), plus `thread_lift` of the best of the conversation. `recency_weight`, `importance_weight`, `use_weight` and
     `trust_weight` count what a memory is worth whatever the question (`recall.worth`). What a better hit says with
-    `repeat_overlap` of all their words and the same figures is left out.
+    `repeat_overlap` of all their words and the same figures is left out. A language model puts the best `rerank` of
+    the hits into order (0: none is asked), if it does so within `rerank_timeout` seconds.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
 
@@ -107,6 +108,8 @@ class RecallSettings:
     use_weight: float = 0.0
     trust_weight: float = 0.0
     repeat_overlap: float = 0.9
+    rerank: int = 0
+    rerank_timeout: float = 3.0
     chunk_weight: float = 0.9
     overtaken_weight: float = 0.3
     default_threshold: float = 0.6

@@ -179,6 +179,27 @@ class ArchiveOutput(Data):
     questions: list[str] = Field(default_factory=list)
 
 
+class NoteView(Data):
+    """A memory that a search found, as a model sees it. `ref` (n1, n2, …) is what an answer cites."""
+
+    ref: str
+    said: UtcTime
+    text: str
+
+
+class RerankInput(Data):
+    """What a search found for a question, best first."""
+
+    question: str
+    notes: list[NoteView]
+
+
+class RerankOutput(Data):
+    """The refs in the order in which the notes help to answer."""
+
+    refs: list[str]
+
+
 class QueryRewriteInput(Data):
     """A question that is not self-contained, what its user said before it, and what that is about."""
 
@@ -282,6 +303,7 @@ ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)
 CONSOLIDATE = Task("consolidate", ConsolidateInput, ConsolidateOutput)
 SYNTHESIZE = Task("synthesize", SynthesizeInput, SynthesizeOutput)
 REFLECT = Task("reflect", ReflectInput, ReflectOutput)
+RERANK = Task("rerank", RerankInput, RerankOutput, temperature=0.0, max_tokens=300, timeout=30.0)
 QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
 HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.language.tasks import ChatModel, EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, SearchFilters, now
 from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fusion import Candidate, rank, related
+from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
@@ -39,6 +40,8 @@ class Searcher:
     embeddings: EmbeddingModel
     settings: RecallSettings
     cache: HitCache | None = None
+    chat: ChatModel | None = None
+    """Reranks, if the settings ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +109,17 @@ async def _search(
         arms["text"] = _arm(searcher, sql, partition, parameters | words)
     answers = await asyncio.gather(*arms.values(), return_exceptions=True)
     ranked: dict[str, list[Candidate]] = {}
-    failure: AgentMemoryError | None = None
+    broken: AgentMemoryError | None = None
     for name, answer in zip(arms, answers, strict=True):
         if isinstance(answer, AgentMemoryError):
-            failure = answer
+            broken = answer
             degraded.append(f"{name} search: {answer}")
         elif isinstance(answer, BaseException):
             raise answer
         else:
             ranked[name] = answer
-    if failure is not None and not ranked:
-        raise failure
+    if broken is not None and not ranked:
+        raise broken
     least = filters.get("threshold")
     found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least)
     try:
@@ -126,9 +129,13 @@ async def _search(
         degraded.append(f"neighbours: {error}")
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
-    return Found(
-        rank(found, query, searcher.settings, at=at, times=times, limit=limit, past="as_of" in filters), degraded
-    )
+    best = searcher.settings.rerank if searcher.chat is not None else 0
+    hits = rank(found, query, searcher.settings, at=at, times=times, limit=max(limit, best), past="as_of" in filters)
+    if searcher.chat is not None and best and len(hits) > 1:
+        first, failure = await rerank(hits[:best], query, searcher.chat, searcher.settings.rerank_timeout)
+        hits = [*first, *hits[best:]]
+        degraded += [f"rerank: {failure}"] if failure else []
+    return Found(hits[:limit], degraded)
 
 
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:

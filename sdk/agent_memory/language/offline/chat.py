@@ -15,6 +15,7 @@ from agent_memory.language.tasks import (
     QUERY_REWRITE,
     RECONCILE,
     REFLECT,
+    RERANK,
     SUMMARIZE,
     SYNTHESIZE,
     Data,
@@ -22,6 +23,7 @@ from agent_memory.language.tasks import (
     In,
     Out,
     QueryRewriteOutput,
+    RerankOutput,
     Task,
     TaskResult,
 )
@@ -99,6 +101,9 @@ def _perform(name: str, data: Any) -> Data:
             return reflect(data)
         case QUERY_REWRITE.name:
             return QueryRewriteOutput(query=" ".join([data.question, *data.terms]))
+        case RERANK.name:
+            # Words and vectors have been compared already; rules know nothing better.
+            return RerankOutput(refs=[note.ref for note in data.notes])
         case HYDE.name:
             # Rules know no answer, and make none up.
             return HydeOutput(answer=data.question)
