@@ -58,7 +58,8 @@ async def _head(store: Store, user_id: str) -> list[Record]:
         settings.append({name: value for name, value in _plain(document).items() if name not in hidden})
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
     memories = [_plain(row) | {"type": "memory", "memory_type": row["type"]} for row in rows]
-    memories.sort(key=lambda record: (record["created_at"], record["id"]))
+    # What was made from others comes after them.
+    memories.sort(key=lambda one: (one["thread_id"].startswith("__"), one["created_at"], one["id"]))
     return [head | {"exported_at": iso(now())}, *settings, *memories]
 
 

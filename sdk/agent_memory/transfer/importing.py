@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -27,7 +28,6 @@ from agent_memory.models import (
     UserProfile,
     content_hash,
 )
-from agent_memory.policy.forgetting import made_from
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.screen import screen_memory
 from agent_memory.policy.switches import Rules
@@ -80,8 +80,6 @@ class Importer:
         self._policy = policy
         self._embeddings = embeddings
         self._user_id = user_id
-        self._dropped: set[str] = set()
-        self._thinned: set[str] = set()
         self.receipt = ImportReceipt()
         self._takers = {
             "header": self._header,
@@ -147,15 +145,13 @@ class Importer:
         for memory, vector in zip(fresh, vectors, strict=True):
             said = Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
             lost = any(forgotten.has_turn(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
-            if forgotten.covers(said) or lost or made_from(memory, self._dropped):
-                self._dropped.add(memory.id)
+            if forgotten.covers(said) or lost or (forgotten and await self._missing(memory)):
                 self._forgotten("memory")
                 continue
             known = memory.model_copy(
                 update={
                     "embedding_model": self._embeddings.model_id,
                     "content_hash": content_hash(memory.content),
-                    "supersedes_ids": [one for one in memory.supersedes_ids if one not in self._dropped],
                 }
             )
             [document] = with_retention([to_document(known, vector)], self._rules)
@@ -173,7 +169,6 @@ class Importer:
         gone = await sent_again(self._store, turns)
         gone |= await forgotten_turns(self._store, self._embeddings, self._user_id, turns)
         if gone:
-            self._thinned.add(thread_id)
             self._forgotten("turn", len(gone))
         waiting = set(batch.thread.get("unprocessed", ()))
         kept = [turn for turn in turns if turn.id not in gone]
@@ -189,7 +184,7 @@ class Importer:
         for line in batch.lines:
             summary = self._read(ThreadSummary, line)
             summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
-            if not await self._is_whole(summary.thread_id, "summary"):
+            if await self._is_outdated(summary.updated_at, "summary"):
                 continue
             vector = (await self._embeddings.embed([summary.content])).vectors[0]
             document = to_document(summary, vector) | {"embedding_model": self._embeddings.model_id}
@@ -203,15 +198,14 @@ class Importer:
         for line in batch.lines:
             state = self._read(ThreadState, line)
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
-            if await self._is_whole(state.thread_id, "state"):
+            if not await self._is_outdated(state.updated_at, "state"):
                 await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
 
     async def _profile(self, batch: Batch) -> None:
         for line in batch.lines:
             profile = self._read(UserProfile, line)
             profile = profile.model_copy(update={"id": user_summary_id(self._user_id)})
-            if self._dropped or self._thinned:
-                self._forgotten("user_summary")
+            if await self._is_outdated(profile.updated_at, "user_summary"):
                 continue
             vector = (await self._embeddings.embed([profile.content])).vectors[0]
             document = to_document(profile, vector) | {
@@ -220,12 +214,18 @@ class Importer:
             }
             await self._create("user_summary", SUMMARIES, document)
 
-    async def _is_whole(self, thread_id: str, kind: str) -> bool:
-        """Whether nothing of a thread was forgotten, so that what was written about it may be taken over."""
-        if thread_id in self._thinned:
+    async def _is_outdated(self, made: datetime, kind: str) -> bool:
+        """Whether anything was forgotten since a summary was made: it may tell of that, and is made again instead."""
+        outdated = bool(await forgotten_after(self._store, self._user_id, made, self._embeddings.model_id))
+        if outdated:
             self._forgotten(kind)
-            return False
-        return True
+        return outdated
+
+    async def _missing(self, memory: Memory) -> bool:
+        """Whether something that a memory was made from is not here."""
+        origins = {*memory.source_ids, *(memory.supersedes_ids if memory.thread_id.startswith("__") else ())}
+        there = await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=sorted(origins))
+        return not origins <= set(there)
 
     async def _cover(self, container: str, step: str, thread_id: str, turn_ids: list[str]) -> None:
         """Lets a step know that it need not go over these turns."""
