@@ -86,8 +86,9 @@ def test_no_operation_breaks_its_word():
                     run()
                 except Unsatisfiable:
                     assert mode == GenerationMode.NEGATIVE  # nothing is sent that could be wrong
-                except Exception as error:
-                    failures[f"{mode.value} {operation.label}"] = str(error)[:2000]
+                except (Exception, BaseExceptionGroup) as error:
+                    inner = getattr(error, "exceptions", [error])
+                    failures[f"{mode.value} {operation.label}"] = "\n".join(str(one)[:2000] for one in inner)
     print(f"{statuses.total()} requests to {len(operations)} operations: {dict(sorted(statuses.items()))}")
     for where, error in failures.items():
         print(f"--- {where}\n{error}")

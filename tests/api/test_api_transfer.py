@@ -85,6 +85,8 @@ async def test_what_was_told_about_something_is_forgotten_after_it_was_shown(
     http: httpx.AsyncClient, memory: AsyncMemory
 ):
     await filled(memory)
+    everywhere = {"query": "a place", "thread_id": "t-home", "include_sources": False, "dry_run": True}
+    assert (await http.post("/v1/memory/forget", json=everywhere)).status_code == 200
     asked = {"query": "peanuts"}
     shown = (await http.post("/v1/memory/forget", json=asked | {"dry_run": True})).json()
     assert shown["dry_run"] is True

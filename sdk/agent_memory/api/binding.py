@@ -123,7 +123,9 @@ async def _run(
         arguments |= {name: getattr(given, name) for name in given.model_fields_set if name != "user_id"}
     if endpoint.takes_tag and if_match not in (None, "*"):
         arguments[IF_MATCH] = if_match
-    thread_id = arguments.pop("thread_id", path.get("thread_id"))
+    thread_id = path.get("thread_id")
+    if endpoint.threads_too is not None:
+        thread_id = arguments.pop("thread_id", None)
     config, resources = (arguments.pop(name, None) for name in ("memory_config", "resources"))
     if endpoint.paged:
         token = arguments.pop("continuation", None)

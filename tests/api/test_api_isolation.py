@@ -1,0 +1,143 @@
+"""Whoever holds one user's credentials learns nothing of another, by any route that the app has.
+
+The routes are taken from the app, so that a new one is tried too. To each goes what a curious user would send: the ids
+of another user's things, and ids of nothing at all. The answers to both are the same but for the ids in them.
+"""
+
+import json
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from api_world import serving
+from fastapi.routing import iter_route_contexts
+
+from agent_memory import AsyncMemory
+from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+from agent_memory.api.credentials import ApiKeys, new_key
+from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
+
+SECRET = "the launch code is 4711"
+PUBLIC = {"/health", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
+NOTHING = "nothing-of-anybody"
+
+
+def routes(memory: AsyncMemory) -> set[tuple[str, str]]:
+    """Each method and path of the app, whether its document tells of it or not."""
+    app = create_app(memory, InlineProcessing(memory.runtime), HeaderIdentity(allowed=True))
+    found = iter_route_contexts(app.routes)
+    return {(verb, route.path) for route in found for verb in route.methods or () if verb != "HEAD"}
+
+
+def body_of(document: dict[str, Any], verb: str, path: str) -> Any:
+    """The example of a request's body, from the document."""
+    for prefix in ("", "/api"):  # the paths without a prefix are documented with it
+        operation = document["paths"].get(f"{prefix}{path}", {}).get(verb.lower())
+        if operation is not None and "requestBody" in operation:
+            schema = operation["requestBody"]["content"].get("application/json", {}).get("schema", {})
+            name = str(schema.get("$ref") or schema.get("anyOf", [{}])[0].get("$ref", "")).rpartition("/")[2]
+            return document["components"]["schemas"].get(name, {}).get("examples", [None])[0]
+    return None
+
+
+async def everything_of(memory: AsyncMemory, user: str) -> list[str]:
+    """Every document of a user in every container, without the trace that others cannot cause."""
+    found = []
+    for container in (TURNS, MEMORIES, SUMMARIES, COUNTER):
+        rows = await memory.runtime.store.query(container, "SELECT * FROM c", (user,))
+        found += [json.dumps({k: v for k, v in row.items() if k[0] != "_"}, sort_keys=True) for row in rows]
+    return sorted(found)
+
+
+def filled_in(path: str, ids: dict[str, str]) -> str:
+    for name, value in ids.items():
+        path = path.replace(f"{{{name}}}", value)
+    return path
+
+
+@pytest.mark.req("S0-003", "S0-005", "S3-42", "S3-43")
+async def test_no_route_tells_or_touches_what_is_anothers(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.thread("t-alice").add("user", f"fact: secret={SECRET}", id="turn-alice")
+    await alice.thread("t-alice").process("extract")
+    await alice.thread("t-alice").process("summarize")
+    fact = await alice.remember(f"Remember: {SECRET}")
+    before = await everything_of(memory, "alice")
+    bobs, bob = new_key("bob", user="bob")
+    operators, operator = new_key("operator", operates=True)
+    identity = ApiKeys([bob, operator])
+    document = create_app(memory, InlineProcessing(memory.runtime), identity).openapi()
+    tried = 0
+    async with serving(memory, identity) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+
+        async def ask(verb: str, path: str, headers: dict[str, Any], body: Any = None) -> httpx.Response:
+            place, _, query = path.partition("?")
+            needed = (
+                {
+                    "/v1/memory": "project_id=p",
+                    "/api/memory/memories": "confirm=true",
+                    "/memory/memories": "confirm=true",
+                }
+                if verb == "DELETE"
+                else {}
+            )
+            query = "&".join(part for part in (query, needed.get(place)) if part)
+            return await http.request(verb, f"{place}?{query}" if query else place, json=body, headers=headers)
+
+        for verb, path in sorted(routes(memory)):
+            if path in PUBLIC:
+                continue
+            body = body_of(document, verb, path)
+            foreign = dict.fromkeys(("id", "memory_id", "run_id", "dead_letter_id"), fact.id) | {"user": "alice"}
+            nothing = dict.fromkeys(foreign, NOTHING)
+            theirs = filled_in(path, foreign | {"thread_id": "t-alice", "step": "extract"})
+            nobodys = filled_in(path, nothing | {"thread_id": "t-nobody", "step": "extract"})
+            assert "{" not in theirs, path
+
+            # Nobody, and whoever says to be somebody, is asked for credentials ahead of anything else.
+            for headers in ({}, {"x-user-id": "alice"}, {"x-api-key": "amk_guessed"}, {"authorization": "Bearer x"}):
+                assert (await ask(verb, theirs, headers, body)).status_code == 401, (verb, path)
+            # Bob may name nobody else, and learns nothing of who there is.
+            key = {"x-api-key": bobs}
+            for name in ("alice", "ALICE", "аlice", "ａlice", "alice​", NOTHING):
+                headers = key | {"x-user-id": name.encode()}
+                assert (await ask(verb, theirs, headers, body)).status_code == 403, (verb, path, name)
+            assert (await ask(verb, f"{theirs}?user_id=alice", key, body)).status_code == 403, (verb, path)
+            if isinstance(body, dict):
+                assert (await ask(verb, theirs, key, body | {"user_id": "alice"})).status_code == 403, (verb, path)
+
+            # The ids of Alice's things are ids of nothing.
+            seen, none = await ask(verb, theirs, key, body), await ask(verb, nobodys, key, body)
+            tried += 1
+            assert seen.status_code == none.status_code, (verb, path, seen.text, none.text)
+            assert "4711" not in seen.text, (verb, path)
+            if seen.status_code >= 400:
+                said = [
+                    one.text.replace(fact.id, NOTHING).replace("t-alice", "t-nobody").replace("alice", NOTHING)
+                    for one in (seen, none)
+                ]
+                assert said[0] == said[1], (verb, path)
+            assert seen.headers.keys() == none.headers.keys(), (verb, path)
+            if path.startswith("/v1/admin"):
+                assert seen.status_code == 403, (verb, path)
+        for path in ("/v1/memories", "/v1/stats"):  # an operator sees to the service and to nobody's memory
+            assert (await http.get(path, headers={"x-api-key": operators})).status_code == 401
+            headers = {"x-api-key": operators, "x-user-id": "alice"}
+            assert (await http.get(path, headers=headers)).status_code == 403
+    assert tried > 60
+    assert await everything_of(memory, "alice") == before
+
+
+async def test_ids_that_look_alike_are_apart(memory: AsyncMemory):
+    users = ["alice", "Alice", "ALICE", "аlice", "ａlice", "alice%20", "alic e", "alicé", "alicé"]
+    keys = {user: new_key(f"key {number}", user=user) for number, user in enumerate(users)}
+    async with (
+        serving(memory, ApiKeys([entry for _, entry in keys.values()])) as url,
+        httpx.AsyncClient(base_url=url) as http,
+    ):
+        for user, (key, _) in keys.items():
+            body = {"content": f"I am exactly {user}!"}
+            assert (await http.post("/v1/memories", json=body, headers={"x-api-key": key})).status_code == 201
+        for user, (key, _) in keys.items():
+            listed = (await http.get("/v1/memories", headers={"x-api-key": key})).json()["memories"]
+            assert [one["content"] for one in listed] == [f"I am exactly {user}!"]
