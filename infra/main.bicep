@@ -93,12 +93,25 @@ param userSummaryEveryN int = 20
 @description('A user\'s facts are reconciled after this many extractions; 0: never.')
 param dedupEveryN int = 5
 
+@description('A user\'s memories are consolidated, put together to procedures, reflected upon and pruned after this many extractions; 0: never.')
+@minValue(0)
+param deepenEveryN int = 0
+
+@description('Whether a conversation that went quiet is archived, so that others can refer to it.')
+param archiveIdleThreads bool = false
+
 @description('Seconds after which a quiet thread is processed whatever its count; 0: never. It is looked for every five minutes.')
 @minValue(0)
 param idleSeconds int = 300
 
 @description('Whether the HTTP API believes the header x-user-id of callers that have a function key. Without it the API answers nobody, and applications use the library.')
 param allowHeaderIdentity bool = false
+
+@description('Issuer of the tokens by which the HTTP API knows its callers; empty: it takes none.')
+param jwtIssuer string = ''
+
+@description('Whom such a token must be for.')
+param jwtAudience string = ''
 
 @description('Memory of an instance of the function app, in MB.')
 @allowed([512, 2048, 4096])
@@ -325,8 +338,12 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     threadSummaryEveryN: threadSummaryEveryN
     userSummaryEveryN: userSummaryEveryN
     dedupEveryN: dedupEveryN
+    deepenEveryN: deepenEveryN
+    archiveIdleThreads: archiveIdleThreads
     idleSeconds: idleSeconds
     allowHeaderIdentity: allowHeaderIdentity
+    jwtIssuer: jwtIssuer
+    jwtAudience: jwtAudience
   }
 }
 

@@ -46,11 +46,23 @@ param threadSummaryEveryN int
 param userSummaryEveryN int
 @description('Extractions of a user between reconciliations.')
 param dedupEveryN int
+@description('Extractions of a user between consolidation, procedures, reflection and pruning.')
+param deepenEveryN int
+@description('Whether a conversation that went quiet is archived.')
+param archiveIdleThreads bool
 @description('Seconds after which a quiet thread is processed whatever its count.')
 param idleSeconds int
 @description('Whether the HTTP API believes the header x-user-id.')
 param allowHeaderIdentity bool
+@description('Issuer of the tokens that the HTTP API takes, if any.')
+param jwtIssuer string
+@description('Whom such a token must be for.')
+param jwtAudience string
 
+var tokenSettings = empty(jwtIssuer) ? {} : {
+  AGENT_MEMORY_JWT_ISSUER: jwtIssuer
+  AGENT_MEMORY_JWT_AUDIENCE: jwtAudience
+}
 var schedulerSettings = empty(schedulerConnection) ? {} : {
   DURABLE_TASK_SCHEDULER_CONNECTION_STRING: '${schedulerConnection};ClientID=${identityClientId}'
 }
@@ -137,9 +149,11 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     THREAD_SUMMARY_EVERY_N: string(threadSummaryEveryN)
     USER_SUMMARY_EVERY_N: string(userSummaryEveryN)
     DEDUP_EVERY_N: string(dedupEveryN)
+    DEEPEN_EVERY_N: string(deepenEveryN)
+    ARCHIVE_IDLE_THREADS: archiveIdleThreads ? 'true' : 'false'
     AGENT_MEMORY_IDLE_SECONDS: string(idleSeconds)
     ALLOW_HEADER_IDENTITY: allowHeaderIdentity ? 'true' : 'false'
-  }, schedulerSettings)
+  }, schedulerSettings, tokenSettings)
 }
 
 // Publishing is by Entra ID too: these switch user name and password off.
