@@ -1,6 +1,6 @@
 """A secret told in several wordings, forgotten, and then everything that could bring it back.
 
-`FORGET_HISTORIES=200` runs as many seeded histories; docs/architecture.md has the figure of such a run.
+`FORGET_HISTORIES=200` runs as many seeded histories; docs/architecture.md has the figure of the last recorded run.
 """
 
 import os
