@@ -151,20 +151,20 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
         return await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
 
     async def empty() -> int:
+        # The cursor first: what is summarized from here on makes the commit fail, so that no turn stays live whose
+        # summary goes.
+        summarized, rows = await commits.read_ahead(store, SUMMARIES, partition, SUMMARIZE, unsummarized)
         window = await read_window(store, user_id, thread_id)
         live = await live_turns(store, user_id, thread_id, window)
-        summarized, rows = await commits.read_ahead(store, SUMMARIES, partition, SUMMARIZE, unsummarized)
         gone = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
         letters = await store.query(SUMMARIES, queries.DEAD_LETTERS, partition)
         stale = [item for item in gone if await store.read(SUMMARIES, item, partition) is not None]
         stale += [letter["id"] for letter in letters if letter["step"] == SUMMARIZE]
-        # What was written since the view was read is not cleared, and is to be summarized like all that is live.
-        known = {one.turn.id for one in live}
-        rows = [
-            row
+        covered = {one.turn.id: one.ts for one in live if summarized.cursor.is_new(one.turn.id, one.ts)} | {
+            row["id"]: int(row["_ts"])
             for row in rows
-            if row["id"] in known or not window.shows_at((row["created_at"], row["id"]), row["role"], row["_ts"])
-        ]
+            if not window.shows_at((row["created_at"], row["id"]), row["role"], int(row["_ts"]))
+        }
         if not (live or stale):
             return 0
         end = max([window.through, *(_place(one.turn) for one in live)])
@@ -174,7 +174,7 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
             SUMMARIES,
             partition,
             SUMMARIZE,
-            cursor=summarized.cursor.advanced((row["id"], int(row["_ts"])) for row in rows),
+            cursor=summarized.cursor.advanced(covered.items()),
             etag=summarized.etag,
             operations=[_operation(user_id, thread_id, cleared), *(commits.delete(item) for item in stale)],
             extra=summarized.extra,
