@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from agent_memory.language.stems import stem
 from agent_memory.recall.terms import CJK, is_cjk, pairs
@@ -21,9 +22,13 @@ B = 0.4
 _WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
 
 
-def words(text: str) -> list[str]:
-    """The stems of a text's words, without case and accents; of scripts without spaces, the signs and their pairs."""
-    return [part for word in _WORD.findall(_folded(text)) for part in _parts(word)]
+@lru_cache(maxsize=8192)
+def words(text: str) -> tuple[str, ...]:
+    """The stems of a text's words, without case and accents; of scripts without spaces, the signs and their pairs.
+
+    Remembered, because searches of one user meet the same texts again and again.
+    """
+    return tuple(part for word in _WORD.findall(_folded(text)) for part in _parts(word))
 
 
 def _folded(text: str) -> str:
