@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 
 from agent_memory import Cadence, Memory
 
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 CASES = int(os.environ.get("API_CASES", "300"))
 CHECKS = [
     not_a_server_error,
