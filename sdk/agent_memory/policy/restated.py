@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from agent_memory.policy.likeness import stems
@@ -23,10 +24,8 @@ _AGAINST = frozenset(
     """avoid cannot dislike except hardly hate never no nobody none nor not nothing quit refuse seldom stop
     without""".split()
 )
-_FILLERS = stems(
-    """actually again also always changed currently decreased increased just lowered newly now raised really reduced
-    revised still today total updated very"""
-)
+_FILLERS = """actually again also always changed currently decreased increased just lowered newly now raised really
+    reduced revised still today total updated very"""
 _ABOUT = frozenset({"user", "users"})
 
 
@@ -51,11 +50,16 @@ class Nearness:
 _MEASURED = {"all-MiniLM-L6-v2": Nearness(0.9, 0.7), "hashing-384": Nearness(0.8, 0.6)}
 
 
+@cache
+def _fillers() -> frozenset[str]:
+    return frozenset(stems(_FILLERS))
+
+
 def restates(old: str, new: str) -> Restated | None:
     """Whether a new sentence says what an old one says: again, or with another amount of money. Cosines aside."""
     if _names(old) != _names(new) or _against(old) != _against(new):
         return None
-    if (_telling(old) ^ _telling(new)) - _FILLERS:
+    if (_telling(old) ^ _telling(new)) - _fillers():
         return None
     before, after = _FIGURE.findall(old), _FIGURE.findall(new)
     ours, theirs = _AMOUNT.findall(old), _AMOUNT.findall(new)

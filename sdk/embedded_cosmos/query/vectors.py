@@ -17,6 +17,9 @@ Scores = NDArray[np.float64]
 
 DISTANCE_FUNCTIONS: tuple[DistanceFunction, ...] = get_args(DistanceFunction)
 _NUMBERS = {int, float}
+_NOT_HELD, _AS_WRITTEN, _ROUNDED = range(3)
+_SCALE = 1e7
+"""Seven decimals are as many as single precision tells apart below one, and a common way to write vectors shorter."""
 
 # Picking a row out of the matrix costs as much as multiplying several in place; small copies stay in the cache.
 _COPY_COST = 5
@@ -29,8 +32,8 @@ def as_vector(value: Json) -> Vector | None:
     return None if read is None else read[0]
 
 
-def _read(value: Json) -> tuple[Vector, bool] | None:
-    """The array as float32, and whether that is exactly what was written."""
+def _read(value: Json) -> tuple[Vector, int] | None:
+    """The array as float32, and how what was written can be told from that."""
     if type(value) is not list or not value:
         return None
     types = set(map(type, value))
@@ -41,7 +44,16 @@ def _read(value: Json) -> tuple[Vector, bool] | None:
         vector = numbers.astype(np.float32)
     if not np.isfinite(vector).all():
         return None
-    return vector, int not in types and bool((vector == numbers).all())
+    if int in types:
+        return vector, _NOT_HELD
+    if (vector == numbers).all():
+        return vector, _AS_WRITTEN
+    return vector, _ROUNDED if (_rounded(vector) == numbers).all() else _NOT_HELD
+
+
+def _rounded(vector: Vector) -> Scores:
+    """To seven decimals, as the doubles that those decimals read as."""
+    return np.rint(vector.astype(np.float64) * _SCALE) / _SCALE
 
 
 def ascending(function: DistanceFunction) -> bool:
@@ -65,7 +77,7 @@ class VectorIndex:
         """No longer than needed: most shards of most containers have no vectors."""
         self._norms = np.zeros(capacity, np.float32)
         self._present = np.zeros(capacity, np.bool_)
-        self._held = np.zeros(capacity, np.bool_)
+        self._held = np.zeros(capacity, np.uint8)
         self._count = 0
 
     @property
@@ -90,29 +102,33 @@ class VectorIndex:
     def put(self, slot: int, value: Json) -> bool:
         """Set the vector of a slot that has none; what is not a vector of this dimension counts as none.
 
-        True when the row holds the very numbers, so that the list need not be kept: embeddings are made as float32.
+        True when the row tells the very numbers, so that the list need not be kept: embeddings are made as float32.
         """
         read = _read(value)
         if read is None or len(read[0]) != self.dimensions:
             return False
-        vector, exact = read
+        vector, held = read
         if not len(self._matrix):
             self._matrix = grown(self._matrix, self._capacity)
         self._matrix[slot] = vector
         self._norms[slot] = math.sqrt(float(vector @ vector))
         self._present[slot] = True
-        self._held[slot] = exact
+        self._held[slot] = held
         self._count += 1
-        return exact
+        return held != _NOT_HELD
 
     def discard(self, slot: int) -> None:
         """Take the vector of a slot out again, if it has one."""
         self._count -= int(self._present[slot])
-        self._present[slot] = self._held[slot] = False
+        self._present[slot] = False
+        self._held[slot] = _NOT_HELD
 
     def held(self, slot: int) -> list[float] | None:
-        """The vector of a slot as it was put, if the row holds it exactly."""
-        return cast(list[float], self._matrix[slot].tolist()) if self._held[slot] else None
+        """The vector of a slot as it was put, if the row tells it exactly."""
+        if self._held[slot] == _NOT_HELD:
+            return None
+        row = self._matrix[slot]
+        return cast(list[float], (_rounded(row) if self._held[slot] == _ROUNDED else row).tolist())
 
     def scores(self, slots: Slots, query: Vector, function: DistanceFunction) -> Scores:
         """The distance function for these slots; NaN where a document has no vector."""
