@@ -104,7 +104,7 @@ param archiveIdleThreads bool = false
 @minValue(0)
 param idleSeconds int = 300
 
-@description('Whether the HTTP API believes the header x-user-id of callers that have a function key. Without it the API answers nobody, and applications use the library.')
+@description('Whether the HTTP API believes the header x-user-id of callers that have a function key. Right for a backend that has authenticated its users.')
 param allowHeaderIdentity bool = false
 
 @description('Issuer of the tokens by which the HTTP API knows its callers; empty: it takes none.')
