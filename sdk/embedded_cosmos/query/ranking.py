@@ -192,14 +192,19 @@ def _best(merit: Scores, rids: NDArray[np.int64], limit: int) -> Slots:
 
 def _candidates(components: Sequence[Component], merits: Sequence[Scores], count: int) -> Slots:
     """The documents that are among the best of any component."""
-    chosen = []
+    chosen = np.zeros(len(merits[0]), np.bool_)
     for component, merit in zip(components, merits, strict=True):
         best = np.argpartition(-merit, count)[:count] if len(merit) > count else np.arange(len(merit))
-        chosen.append(best if component.ranks_all else best[merit[best] > -np.inf])
-    return np.unique(np.concatenate(chosen))
+        chosen[best if component.ranks_all else best[merit[best] > -np.inf]] = True
+    return np.flatnonzero(chosen)
 
 
 def _dense_ranks(merit: Scores) -> NDArray[np.intp]:
     """1 for the highest number, equal numbers alike, no gaps."""
-    values, places = np.unique(merit, return_inverse=True)
-    return len(values) - places
+    order = np.argsort(-merit)
+    descending = merit[order]
+    ranks = np.ones(len(merit), np.intp)
+    ranks[1:] += np.cumsum(descending[1:] != descending[:-1])
+    placed = np.empty_like(ranks)
+    placed[order] = ranks
+    return placed

@@ -139,12 +139,13 @@ class VectorIndex:
             scores = _scores(self._matrix[:size], self._norms[:size], query, function)[slots]
         else:
             scores = np.empty(len(slots), np.float64)
+            norms = self._norms[slots]
             rows = np.empty((min(_CHUNK, len(slots)), self.dimensions), np.float32)
             for start in range(0, len(slots), _CHUNK):
-                some = slots[start : start + _CHUNK]
+                end = start + _CHUNK
                 # Unlike an index, `take` writes to memory that is in the cache already.
-                chosen = np.take(self._matrix, some, axis=0, out=rows[: len(some)], mode="clip")
-                scores[start : start + _CHUNK] = _scores(chosen, self._norms[some], query, function)
+                chosen = np.take(self._matrix, slots[start:end], axis=0, out=rows[: len(slots) - start], mode="clip")
+                scores[start:end] = _scores(chosen, norms[start:end], query, function)
         scores[~self._present[slots]] = np.nan
         return scores
 
@@ -160,5 +161,6 @@ def _scores(matrix: Vector, norms: Vector, query: Vector, function: DistanceFunc
     products: Scores = np.vecdot(matrix, query).astype(np.float64)
     if function == "cosine":
         lengths = norms.astype(np.float64) * math.sqrt(float(query @ query))
-        np.divide(products, lengths, out=products, where=lengths > 0)
+        lengths[lengths == 0] = 1.0  # the product with a vector of length 0 is 0
+        products /= lengths
     return products
