@@ -96,7 +96,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         result = committed.result
         result.usage.request_units += sum(charges)
         if result.rejected:
-            logger.warning("Memory: %d items of %s could not be kept", len(result.rejected), result.step)
+            logger.warning("Memory: %d items of %s were left out", len(result.rejected), result.step)
         if result.step == extract.NAME and not committed.raced:
             logger.info("Memory: Stored %d facts", result.created)
         return committed.model_dump(mode="json")

@@ -153,9 +153,10 @@ class Worker:
         """Advances the counters by what is new in the change feed; the counters that it touched."""
         store = self._tools.store
         lease = await store.read(LEASES, FEED_LEASE, (FEED_LEASE,))
-        parts: list[dict[str, Any]] = (
-            lease["parts"] if lease else [{"range": part} for part in await store.feed_ranges()]
-        )
+        # A lease without parts is of an earlier version; counting again what it covers changes nothing.
+        parts: list[dict[str, Any]] = (lease or {}).get("parts") or [
+            {"range": part} for part in await store.feed_ranges()
+        ]
         touched: dict[tuple[str, str], ThreadCounter] = {}
         for part in parts:
             async for page, continuation in store.changes(part["range"], part.get("continuation"), PAGE):
