@@ -19,7 +19,8 @@ from unasync import twin
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
-SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in ("thread", "user", "static")), PACKAGE / "memory.py"]
+SCOPES = ("thread", "user_part", "user_memories", "user_controls", "user", "static")
+SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
 
 TWINS = {PACKAGE / "working" / "sync.py": ["agent_memory.working.blocks", "agent_memory.working.short_term"]}
@@ -56,11 +57,9 @@ def main() -> int:
 def generate() -> str:
     """The text of the module, not yet formatted."""
     trees = [ast.parse(path.read_text()) for path in SOURCES]
-    classes = [
-        node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Async")
-    ]
-    names = {node.name for node in classes}
-    bodies = [_class(node, names) for node in classes]
+    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    names = {name for name in classes if name.startswith("Async")}
+    bodies = [_class(node, names, classes) for name, node in classes.items() if name in names]
     code = "\n\n\n".join(bodies)
     imports = _imports(trees, code)
     aliases = _aliases(trees, code)
@@ -115,14 +114,22 @@ def _aliases(trees: list[ast.Module], code: str) -> list[str]:
     return [f"from agent_memory.scopes import {', '.join(sorted(names))}"] if names else []
 
 
-def _class(node: ast.ClassDef, names: set[str]) -> str:
+def _class(node: ast.ClassDef, names: set[str], classes: dict[str, ast.ClassDef]) -> str:
     name = node.name.removeprefix("Async")
-    methods = [m for m in node.body if isinstance(m, ast.FunctionDef | ast.AsyncFunctionDef)]
+    methods = list(_methods(node, classes).values())
     public = [method for method in methods if not method.name.startswith("_")]
     lines = [f"class {name}:", _docstring(node)]
     lines.append(_looped_constructor(node.name) if node.name == LOOPED else _scope_constructor(node, methods))
     lines += [_method(method, node.name, names) for method in public if method.name not in ("open", "runtime")]
     return "\n\n".join(lines)
+
+
+def _methods(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The methods of a class by their names, behind those that it has from the classes that it is made of."""
+    parts = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
+    inherited = {name: method for part in reversed(parts) for name, method in _methods(part, classes).items()}
+    own = [method for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return inherited | {method.name: method for method in own}
 
 
 def _looped_constructor(name: str) -> str:

@@ -319,82 +319,156 @@ class UserScope:
         self._portal = portal
         self.user_id = inner.user_id
 
-    def thread(
+    def settings(self) -> ScopeSettings:
+        """What the user has switched on and off."""
+        return self._portal.run(self._inner.settings())
+
+    def update_settings(
         self,
-        thread_id: str,
         *,
-        agent_id: str | None = None,
-        project_id: str | None = None,
-        config: MemoryConfig | Mapping[str, Any] | None = None,
-        resources: Sequence[str] | None = None,
-    ) -> ThreadScope:
-        """A conversation of this user, new or old. Turns written through it carry the agent and the project.
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        retention_days: Mapping[str, int] | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
 
         Args:
-            thread_id: Which conversation.
-            agent_id: The agent that talks.
-            project_id: The project that it is about.
-            config: What the requests made through this handle ask of memory; the user handle's, if not given.
-            resources: What the agent's profile lets it use; without "memory" among them it has none.
+            enabled: Off: nothing is remembered and nothing recalled.
+            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
+            keep_turns: Off: not even conversations are kept.
+            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
+            allow_categories: If any, all that is remembered.
+            retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
+                deleted that are written or changed from now on; all of them, not only the new ones.
+            if_match: Only if the settings still have this `etag`.
 
         Raises:
-            InvalidInput: if an id or the config cannot be used.
-        """
-        return ThreadScope(
-            self._inner.thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources),
-            self._portal,
-        )
-
-    def threads(self) -> list[ThreadInfo]:
-        """The user's conversations, the one that was written last first."""
-        return self._portal.run(self._inner.threads())
-
-    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
-        """The user's memories that matter for a query, best first, whichever thread they come from.
-
-        Args:
-            query: A question, or words.
-            limit: How many at most.
-            filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
-
-        Raises:
-            InvalidInput: if an argument cannot be used.
-            StoreUnavailable: if no part of the search could be made.
-        """
-        return self._portal.run(self._inner.search(query, limit=limit, **filters))
-
-    def context(
-        self,
-        query: str,
-        *,
-        budget: int = DEFAULT_BUDGET,
-        limit: int = DEFAULT_LIMIT,
-        as_of: datetime | None = None,
-        format: ContextFormat = "sections",
-        strategy: QueryStrategy | None = None,
-        signals: Signals | None = None,
-        history: Sequence[Mapping[str, Any]] | None = None,
-    ) -> Context:
-        """What an agent should be told before it answers `query` in a conversation of its own. Never raises.
-
-        The arguments are those of a thread's `context`.
+            InvalidInput: if a value cannot be used.
+            Conflict: if the settings have changed since `if_match`.
         """
         return self._portal.run(
-            self._inner.context(
-                query,
-                budget=budget,
-                limit=limit,
-                as_of=as_of,
-                format=format,
-                strategy=strategy,
-                signals=signals,
-                history=history,
+            self._inner.update_settings(
+                enabled=enabled,
+                auto_store=auto_store,
+                keep_turns=keep_turns,
+                deny_categories=deny_categories,
+                allow_categories=allow_categories,
+                retention_days=retention_days,
+                if_match=if_match,
             )
         )
 
-    def profile(self) -> UserProfile | None:
-        """What is known of the user across threads, once there is a profile."""
-        return self._portal.run(self._inner.profile())
+    def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Who read or changed what is kept of the user, newest first; empty if this memory keeps no audit.
+
+        Args:
+            since: Only since then.
+            limit: How many at most.
+
+        Raises:
+            InvalidInput: if the limit is none from 1 to 1000.
+        """
+        return self._portal.run(self._inner.audit(since=since, limit=limit))
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        thread_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        include_sources: bool = True,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
+
+        By id or by query, the turns that say it go too, in whatever words it is recognised, with all versions and all
+        that was made of it. By thread, project or time range, all that was said there and derived from it goes. Given
+        together with a query, those narrow it. Summaries and the profile are made again without it.
+
+        Args:
+            id: A memory, or a turn.
+            query: A topic: what is about it goes.
+            thread_id: A conversation.
+            project_id: A project.
+            since: What was said since then.
+            until: What was said until then.
+            include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
+            everything: The user goes, with every document in every container: turns, memories, summaries, counters,
+                settings, tombstones. A scan at the end makes sure; a crash is finished in the background.
+            dry_run: Only say what would go, with its words, and delete nothing.
+
+        Returns:
+            What was deleted, what stays though it rests on the same turns, and why; what was made again.
+
+        Raises:
+            NotFound: if the user has nothing with this id.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
+            InvalidInput: if nothing is named, or arguments contradict each other.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        return self._portal.run(
+            self._inner.forget(
+                id,
+                query=query,
+                thread_id=thread_id,
+                project_id=project_id,
+                since=since,
+                until=until,
+                include_sources=include_sources,
+                everything=everything,
+                dry_run=dry_run,
+            )
+        )
+
+    def export(self, write: Callable[[str], object]) -> int:
+        """Writes out everything that the user owns, as lines of JSON; `import_lines` reads them.
+
+        That is: settings, memories with their history and where they come from, turns, summaries, the profile.
+
+        Args:
+            write: Is given each line, with its end; a file's `write`, say.
+
+        Returns:
+            How many lines were written.
+        """
+        return self._portal.run(self._inner.export(write))
+
+    def export_part(self, part: str | None = None) -> ExportPart:
+        """One part of an export, as `export` asks for them one after the other.
+
+        Args:
+            part: Which; None for the first. Each names the next.
+
+        Raises:
+            InvalidInput: for a part that no part names.
+        """
+        return self._portal.run(self._inner.export_part(part))
+
+    def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
+        """Takes in the lines of an export, of this user or of another, here or elsewhere.
+
+        What is there already stays as it is, so the call may be repeated, and goes on after a crash. What was forgotten
+        here since it was said stays forgotten. Turns that were processed are not processed again.
+
+        Args:
+            lines: The lines; an open file, say.
+            progress: Called with the number of lines done.
+
+        Raises:
+            InvalidInput: at a line that is no export's; what stands ahead of it is written.
+            MemoryDisabled: if a switch is off.
+            Conflict: if the id of a turn is taken by another content.
+            ModelError: if the embedding model is unavailable; the call may be repeated.
+        """
+        return self._portal.run(self._inner.import_lines(lines, progress))
 
     def memories(
         self,
@@ -533,59 +607,82 @@ class UserScope:
         """
         return self._portal.run(self._inner.reject(id))
 
-    def forget(
+    def thread(
         self,
-        id: str | None = None,
+        thread_id: str,
         *,
-        query: str | None = None,
-        thread_id: str | None = None,
+        agent_id: str | None = None,
         project_id: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        include_sources: bool = True,
-        everything: bool = False,
-        dry_run: bool = False,
-    ) -> ForgetReceipt:
-        """Deletes what is named, with all that rests on it, so that it does not come back unless it is said again.
-
-        By id or by query, the turns that say it go too, in whatever words it is recognised, with all versions and all
-        that was made of it. By thread, project or time range, all that was said there and derived from it goes. Given
-        together with a query, those narrow it. Summaries and the profile are made again without it.
+        config: MemoryConfig | Mapping[str, Any] | None = None,
+        resources: Sequence[str] | None = None,
+    ) -> ThreadScope:
+        """A conversation of this user, new or old. Turns written through it carry the agent and the project.
 
         Args:
-            id: A memory, or a turn.
-            query: A topic: what is about it goes.
-            thread_id: A conversation.
-            project_id: A project.
-            since: What was said since then.
-            until: What was said until then.
-            include_sources: False if the talk is right and only the memory made of it is wrong: then the turns stay.
-            everything: The user goes, with every document in every container: turns, memories, summaries, counters,
-                settings, tombstones. A scan at the end makes sure; a crash is finished in the background.
-            dry_run: Only say what would go, with its words, and delete nothing.
-
-        Returns:
-            What was deleted, what stays though it rests on the same turns, and why; what was made again.
+            thread_id: Which conversation.
+            agent_id: The agent that talks.
+            project_id: The project that it is about.
+            config: What the requests made through this handle ask of memory; the user handle's, if not given.
+            resources: What the agent's profile lets it use; without "memory" among them it has none.
 
         Raises:
-            NotFound: if the user has nothing with this id.
-            StaticMemoryError: if it is static knowledge, which belongs to nobody.
-            InvalidInput: if nothing is named, or arguments contradict each other.
-            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+            InvalidInput: if an id or the config cannot be used.
+        """
+        return ThreadScope(
+            self._inner.thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources),
+            self._portal,
+        )
+
+    def threads(self) -> list[ThreadInfo]:
+        """The user's conversations, the one that was written last first."""
+        return self._portal.run(self._inner.threads())
+
+    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+        """The user's memories that matter for a query, best first, whichever thread they come from.
+
+        Args:
+            query: A question, or words.
+            limit: How many at most.
+            filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
+
+        Raises:
+            InvalidInput: if an argument cannot be used.
+            StoreUnavailable: if no part of the search could be made.
+        """
+        return self._portal.run(self._inner.search(query, limit=limit, **filters))
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Context:
+        """What an agent should be told before it answers `query` in a conversation of its own. Never raises.
+
+        The arguments are those of a thread's `context`.
         """
         return self._portal.run(
-            self._inner.forget(
-                id,
-                query=query,
-                thread_id=thread_id,
-                project_id=project_id,
-                since=since,
-                until=until,
-                include_sources=include_sources,
-                everything=everything,
-                dry_run=dry_run,
+            self._inner.context(
+                query,
+                budget=budget,
+                limit=limit,
+                as_of=as_of,
+                format=format,
+                strategy=strategy,
+                signals=signals,
+                history=history,
             )
         )
+
+    def profile(self) -> UserProfile | None:
+        """What is known of the user across threads, once there is a profile."""
+        return self._portal.run(self._inner.profile())
 
     def reprocess(
         self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None
@@ -609,107 +706,6 @@ class UserScope:
             self._inner.reprocess(prompt_version=prompt_version, thread_id=thread_id, progress=progress)
         )
 
-    def export(self, write: Callable[[str], object]) -> int:
-        """Writes out everything that the user owns, as lines of JSON; `import_lines` reads them.
-
-        That is: settings, memories with their history and where they come from, turns, summaries, the profile.
-
-        Args:
-            write: Is given each line, with its end; a file's `write`, say.
-
-        Returns:
-            How many lines were written.
-        """
-        return self._portal.run(self._inner.export(write))
-
-    def export_part(self, part: str | None = None) -> ExportPart:
-        """One part of an export, as `export` asks for them one after the other.
-
-        Args:
-            part: Which; None for the first. Each names the next.
-
-        Raises:
-            InvalidInput: for a part that no part names.
-        """
-        return self._portal.run(self._inner.export_part(part))
-
-    def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
-        """Takes in the lines of an export, of this user or of another, here or elsewhere.
-
-        What is there already stays as it is, so the call may be repeated, and goes on after a crash. What was forgotten
-        here since it was said stays forgotten. Turns that were processed are not processed again.
-
-        Args:
-            lines: The lines; an open file, say.
-            progress: Called with the number of lines done.
-
-        Raises:
-            InvalidInput: at a line that is no export's; what stands ahead of it is written.
-            MemoryDisabled: if a switch is off.
-            Conflict: if the id of a turn is taken by another content.
-            ModelError: if the embedding model is unavailable; the call may be repeated.
-        """
-        return self._portal.run(self._inner.import_lines(lines, progress))
-
-    def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Who read or changed what is kept of the user, newest first; empty if this memory keeps no audit.
-
-        Args:
-            since: Only since then.
-            limit: How many at most.
-
-        Raises:
-            InvalidInput: if the limit is none from 1 to 1000.
-        """
-        return self._portal.run(self._inner.audit(since=since, limit=limit))
-
-    def stats(self) -> Stats:
-        """Counts of what is kept of the user."""
-        return self._portal.run(self._inner.stats())
-
-    def settings(self) -> ScopeSettings:
-        """What the user has switched on and off."""
-        return self._portal.run(self._inner.settings())
-
-    def update_settings(
-        self,
-        *,
-        enabled: bool | None = None,
-        auto_store: bool | None = None,
-        keep_turns: bool | None = None,
-        deny_categories: Sequence[str] | None = None,
-        allow_categories: Sequence[str] | None = None,
-        retention_days: Mapping[str, int] | None = None,
-        if_match: str | None = None,
-    ) -> ScopeSettings:
-        """Changes what is given and leaves the rest. What is already remembered stays, and can be forgotten.
-
-        Args:
-            enabled: Off: nothing is remembered and nothing recalled.
-            auto_store: Off: nothing is derived from what is said from now on; recall goes on.
-            keep_turns: Off: not even conversations are kept.
-            deny_categories: What is never remembered ("health"); all of them, not only the new ones.
-            allow_categories: If any, all that is remembered.
-            retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
-                deleted that are written or changed from now on; all of them, not only the new ones.
-            if_match: Only if the settings still have this `etag`.
-
-        Raises:
-            InvalidInput: if a value cannot be used.
-            Conflict: if the settings have changed since `if_match`.
-        """
-        return self._portal.run(
-            self._inner.update_settings(
-                enabled=enabled,
-                auto_store=auto_store,
-                keep_turns=keep_turns,
-                deny_categories=deny_categories,
-                allow_categories=allow_categories,
-                retention_days=retention_days,
-                if_match=if_match,
-            )
-        )
-
     def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
         """Runs a step of the user now.
 
@@ -725,6 +721,10 @@ class UserScope:
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
         return self._portal.run(self._inner.process(step, n=n))
+
+    def stats(self) -> Stats:
+        """Counts of what is kept of the user."""
+        return self._portal.run(self._inner.stats())
 
 
 class StaticScope:

@@ -65,8 +65,7 @@ async def answer_once(
 
 
 def _operation(endpoint: Endpoint) -> str:
-    scope = {"AsyncUserScope": "user", "AsyncThreadScope": "thread"}[endpoint.owner]
-    return f"{scope}_{endpoint.name}"
+    return f"{endpoint.scope}_{endpoint.name}"
 
 
 def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:

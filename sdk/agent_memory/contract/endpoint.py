@@ -32,7 +32,7 @@ class Endpoint:
     """One method of a scope under a path.
 
     Attributes:
-        call: The method, of `AsyncUserScope`, `AsyncThreadScope` or `AsyncMemory`.
+        call: The method, of `AsyncUserScope` or `AsyncThreadScope`.
         verb: The HTTP method.
         path: With `{thread_id}` if it is a thread's. Other names in braces are arguments of the method.
         noun: What a list or a number is called in the answer.
@@ -65,9 +65,9 @@ class Endpoint:
         return self.call.__name__
 
     @property
-    def owner(self) -> str:
-        """The class that the method belongs to."""
-        return self.call.__qualname__.split(".")[0]
+    def scope(self) -> Literal["user", "thread"]:
+        """Whose method it is."""
+        return "thread" if "thread_id" in self.path_names else "user"
 
     @property
     def writes(self) -> bool:
@@ -164,8 +164,7 @@ class Endpoint:
         return made
 
     def _model_name(self, suffix: str) -> str:
-        scope = "" if self.owner == "AsyncUserScope" else self.owner.removeprefix("Async").removesuffix("Scope")
-        words = [*scope.split(), *self.name.split("_")]
+        words = [*(["thread"] if self.scope == "thread" else []), *self.name.split("_")]
         return "".join(word.capitalize() for word in words) + suffix
 
 

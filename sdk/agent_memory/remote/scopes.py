@@ -297,7 +297,7 @@ def _result(endpoint: Endpoint, answer: Any) -> Any:
 
 
 for _endpoint in ENDPOINTS:
-    _owner = RemoteUserScope if _endpoint.owner == AsyncUserScope.__name__ else RemoteThreadScope
+    _owner = RemoteThreadScope if _endpoint.scope == "thread" else RemoteUserScope
     setattr(_owner, _endpoint.name, _remote(_endpoint, _endpoint.call))
     if _endpoint.threads_too is not None:
         setattr(RemoteThreadScope, _endpoint.name, _remote(_endpoint, _endpoint.threads_too))

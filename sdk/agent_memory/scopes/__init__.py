@@ -2,6 +2,7 @@
 
 from agent_memory.scopes.static import AsyncStaticScope
 from agent_memory.scopes.thread import AsyncThreadScope, ThreadStep
-from agent_memory.scopes.user import AsyncUserScope, RememberedType, UserStep
+from agent_memory.scopes.user import AsyncUserScope, UserStep
+from agent_memory.scopes.user_memories import RememberedType
 
 __all__ = ["AsyncStaticScope", "AsyncThreadScope", "AsyncUserScope", "RememberedType", "ThreadStep", "UserStep"]

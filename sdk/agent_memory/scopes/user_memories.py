@@ -1,0 +1,271 @@
+"""What is remembered of a user, memory by memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
+from agent_memory.models import (
+    FactKind,
+    ForgetReceipt,
+    Memory,
+    Provenance,
+    content_hash,
+    now,
+)
+from agent_memory.policy.quotas import require_room
+from agent_memory.policy.retention import with_retention
+from agent_memory.policy.review import approve, check_waits, waiting
+from agent_memory.policy.screen import FORBIDDEN, screen_memories, screen_memory
+from agent_memory.processing.provenance import why
+from agent_memory.scopes.audited import audited
+from agent_memory.scopes.forgetting import ForgetRequest, forget
+from agent_memory.scopes.shared import checked_types, validated
+from agent_memory.scopes.user_part import UserPart
+from agent_memory.store.commits import create
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
+from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories, set_pinned
+from agent_memory.store.static import refuse_static
+
+RememberedType = Literal["fact", "procedural", "episodic"]
+
+
+class UserMemories(UserPart):
+    """The memories of one user: listed, given, read, corrected, reviewed."""
+
+    @audited(changes=False)
+    async def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Memory]:
+        """The user's memories, newest first: what is believed now, unless asked otherwise.
+
+        Args:
+            types: Only these (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Also what was replaced since.
+            as_of: What was true then, instead of now.
+            before: Only memories of before this time: the last one of the page before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a type that there is not, or a limit below 1.
+        """
+        return await list_memories(
+            self._runtime.store,
+            self.user_id,
+            types=checked_types(types),
+            include_superseded=include_superseded,
+            as_of=as_of,
+            before=before,
+            limit=limit,
+        )
+
+    @audited(changes=True)
+    async def remember(
+        self,
+        content: str,
+        *,
+        kind: FactKind = "fact",
+        type: RememberedType = "fact",
+        confidence: float = 1.0,
+        importance: float = 0.8,
+        valid_from: datetime | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        project_id: str | None = None,
+    ) -> Memory:
+        """Keeps a fact (or a procedure, or an event) that needs no extraction.
+
+        What is remembered word for word already is returned as it is. `kind` is that of a fact.
+
+        Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
+        unless the policy of this memory is another.
+
+        Raises:
+            InvalidInput: if a value cannot be used.
+            MemoryDisabled: if a switch is off, or the settings want nothing of this remembered.
+            QuotaExceeded: if the tier allows no more memories.
+            ModelError: if the content could not be embedded.
+        """
+        if not isinstance(content, str) or not content.strip():
+            raise InvalidInput("there is nothing to remember: content is no text, or empty")
+        rules = await self._rules()
+        rules.require_enabled()
+        clock = now()
+        fields = {
+            "id": f"{type}_{new_turn_id()}",
+            "user_id": self.user_id,
+            "thread_id": USER_THREAD,
+            "type": type,
+            "kind": kind if type == "fact" else None,
+            "content": content.strip(),
+            "confidence": confidence,
+            "importance": importance,
+            "tags": list(tags),
+            "metadata": dict(metadata or {}),
+            "project_id": None if project_id is None else check_id(project_id, "project_id"),
+            "created_at": clock,
+            "valid_from": valid_from or clock,
+            "recorded_at": clock,
+            "content_hash": content_hash(content),
+            "embedding_model": self._runtime.tools.embeddings.model_id,
+        }
+        store, tools = self._runtime.store, self._runtime.tools
+        screened = screen_memories([validated(Memory, fields)], rules, tools.policy)
+        if not screened.memories:
+            raise MemoryDisabled(f"this is {FORBIDDEN}")
+        memory = screened.memories[0]
+        known = await active_by_hash(store, self.user_id, [memory.content_hash])
+        if known:
+            return known[memory.content_hash]
+        await require_room(store, rules, self.user_id)
+        embedded = await tools.embeddings.embed([memory.content])
+        documents = with_retention([to_document(memory, embedded.vectors[0])], rules)
+        await store.create(MEMORIES, documents[0])
+        return memory
+
+    @audited(changes=False)
+    async def get(self, id: str) -> Memory:
+        """One memory of this user.
+
+        Raises:
+            NotFound: if the user has none with this id; another user's look the same.
+        """
+        return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
+
+    @audited(changes=True)
+    async def update(
+        self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
+    ) -> Memory:
+        """Corrects what a memory says, or pins it. A new content makes a new version; the old stays in the history.
+
+        Args:
+            id: Which memory.
+            content: What it shall say.
+            pinned: Whether it is kept however seldom it is used.
+            reason: Why it is corrected; kept in the new version's metadata.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            StaticMemoryError: if it is static knowledge, which belongs to nobody.
+            Conflict: if it was replaced already (update the newest version), or is being changed by another.
+            InvalidInput: if there is nothing to change, or the content is empty.
+        """
+        if content is None and pinned is None:
+            raise InvalidInput("nothing to change: give a content or pinned")
+        if content is not None and not content.strip():
+            raise InvalidInput("a memory needs content")
+        try:
+            old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
+        except NotFound:
+            await refuse_static(self._runtime.store, id, "update")
+            raise
+        if old.superseded_by == NOBODY:
+            raise Conflict(f"memory {id} was withdrawn ({old.supersede_reason})")
+        if old.superseded_by is not None:
+            raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
+        pin = old.pinned if pinned is None else pinned
+        if content is None or old.content == content.strip():
+            return old if old.pinned == pin else await set_pinned(self._runtime.store, old, pin)
+        clock = now()
+        new = old.model_copy(
+            update={
+                "id": f"{old.type}_{new_turn_id()}",
+                "content": content.strip(),
+                "content_hash": content_hash(content),
+                "created_at": clock,
+                "recorded_at": clock,
+                "valid_from": clock,
+                "valid_to": None,
+                "confidence": 1.0,
+                "pinned": pin,
+                "model": None,
+                "prompt_version": None,
+                "supersedes_ids": [old.id],
+                "embedding_model": self._runtime.tools.embeddings.model_id,
+                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+            }
+        )
+        new = screen_memory(new, self._runtime.tools.policy)
+        embedded = await self._runtime.tools.embeddings.embed([new.content])
+        partition = (old.user_id, old.thread_id)
+        stored = await self._runtime.store.read(MEMORIES, old.id, partition)
+        ended = (stored or {}) | {
+            "superseded_by": new.id,
+            "superseded_at": to_document(new)["recorded_at"],
+            "supersede_reason": "update",
+            "valid_to": to_document(new)["valid_from"],
+        }
+        await self._runtime.store.batch(
+            MEMORIES,
+            partition,
+            [
+                create(to_document(new, embedded.vectors[0])),
+                ("replace", (old.id, ended), {"if_match_etag": etag}),
+            ],
+        )
+        return new
+
+    @audited(changes=False)
+    async def history(self, id: str) -> list[Memory]:
+        """All versions of a memory, oldest first: what it replaced and what replaced it.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return await history(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    @audited(changes=False)
+    async def why(self, id: str) -> Provenance:
+        """Why a memory is believed: its quote and the turns around it, who derived it, what it replaced.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return await why(self._runtime.store, self.user_id, check_id(id, "id"))
+
+    @audited(changes=False)
+    async def review(self) -> list[Memory]:
+        """What waits for a word of the user, newest first: `review_reason` says why it was set aside.
+
+        Nothing of it is recalled until it is approved.
+        """
+        return await waiting(self._runtime.store, self.user_id)
+
+    @audited(changes=True)
+    async def approve(self, id: str, *, content: str | None = None) -> Memory:
+        """Lets a memory that waits be remembered, in other words if a content is given. Harmless when repeated.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced or withdrawn.
+            QuotaExceeded: if the tier allows no more memories.
+            InvalidInput: if the content is empty.
+        """
+        store = self._runtime.store
+        memory = await self.get(id)
+        if memory.status == "active" and content in (None, memory.content):
+            return memory
+        check_waits(memory)
+        await require_room(store, await self._rules(), self.user_id)
+        return await approve(store, memory if content is None else await self.update(id, content=content))
+
+    @audited(changes=True)
+    async def reject(self, id: str) -> ForgetReceipt:
+        """Forgets a memory that waits. The turns that it came from stay, and do not bring it back.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it is active (forget it, or correct it), or was replaced.
+        """
+        check_waits(await self.get(id))
+        return await forget(self._runtime, ForgetRequest(self.user_id, id, include_sources=False), dry_run=False)

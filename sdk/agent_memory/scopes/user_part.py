@@ -1,0 +1,19 @@
+"""What every part of a user's scope stands on."""
+
+from __future__ import annotations
+
+from agent_memory.policy.switches import Asked, Rules, read_rules
+from agent_memory.runtime import Runtime
+from agent_memory.store.ids import check_id
+
+
+class UserPart:
+    """Which user it is, and what their settings and the handle's own allow."""
+
+    def __init__(self, runtime: Runtime, user_id: str, asked: Asked | None = None) -> None:
+        self._runtime = runtime
+        self._asked = asked or Asked()
+        self.user_id = check_id(user_id, "user_id")
+
+    async def _rules(self) -> Rules:
+        return await read_rules(self._runtime.store, self._runtime.tools.policy, self.user_id, None, self._asked)
