@@ -11,32 +11,25 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from azure.cosmos.aio import CosmosClient
 from pydantic import SecretStr
 
-from agent_memory.errors import ConfigurationError, InvalidInput, NotFound, StoreUnavailable
+from agent_memory.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from agent_memory.health import look_at
+from agent_memory.language import defaults
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
-from agent_memory.policy.audit import Auditor
-from agent_memory.policy.budgets import count_over_budget
 from agent_memory.policy.switches import Asked
-from agent_memory.policy.trust import knows_tokens
-from agent_memory.processing.activities import activities
-from agent_memory.processing.dead_letters import INTAKE, list_dead_letters
-from agent_memory.processing.due import enabled_steps
+from agent_memory.processing.dead_letters import INTAKE, find_dead_letter, list_dead_letters
 from agent_memory.processing.gather import Tools
-from agent_memory.processing.worker import Progress, Worker
-from agent_memory.recall.cache import HitCache
-from agent_memory.recall.search import Searcher
+from agent_memory.processing.worker import Progress
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.scopes.shared import validated
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 from agent_memory.store import queries
-from agent_memory.store.client import Store
+from agent_memory.store.client import Store, default_credential
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.counters import Counters
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings
-from agent_memory.store.static import StaticFacts
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -78,17 +71,8 @@ class AsyncMemory:
         on_close: Callable[[], None] | None = None,
     ) -> None:
         tools = Tools(store, chat_model, embedding_model, limits or Limits(), policy or PolicySettings())
-        worker = Worker(tools, cadence) if process == "inline" else None
-        self._runtime = Runtime(
-            store=store,
-            tools=tools,
-            searcher=_searcher(store, embedding_model, recall or RecallSettings(), chat_model),
-            tokens=tokens or TiktokenCounter(),
-            counters=Counters(store, enabled_steps(cadence)),
-            static=StaticFacts(store),
-            activities=activities(tools),
-            auditor=Auditor(store, tools.policy.audit_days),
-            worker=worker,
+        self._runtime = Runtime.of(
+            tools, recall or RecallSettings(), tokens or TiktokenCounter(), cadence, inline=process == "inline"
         )
         self._provision = provision
         self._autoscale_max_ru = autoscale_max_ru
@@ -137,8 +121,8 @@ class AsyncMemory:
                 name="embedded" if path is None else os.fspath(path),
                 marks_changes=_caches(recall),
             ),
-            chat_model=chat_model or _offline_chat(),
-            embedding_model=embedding_model or _local_embeddings(),
+            chat_model=chat_model or defaults.default_chat(),
+            embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or Cadence(),
             process="inline",
             provision=True,
@@ -184,7 +168,7 @@ class AsyncMemory:
             autoscale_max_ru: Throughput cap for containers made here; None for serverless accounts.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
         """
-        actual: Any = credential if credential is not None else _default_credential()
+        actual: Any = credential if credential is not None else default_credential()
 
         def connect() -> CosmosClient:
             return CosmosClient(endpoint, actual, connection_verify=connection_verify)
@@ -245,7 +229,7 @@ class AsyncMemory:
         if env.cosmos_endpoint is None and env.memory_url is not None:
             key, function_key = (_plain(secret) for secret in (env.memory_key, env.memory_function_key))
             return cls.remote(env.memory_url, key, function_key=function_key)
-        chat, embeddings = _models(env)
+        chat, embeddings = defaults.models_named_by(env)
         recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
             return cls.local(env.store, chat_model=chat, embedding_model=embeddings, recall=recall, policy=env.policy)
@@ -253,8 +237,8 @@ class AsyncMemory:
             env.cosmos_endpoint,
             _plain(env.cosmos_key),
             env.cosmos_database,
-            chat_model=chat or _offline_chat(),
-            embedding_model=embeddings or _local_embeddings(),
+            chat_model=chat or defaults.default_chat(),
+            embedding_model=embeddings or defaults.default_embeddings(),
             cadence=env.cadence,
             policy=env.policy,
             recall=recall,
@@ -291,14 +275,8 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """Stops background processing and disconnects. What is unprocessed is processed at the next opening."""
-        runtime = self._runtime
         self._open = False
-        if runtime.worker is not None:
-            await runtime.worker.stop()
-        await runtime.auditor.close()
-        await runtime.store.close()
-        await runtime.tools.chat.close()
-        await runtime.tools.embeddings.close()
+        await self._runtime.close()
         if self._on_close is not None:
             self._on_close()
 
@@ -397,33 +375,7 @@ class AsyncMemory:
 
     async def health(self) -> Health:
         """Whether the parts answer, and which they are. Never raises."""
-        runtime = self._runtime
-        warnings = []
-        paused: list[str] = []
-        pending = dead = 0
-        try:
-            pending = await runtime.counters.pending_turns()
-            dead = len(await list_dead_letters(runtime.store))
-            spent = await count_over_budget(runtime.store, runtime.tools.policy)
-            if spent:
-                paused.append(f"{spent} users have spent today's budget; their turns wait for tomorrow")
-        except Exception as error:
-            warnings.append(f"the store does not answer: {error}")
-        ok = not warnings
-        warnings += paused
-        if runtime.tools.embeddings.model_id.startswith("hashing"):
-            warnings.append("embeddings are hashed words: search finds wording, not meaning")
-        if runtime.tools.policy.secrets != "allow" and not knows_tokens():
-            warnings.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
-        return Health(
-            ok=ok,
-            store=runtime.store.name,
-            chat_model=runtime.tools.chat.model_id,
-            embedding_model=runtime.tools.embeddings.model_id,
-            unprocessed_turns=pending,
-            dead_letters=dead,
-            warnings=warnings,
-        )
+        return await look_at(self._runtime)
 
     async def dead_letters(self) -> list[DeadLetter]:
         """The ranges of turns that processing gave up on, oldest first; for the operator."""
@@ -437,20 +389,16 @@ class AsyncMemory:
             InvalidInput: if it is of a turn that could not be counted; nobody but its writer can mend that.
             ModelError: if the model still gives nothing usable; the dead letter stays.
         """
-        for letter in await list_dead_letters(self._runtime.store):
-            if letter.id == dead_letter_id:
-                if letter.step == INTAKE:
-                    raise InvalidInput(
-                        "write the turn again as it should be, and it is counted; then delete the letter"
-                    )
-                return await self._runtime.run(
-                    "replay",
-                    step=letter.step,
-                    user_id=letter.user_id,
-                    thread_id=letter.thread_id,
-                    dead_letter_id=letter.id,
-                )
-        raise NotFound(f"no dead letter {dead_letter_id}")
+        letter = await find_dead_letter(self._runtime.store, dead_letter_id)
+        if letter.step == INTAKE:
+            raise InvalidInput("write the turn again as it should be, and it is counted; then delete the letter")
+        return await self._runtime.run(
+            "replay",
+            step=letter.step,
+            user_id=letter.user_id,
+            thread_id=letter.thread_id,
+            dead_letter_id=letter.id,
+        )
 
 
 def _plain(secret: SecretStr | None) -> str | None:
@@ -458,55 +406,4 @@ def _plain(secret: SecretStr | None) -> str | None:
 
 
 def _caches(recall: RecallSettings | None) -> bool:
-    return recall is not None and recall.cache_seconds > 0
-
-
-def _searcher(store: Store, embeddings: EmbeddingModel, recall: RecallSettings, chat: ChatModel) -> Searcher:
-    return Searcher(store, embeddings, recall, HitCache(recall.cache_seconds) if _caches(recall) else None, chat)
-
-
-def _offline_chat() -> ChatModel:
-    from agent_memory.language.offline import OfflineChat
-
-    return OfflineChat()
-
-
-def _local_embeddings() -> EmbeddingModel:
-    from agent_memory.language.defaults import default_embeddings
-
-    return default_embeddings()
-
-
-def _default_credential() -> AsyncTokenCredential:
-    try:
-        from azure.identity.aio import DefaultAzureCredential
-    except ImportError as error:
-        raise ConfigurationError("give a credential, or install the extra 'azure' for azure-identity") from error
-    return DefaultAzureCredential()
-
-
-def _models(env: Environment) -> tuple[ChatModel | None, EmbeddingModel | None]:
-    """The models that the environment names; None, None for offline."""
-    azure = env.azure_openai_endpoint
-    if azure is None and env.openai_api_key is None and env.openai_base_url is None:
-        return None, None
-    from agent_memory.language.openai_chat import OpenAIChat
-    from agent_memory.language.openai_embeddings import OpenAIEmbeddings
-
-    secret = env.openai_api_key if azure is None else env.azure_openai_api_key
-    connection: dict[str, Any] = {"api_key": secret.get_secret_value() if secret else None}
-    connection |= {"base_url": env.openai_base_url} if azure is None else {"azure_endpoint": azure}
-    if azure is not None and secret is None:
-        connection["azure_ad_token_provider"] = _token_provider()
-    return (
-        OpenAIChat(env.chat_model, **connection),
-        OpenAIEmbeddings(env.embedding_model, dimensions=env.embedding_dimensions, **connection),
-    )
-
-
-def _token_provider() -> Callable[[], str]:
-    try:
-        from azure.identity import DefaultAzureCredential, get_bearer_token_provider
-    except ImportError as error:
-        raise ConfigurationError("set AZURE_OPENAI_API_KEY, or install the extra 'azure'") from error
-    return get_bearer_token_provider(DefaultAzureCredential(), "https://cognitiveservices.azure.com/.default")
+    return recall is not None and recall.caches

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.policy.audit import Auditor
-from agent_memory.processing.activities import Activity, Json
+from agent_memory.processing.activities import Activity, Json, activities
 from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
+from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.search import Searcher
+from agent_memory.settings import Cadence, RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.counters import Counters
 from agent_memory.store.static import StaticFacts
@@ -32,6 +35,34 @@ class Runtime:
     activities: Mapping[str, Activity]
     auditor: Auditor
     worker: Worker | None
+
+    @classmethod
+    def of(
+        cls, tools: Tools, recall: RecallSettings, tokens: TokenCounter, cadence: Cadence, *, inline: bool
+    ) -> Runtime:
+        """The parts of a memory whose turns are processed in this process (`inline`) or elsewhere."""
+        store = tools.store
+        cache = HitCache(recall.cache_seconds) if recall.caches else None
+        return cls(
+            store=store,
+            tools=tools,
+            searcher=Searcher(store, tools.embeddings, recall, cache, tools.chat),
+            tokens=tokens,
+            counters=Counters(store, enabled_steps(cadence)),
+            static=StaticFacts(store),
+            activities=activities(tools),
+            auditor=Auditor(store, tools.policy.audit_days),
+            worker=Worker(tools, cadence) if inline else None,
+        )
+
+    async def close(self) -> None:
+        """Stops background processing and disconnects."""
+        if self.worker is not None:
+            await self.worker.stop()
+        await self.auditor.close()
+        await self.store.close()
+        await self.tools.chat.close()
+        await self.tools.embeddings.close()
 
     @property
     def recaller(self) -> Recaller:

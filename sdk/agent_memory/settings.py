@@ -124,6 +124,11 @@ class RecallSettings:
     default_archive_threshold: float = 0.7
     archive_thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.15})
 
+    @property
+    def caches(self) -> bool:
+        """Whether searches are kept at all."""
+        return self.cache_seconds > 0
+
     def threshold(self, embedding_model: str) -> float:
         """The least cosine that counts for this embedding model (matched by the beginning of its name)."""
         return _of_model(embedding_model, self.thresholds, self.default_threshold)

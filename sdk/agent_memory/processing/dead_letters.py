@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_memory.errors import ModelError
+from agent_memory.errors import ModelError, NotFound
 from agent_memory.models import DeadLetter, Turn, Usage, now
 from agent_memory.processing.gather import StepRequest
 from agent_memory.store import queries
@@ -54,3 +54,15 @@ async def list_dead_letters(store: Store, user_id: str | None = None) -> list[De
     partition = None if user_id is None else (user_id,)
     rows = [row for name in (MEMORIES, SUMMARIES) for row in await store.query(name, queries.DEAD_LETTERS, partition)]
     return sorted((from_document(DeadLetter, row) for row in rows), key=lambda letter: (letter.created_at, letter.id))
+
+
+async def find_dead_letter(store: Store, dead_letter_id: str) -> DeadLetter:
+    """One dead letter, of whomever it is; for the operator.
+
+    Raises:
+        NotFound: if there is no such dead letter.
+    """
+    for letter in await list_dead_letters(store):
+        if letter.id == dead_letter_id:
+            return letter
+    raise NotFound(f"no dead letter {dead_letter_id}")

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from azure.core import MatchConditions
 from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
@@ -22,6 +22,9 @@ from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, ContainerSpec, container_specs
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
+
+if TYPE_CHECKING:
+    from azure.core.credentials_async import AsyncTokenCredential
 
 logger = logging.getLogger("agent_memory")
 
@@ -43,6 +46,19 @@ def metered() -> Iterator[list[float]]:
         yield charges
     finally:
         _meter.reset(token)
+
+
+def default_credential() -> AsyncTokenCredential:
+    """Who this process is to Azure: a managed identity, a developer's login, and so on.
+
+    Raises:
+        ConfigurationError: if azure-identity is not installed.
+    """
+    try:
+        from azure.identity.aio import DefaultAzureCredential
+    except ImportError as error:
+        raise ConfigurationError("give a credential, or install the extra 'azure' for azure-identity") from error
+    return DefaultAzureCredential()
 
 
 def _record(headers: Mapping[str, Any], _body: Any = None) -> None:

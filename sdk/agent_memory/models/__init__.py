@@ -1,0 +1,108 @@
+"""What callers send and get: validated, typed, and the same in the library, the HTTP API and the command line.
+
+Times are timezone-aware UTC. Scores are higher-is-better. Vectors never appear here: they live in the store.
+"""
+
+from agent_memory.models.base import (
+    Model,
+    Usage,
+    UtcTime,
+    content_hash,
+    day,
+    iso,
+    now,
+)
+from agent_memory.models.knowledge import (
+    TYPE_ALIASES,
+    FactKind,
+    Memory,
+    MemoryType,
+    Provenance,
+    Source,
+    Status,
+    SupersedeReason,
+    UserProfile,
+)
+from agent_memory.models.operation import (
+    AuditEntry,
+    DeadLetter,
+    Health,
+    Stats,
+)
+from agent_memory.models.recall import (
+    Context,
+    ContextFormat,
+    Hit,
+    Name,
+    SearchFilters,
+    Signals,
+)
+from agent_memory.models.receipts import (
+    ExportPart,
+    ForgetItem,
+    ForgetReceipt,
+    ImportReceipt,
+    ProcessResult,
+    Receipt,
+)
+from agent_memory.models.switches import (
+    MemoryConfig,
+    ScopeSettings,
+)
+from agent_memory.models.talk import (
+    ROLE_ALIASES,
+    LiveView,
+    Role,
+    RoleField,
+    ThreadInfo,
+    ThreadState,
+    ThreadSummary,
+    Turn,
+    TurnInput,
+)
+
+__all__ = [
+    "ROLE_ALIASES",
+    "TYPE_ALIASES",
+    "AuditEntry",
+    "Context",
+    "ContextFormat",
+    "DeadLetter",
+    "ExportPart",
+    "FactKind",
+    "ForgetItem",
+    "ForgetReceipt",
+    "Health",
+    "Hit",
+    "ImportReceipt",
+    "LiveView",
+    "Memory",
+    "MemoryConfig",
+    "MemoryType",
+    "Model",
+    "Name",
+    "ProcessResult",
+    "Provenance",
+    "Receipt",
+    "Role",
+    "RoleField",
+    "ScopeSettings",
+    "SearchFilters",
+    "Signals",
+    "Source",
+    "Stats",
+    "Status",
+    "SupersedeReason",
+    "ThreadInfo",
+    "ThreadState",
+    "ThreadSummary",
+    "Turn",
+    "TurnInput",
+    "Usage",
+    "UserProfile",
+    "UtcTime",
+    "content_hash",
+    "day",
+    "iso",
+    "now",
+]

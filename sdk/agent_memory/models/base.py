@@ -1,0 +1,61 @@
+"""What all models share: the base class, times in UTC, and what work costs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+
+
+def _utc(value: datetime) -> datetime:
+    """Reads a time without a zone as UTC, and turns every other into UTC."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def iso(value: datetime) -> str:
+    """Writes a UTC time with a fixed width, so that the order of the texts is the order of the times."""
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def day(value: datetime) -> str:
+    """Writes the day of a time as people do: 5 March 2026."""
+    return f"{value.day} {value:%B %Y}"
+
+
+def now() -> datetime:
+    """The current time in UTC, to the microsecond."""
+    return datetime.now(UTC)
+
+
+def content_hash(text: str) -> str:
+    """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256 (row S1-36)."""
+    normal = re.sub(r"\s+", " ", text.strip().lower())
+    return hashlib.sha256(normal.encode()).hexdigest()[:32]
+
+
+UtcTime = Annotated[datetime, AfterValidator(_utc), PlainSerializer(iso, return_type=str, when_used="json")]
+
+
+class Model(BaseModel):
+    """The base of all public models: unknown fields are an error, values are checked on assignment."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+
+
+class Usage(Model):
+    """What a piece of work cost."""
+
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    embedded_texts: int = 0
+    embedded_tokens: int = 0
+    request_units: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Adds two costs field by field."""
+        mine = self.model_dump()
+        return Usage(**{name: mine[name] + value for name, value in other.model_dump().items()})

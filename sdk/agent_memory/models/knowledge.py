@@ -1,0 +1,115 @@
+"""What is remembered of a user, and why it is believed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agent_memory.models.base import Model, UtcTime
+from agent_memory.models.talk import Role, Turn
+
+MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
+
+FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
+
+Source = Literal["user", "agent", "tool", "imported"]
+
+Status = Literal["active", "candidate", "quarantined"]
+
+SupersedeReason = Literal["duplicate", "contradict", "update", "rederived", "expired", "revoked", "evicted"]
+
+# Names other systems give to our types, with the kind that they imply (conflict C01 of the requirements).
+TYPE_ALIASES: dict[str, tuple[MemoryType, str | None]] = {
+    "semantic": ("fact", None),
+    "preference": ("fact", "preference"),
+    "context": ("fact", "context"),
+    "requirement": ("fact", "requirement"),
+    "decision": ("fact", "decision"),
+    "extractive": ("fact", None),
+    "conversation_summary": ("episodic", "session"),
+    "vector": ("episodic", "chunk"),
+    "reflective": ("reflection", None),
+}
+
+
+class Memory(Model):
+    """One thing remembered, with when it was true, when it was known, and what it rests on."""
+
+    id: str
+    user_id: str
+    thread_id: str
+    type: MemoryType
+    kind: str | None = None
+    role: Role = "system"
+    content: str
+    confidence: float = Field(default=0.8, ge=0, le=1)
+    importance: float = Field(default=0.5, ge=0, le=1)
+    source: Source = "user"
+    status: Status = "active"
+    review_reason: str | None = Field(default=None, description="Why it waits for review, if it does.")
+    quote: str | None = Field(default=None, description="The words of the transcript that it rests on, verbatim.")
+    source_turn_ids: list[str] = Field(default_factory=list)
+    source_ids: list[str] = Field(default_factory=list, description="The memories that it was made from, if any.")
+    pinned: bool = Field(default=False, description="Whether it is kept however seldom it is used.")
+    time_phrase: str | None = Field(default=None, description="The words that a resolved date came from.")
+    tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    agent_id: str | None = None
+    project_id: str | None = None
+    run_id: str | None = None
+    created_at: UtcTime = Field(description="When it was said.")
+    updated_at: UtcTime | None = None
+    reaffirmed_at: UtcTime | None = Field(default=None, description="When it was last said again, word for word.")
+    valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
+    valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
+    recorded_at: UtcTime = Field(description="When the store learned it.")
+    superseded_at: UtcTime | None = None
+    superseded_by: str | None = Field(default=None, description="What replaced it; `__nobody__` if nothing did.")
+    supersede_reason: SupersedeReason | None = None
+    supersedes_ids: list[str] = Field(default_factory=list)
+    content_hash: str = ""
+    embedding_model: str | None = None
+    model: str | None = Field(default=None, description="Which model derived it.")
+    prompt_version: str | None = None
+    access_count: int = 0
+    last_accessed_at: UtcTime | None = None
+
+    @property
+    def last_said_at(self) -> datetime:
+        """When it was said, or last said again."""
+        return max(self.created_at, self.reaffirmed_at or self.created_at)
+
+
+class Provenance(Model):
+    """Why a memory is believed: the words and turns that it rests on, what it was made from, what it replaced.
+
+    Its quote, and the model and prompt version that derived it, are in the memory itself.
+    """
+
+    memory: Memory
+    turns: list[Turn] = Field(description="The turns that it rests on, in the order of the talk.")
+    missing_turn_ids: list[str] = Field(default_factory=list, description="Turns that it names and nobody keeps.")
+    sources: list[Memory] = Field(default_factory=list, description="The memories that it was made from.")
+    replaced: list[Memory] = Field(default_factory=list, description="What it took the place of.")
+    replaced_by: Memory | None = Field(default=None, description="What took its place.")
+    history: list[Memory] = Field(default_factory=list, description="All its versions, oldest first.")
+
+
+class UserProfile(Model):
+    """What is known of a user across all threads."""
+
+    id: str
+    user_id: str
+    content: str
+    preferences: list[str] = Field(default_factory=list)
+    current_work: list[str] = Field(default_factory=list)
+    environment: list[str] = Field(default_factory=list)
+    constraints: list[str] = Field(default_factory=list)
+    personal: list[str] = Field(default_factory=list)
+    source_ids: list[str] = Field(default_factory=list, description="The memories that it rests on.")
+    created_at: UtcTime
+    updated_at: UtcTime
+    model: str | None = None
+    prompt_version: str | None = None
