@@ -15,7 +15,8 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.policy.budgets import over_budget
-from agent_memory.processing.due import Work, due_work, ending_steps, instance_id, user_steps
+from agent_memory.processing.drift import drifted_work
+from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, user_steps
 from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
 from agent_memory.store.counters import ThreadCounter
 from azure_functions.wiring import Parts
@@ -132,6 +133,18 @@ async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: 
         total = counts.pop("")
         await mark_settled(counters, parts.cadence, user_id, counts, total)
     else:
+        drifted = sum([await _start_drifted(parts, client, user_id, thread) for thread in counts if workflow == INDEX])
         for thread_id, count in counts.items():
             await mark(counters, Work(workflow, user_id, thread_id, count, 1))
+        if drifted:  # what finishes that work looks again
+            return drifted
     return await start_due_of_user(parts, client, user_id, but=workflow)
+
+
+async def _start_drifted(parts: Parts, client: df.DurableOrchestrationClient, user_id: str, thread_id: str) -> int:
+    """Starts what a change of topic calls for in a thread that was indexed; how many orchestrations."""
+    runtime = parts.runtime
+    counter = await runtime.counters.get(user_id, thread_id)
+    due = await drifted_work(runtime.tools, parts.cadence, counter)
+    work = [one for one in due if await is_wanted(runtime.tools, runtime.counters, one)]
+    return sum([await start(client, of_work(one)) for one in work])

@@ -97,6 +97,9 @@ param dedupEveryN int = 5
 @minValue(0)
 param deepenEveryN int = 0
 
+@description('Cosine distance, as a decimal number up to 2, between what the user says now and the topic of a thread above which it is extracted and summarised at once; 0: never.')
+param driftThreshold string = '0'
+
 @description('Whether a conversation that went quiet is archived, so that others can refer to it.')
 param archiveIdleThreads bool = false
 
@@ -339,6 +342,7 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     userSummaryEveryN: userSummaryEveryN
     dedupEveryN: dedupEveryN
     deepenEveryN: deepenEveryN
+    driftThreshold: driftThreshold
     archiveIdleThreads: archiveIdleThreads
     idleSeconds: idleSeconds
     allowHeaderIdentity: allowHeaderIdentity

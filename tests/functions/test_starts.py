@@ -21,7 +21,7 @@ from agent_memory.processing.intake import count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
 from azure_functions.devhost.invoker import client_binding
-from azure_functions.starts import Start, of_work, start, start_due, start_idle
+from azure_functions.starts import Start, finish, of_work, start, start_due, start_idle
 from azure_functions.wiring import Parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
@@ -101,3 +101,25 @@ async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df
             await start_idle(parts, client, quiet)
         await thread.process("extract")
         assert await start_idle(parts, client, quiet) == 0
+
+
+@pytest.mark.req("S0-044")
+async def test_an_index_that_shows_another_topic_starts_what_waits(
+    host: ToyHost, client: df.DurableOrchestrationClient, memory: AsyncMemory
+):
+    cadence = Cadence(extract=50, summarize=0, profile=0, reconcile=0, drift=0.6)
+    parts, runtime = Parts(memory, Environment(), cadence), memory.runtime
+    thread = memory.user("alice").thread("t1")
+    same = [{"role": "user", "content": "fact: Hawaii flight in May=booked"}] * 4
+    await thread.add_many(same)
+    await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
+    await thread.process("index")
+    ended = {"request": {"user_id": "alice", "thread_id": "t1"}, "counts": {"t1": 4}}
+    assert await finish(parts, client, "index_turns", ended) == 0
+    assert (await runtime.counters.get("alice", "t1")).done == {"index_turns": 4}
+    await thread.add_many([{"role": "user", "content": "fact: kitchen painters=quoted green"}] * 2)
+    await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
+    await thread.process("index")
+    with pytest.raises(Exception, match=r"extract.*doesn't exist"):  # it is started, and the toy app has none
+        await finish(parts, client, "index_turns", ended | {"counts": {"t1": 6}})
+    assert (await runtime.counters.get("alice", "t1")).done == {"index_turns": 4}, "so it is tried again"

@@ -11,6 +11,8 @@ from agent_memory.settings import Cadence
 from agent_memory.store.counters import USER, ThreadCounter
 
 THREAD_STEPS = ("extract", "summarize")
+INDEX = "index_turns"
+"""What is run for new turns where a change of topic counts: it shows in the vectors of the talk."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -73,14 +75,28 @@ def crossed(count: int, done: int, n: int) -> bool:
     return n > 0 and count // n > done // n
 
 
+def waiting_steps(counter: ThreadCounter, cadence: Cadence) -> list[str]:
+    """The steps of a thread that are not switched off and that some of its turns wait for."""
+    return [s for s in THREAD_STEPS if every(cadence, s) > 0 and counter.done.get(s, 0) < counter.count]
+
+
 def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
-    """The steps of these threads whose thresholds have been crossed since they last ran."""
-    return [
-        Work(step, counter.user_id, counter.thread_id, counter.count, every(cadence, step))
-        for counter in counters
-        for step in THREAD_STEPS
-        if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))
-    ]
+    """The steps of these threads whose thresholds have been crossed since they last ran.
+
+    Where a change of topic counts, the new turns of the other threads are indexed, which shows it.
+    """
+    due: list[Work] = []
+    for counter in counters:
+        place = (counter.user_id, counter.thread_id, counter.count)
+        steps = [
+            Work(step, *place, every(cadence, step))
+            for step in THREAD_STEPS
+            if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))
+        ]
+        unseen = cadence.drift > 0 and counter.done.get(INDEX, 0) < counter.count
+        look = unseen and not steps and bool(waiting_steps(counter, cadence))
+        due += [Work(INDEX, *place, 1)] if look else steps
+    return due
 
 
 def idle(counters: Iterable[ThreadCounter], cadence: Cadence, timestamp: float) -> list[ThreadCounter]:

@@ -18,8 +18,9 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
+from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
+from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.processing.maintenance import finish_deletions
@@ -221,6 +222,11 @@ class Worker:
             return True
         if not await self._try(work.workflow, work.request):
             return False
+        if work.workflow == INDEX:
+            counter = await self.counters.get(work.user_id, work.thread_id)
+            for step in await drifted_work(self._tools, self._cadence, counter):
+                if not await self._run(step):
+                    return False
         await mark(self.counters, work)
         return True
 

@@ -147,6 +147,10 @@ NEAREST_ARCHIVE = (
     f" WHERE {_ARCHIVED} AND c.embedding_model = @model ORDER BY VectorDistance(c.embedding, @vector)"
 )
 NEWEST_ARCHIVE = f"SELECT TOP @limit {_ACCOUNT} FROM c WHERE {_ARCHIVED} ORDER BY c.created_at DESC"
+USER_TALK = (
+    f'SELECT c.metadata.position, c.embedding FROM c WHERE {CHUNK} AND c.source = "user"'
+    " AND c.metadata.position >= @since AND c.embedding_model = @model"
+)
 STATIC_FACTS = f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "static"'
 DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
 
