@@ -26,6 +26,14 @@ ORDINARY = (
     "My favourite colour is green.",
 )
 ECHOES = ("Thanks, noted.", "Got it: {value}.", "Alright, I'll keep in mind: {told}")
+TAKEN_UP = ("{value}? I see.", "That must keep you busy, {value} I mean.")
+ASIDE = (
+    "Sure. The train to {city} takes three hours.",
+    "Here is the function you asked for: def area(w, h): return w * h",
+    "The weather should stay dry until the weekend.",
+    "I have put milk and bread on the list.",
+)
+"""Answers about something else, which stay."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +50,14 @@ class Secret:
 
 @dataclass
 class History:
-    """What is said by thread, in order; which turns tell the secret; and what is said before they are processed."""
+    """What is said by thread, in order; what comes late; which turns tell the secret, or answer with something else."""
 
     user_id: str
     secret: Secret
     threads: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     late: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     telling: set[str] = field(default_factory=set)
+    aside: set[str] = field(default_factory=set)
 
 
 def make_secret(rng: random.Random) -> Secret:
@@ -140,7 +149,7 @@ def make_secret(rng: random.Random) -> Secret:
 
 def make_history(seed: int) -> History:
     """One history: two or three threads, the secret told in each wording, one of them not processed yet."""
-    rng = random.Random(seed)
+    rng, replies = random.Random(seed), random.Random(f"replies {seed}")
     secret = make_secret(rng)
     history = History(f"user-{seed}", secret)
     names = [f"talk-{seed}-{n}" for n in range(rng.choice((2, 3)))]
@@ -169,4 +178,12 @@ def make_history(seed: int) -> History:
             into[thread].append(reply | {"created_at": clock + timedelta(seconds=5)})
             if any(needle.lower() in echo.lower() for needle in secret.needles):
                 history.telling.add(echo_id)
+        elif tells:
+            aside = replies.random() < 0.6
+            answer = replies.choice(ASIDE if aside else TAKEN_UP)
+            answer_id = f"answer-{seed}-{position:02d}"
+            content = answer.format(value=secret.value, city=replies.choice(CITIES))
+            reply = {"role": "assistant", "content": content, "id": answer_id}
+            into[thread].append(reply | {"created_at": clock + timedelta(seconds=5)})
+            (history.aside if aside else history.telling).add(answer_id)
     return history

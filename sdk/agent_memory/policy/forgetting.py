@@ -1,9 +1,9 @@
 """Forgetting: from what was found to all that follows from it, and what of that stays.
 
-With a claim go all its versions, the turns that it rests on, and what was derived from these turns and makes the claim
-too. What else those turns told stays, without its quote: the turn is gone, and the quote may hold the claim. With a
-place goes all that was derived from it. What was merged, consolidated or reflected out of something that goes, goes
-too, and what it had replaced stands again.
+With a claim go all its versions, the turns that it rests on, the answers to them that take it up, and what was derived
+from these turns and makes the claim too. What else those turns told stays, without its quote: the turn is gone, and the
+quote may hold the claim. With a place goes all that was derived from it. What was merged, consolidated or reflected out
+of something that goes, goes too, and what it had replaced stands again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
-from agent_memory.policy.selection import Archive, Selection, TurnKey, claim_in, read_texts
+from agent_memory.policy.selection import Archive, Selection, TurnKey, add_answers, claim_in, read_texts
 from agent_memory.policy.tombstones import of_turn, of_words
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id, new_turn_id
@@ -77,6 +77,7 @@ async def plan_claim(archive: Archive, selection: Selection, at: datetime, *, in
             for turn_id in memory.source_turn_ids if _is_of_a_talk(memory) else []:
                 selection.turns.setdefault((memory.thread_id, turn_id), "it rests on it")
         await read_texts(archive, selection)
+        await add_answers(archive, selection)
         companions = [m for m in archive.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]
         vectors = await archive.embed(memory.content for memory in companions)
         for memory in companions:

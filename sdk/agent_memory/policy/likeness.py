@@ -4,6 +4,7 @@ Cosines alone do not tell: with all-MiniLM-L6-v2 two wordings of one claim lie b
 one thing between 0.3 and 0.72 (46 pairs and 160 pairs). So three signs are used: a telling figure in common (a code,
 an amount, a number), a high cosine, or a middling one together with most of the words. Where they err they forget
 too little by one wording rather than too much by one claim; naming the topic instead of the claim forgets more.
+An answer says little by itself ("Got it: Fabrikam."), but its place tells what it is about, so that one sign suffices.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ _WHEN = re.compile(r"\d{4}-\d{2}-\d{2}\S*|\d{1,2}:\d{2}(?::\d{2})?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _STAMP = re.compile(r"^\[\d{1,2} \w+ \d{4}\] [^:]{1,80}: ")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
+_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z]\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SMALL = frozenset(
     """a about am an and are as at be been but by can could did didn do does doesn don for from get got had has have he
     her his how i if in into is it its just let like me my no not of on or our please remember say said she
     should so tell that the their them then there they this to told too up us user was way we were what when
     where which who will with would you your""".split()
+)
+_CALENDAR = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december""".split()
 )
 
 
@@ -61,6 +67,19 @@ class Likeness:
             return True
         return cosine is not None and (cosine >= self.topic or (cosine >= self.near and share >= 1 / 2))
 
+    def takes_up(self, topic: str, said: str, answer: str, cosine: float) -> bool:
+        """Whether the answer to something that was said of a topic says it too, or what it is about.
+
+        Either names a name or figure of it, has half the words of the topic or most of the shorter text's, or has at
+        least one and a middling cosine.
+        """
+        if figures(said) & figures(answer) or _names_in_both(said, answer):
+            return True
+        wanted, told, answered = stems(topic), stems(said), stems(answer)
+        if wanted and len(wanted & answered) / len(wanted) >= 1 / 2:
+            return True
+        return _overlap(told, answered) >= 2 / 3 or (cosine >= self.near and bool(told & answered))
+
 
 _MEASURED = {"all-MiniLM-L6-v2": Likeness(0.75, 0.5, 0.6), "hashing-384": Likeness(0.75, 0.3, 0.5)}
 _OTHERS = Likeness(0.8, 0.5, 0.6)
@@ -80,6 +99,12 @@ def figures(text: str) -> set[str]:
     plain = _SPELT.sub(lambda match: re.sub(r"[ -]", "", match[0]), plain)
     numbers = {re.sub(r"[.,]0{2}$", "", number).replace(",", "").replace(".", "") for number in _FIGURE.findall(plain)}
     return found | codes | {number for number in numbers if _is_telling(number)}
+
+
+def _names_in_both(one: str, other: str) -> set[str]:
+    """The words in both texts that are names in one: they have a capital and begin no sentence, and are no date."""
+    names = {name.lower() for text in (one, other) for name in _NAME.findall(unstamped(text))}
+    return (names - _CALENDAR) & _words(one) & _words(other)
 
 
 def _is_telling(number: str) -> bool:

@@ -19,7 +19,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
-from agent_memory.store.turns import turns_by_id
+from agent_memory.store.turns import answers_to, turns_by_id
 
 NEAREST = 100
 """Memories and chunks that are compared with a claim or a topic by meaning."""
@@ -32,8 +32,10 @@ TurnKey = tuple[str, str]
 
 @dataclass(slots=True)
 class Selection:
-    """What was found, with the reason. `claims` are the texts that say what is to be forgotten."""
+    """What was found, with the reason. `claims` are the texts that say what is to be forgotten, `topic` what it is."""
 
+    topic: str
+    place: Place
     memories: dict[str, str] = field(default_factory=dict)
     turns: dict[TurnKey, str] = field(default_factory=dict)
     texts: dict[TurnKey, Turn] = field(default_factory=dict)
@@ -101,16 +103,16 @@ async def select_id(archive: Archive, item_id: str, place: Place) -> Selection:
         NotFound: if the user has neither.
         InvalidInput: if several threads have such a turn.
     """
-    selection = Selection()
     memory = archive.memories.get(item_id)
     if memory is not None:
+        selection = Selection(memory.content, Place())
         selection.memories[item_id] = "named"
-        selection.claims = await archive.embed([memory.content])
     else:
         turn = await _turn(archive, item_id, place)
+        selection = Selection(turn.content, Place())
         selection.add_turn(turn, "named")
-        selection.claims = await archive.embed([turn.content])
-    await _add_other_wordings(archive, selection, Place())
+    selection.claims = await archive.embed([selection.topic])
+    await _add_other_wordings(archive, selection)
     return selection
 
 
@@ -130,7 +132,7 @@ async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
 
 async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     """What is about a topic, by its words or its meaning, and what makes the same claims in other words."""
-    selection = Selection()
+    selection = Selection(topic, place)
     like = archive.likeness
     found: dict[TurnKey, None] = {}
     for memory, similarity in await archive.nearest((await archive.embed([topic]))[topic]):
@@ -151,13 +153,13 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     claims = [archive.memories[memory_id].content for memory_id in selection.memories]
     claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
     selection.claims = await archive.embed(claims)
-    await _add_other_wordings(archive, selection, place)
+    await _add_other_wordings(archive, selection)
     return selection
 
 
 async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
     """Up to `limit` turns that were said in a place, and the memories of it."""
-    selection = Selection()
+    selection = Selection("", place)
     sql = queries.turns_of(
         project=place.project_id is not None, since=place.since is not None, until=place.until is not None
     )
@@ -173,9 +175,9 @@ async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
     return selection
 
 
-async def _add_other_wordings(archive: Archive, selection: Selection, place: Place) -> None:
+async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
     """Adds what makes the same claims: by meaning among memories and indexed talk, by figures also elsewhere."""
-    like = archive.likeness
+    like, place = archive.likeness, selection.place
     chunks: dict[TurnKey, None] = {}
     for claim, vector in selection.claims.items():
         for memory, similarity in await archive.nearest(vector):
@@ -195,6 +197,30 @@ async def _add_other_wordings(archive: Archive, selection: Selection, place: Pla
             selection.add_turn(turn, "has the same figure")
     for turn in await _read_turns(archive, set(chunks) - set(selection.turns)):
         selection.add_turn(turn, "the same in other words")
+
+
+async def add_answers(archive: Archive, selection: Selection) -> None:
+    """Adds the answers to the user's turns that go, as far as they take up what is forgotten; they too are its traces.
+
+    What else an agent answered stays.
+    """
+    by_thread: dict[str, list[Turn]] = {}
+    for key, turn in selection.texts.items():
+        if turn.role == "user" and key in selection.turns:
+            by_thread.setdefault(turn.thread_id, []).append(turn)
+    pairs: list[tuple[str, str, Turn]] = []
+    for thread_id, asked in by_thread.items():
+        found = await answers_to(archive.store, asked)
+        told = {turn.id: telling_part(turn.content, selection.topic) for turn in asked}
+        new = [(thread_id, turn_id) for turn_id in found if (thread_id, turn_id) not in selection.turns]
+        for answer in await _read_turns(archive, new):
+            said = told[found[answer.id]]
+            pairs.append((said, telling_part(answer.content, f"{said} {selection.topic}"), answer))
+    vectors = await archive.embed(text for said, part, _ in pairs for text in (said, part))
+    for said, part, answer in pairs:
+        near = cosine(vectors[said], vectors[part])
+        if _lies_in(selection.place, answer) and archive.likeness.takes_up(selection.topic, said, part, near):
+            selection.add_turn(answer, "answers what goes, and takes it up")
 
 
 async def _read_turns(archive: Archive, keys: Iterable[TurnKey]) -> list[Turn]:

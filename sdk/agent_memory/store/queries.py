@@ -69,6 +69,7 @@ LIVE_TURNS = f'SELECT {TURN_FIELDS}, c._ts FROM c WHERE c.created_at >= @after O
 NEW_TURN_IDS = (
     "SELECT c.id, c.role, c.created_at, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"
 )
+ROLES_SINCE = "SELECT c.id, c.role, c.created_at FROM c WHERE c.created_at >= @since"
 TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 
 # Memories, of a user or of one of their threads.

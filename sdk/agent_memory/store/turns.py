@@ -115,6 +115,23 @@ async def turns_before(store: Store, first: Turn, limit: int) -> list[Turn]:
     return in_order([from_document(Turn, row) for row in rows])
 
 
+async def answers_to(store: Store, turns: Sequence[Turn]) -> dict[str, str]:
+    """Which turns of a thread answer these turns of the user's: all up to the user's next one; and which each answers.
+
+    Reads ids only, of the thread from the first of the turns on.
+    """
+    first = min(turns, key=lambda turn: turn.created_at)
+    partition = (first.user_id, first.thread_id)
+    rows = await store.query(TURNS, queries.ROLES_SINCE, partition, since=iso(first.created_at))
+    asked, answered, answers = {turn.id for turn in turns}, None, {}
+    for row in sorted(rows, key=lambda row: (row["created_at"], row["id"])):
+        if row["role"] == "user":
+            answered = row["id"] if row["id"] in asked else None
+        elif answered is not None and row["role"] != "system":
+            answers[row["id"]] = answered
+    return answers
+
+
 async def new_turns(store: Store, user_id: str, thread_id: str, cursor: Cursor, limit: int) -> list[tuple[Turn, int]]:
     """The next turns that a cursor has not covered, each with its `_ts`, in the server's order."""
     rows: list[Document] = await store.query(
