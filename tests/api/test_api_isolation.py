@@ -9,38 +9,19 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from api_routes import PUBLIC, body_of, filled_in, routes
 from api_world import serving
-from fastapi.routing import iter_route_contexts
 
 from agent_memory import AsyncMemory
-from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+from agent_memory.api import InlineProcessing, create_app
 from agent_memory.api.credentials import ApiKeys, new_key
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 
 SECRET = "the launch code is 4711"
-PUBLIC = {"/health", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
 NOTHING = "nothing-of-anybody"
 FORGED: list[dict[str, str]] = [{"x-user-id": "alice"}, {"x-api-key": "amk_guessed"}, {"authorization": "Bearer x"}]
 ALIKE = ["ALICE", "аlice", "ａlice", "alice\u200b", "alice%20"]
 """Taken in turn from route to route."""
-
-
-def routes(memory: AsyncMemory) -> set[tuple[str, str]]:
-    """Each method and path of the app, whether its document tells of it or not."""
-    app = create_app(memory, InlineProcessing(memory.runtime), HeaderIdentity(allowed=True))
-    found = iter_route_contexts(app.routes)
-    return {(verb, route.path) for route in found for verb in route.methods or () if verb != "HEAD"}
-
-
-def body_of(document: dict[str, Any], verb: str, path: str) -> Any:
-    """The example of a request's body, from the document."""
-    for prefix in ("", "/api"):  # the paths without a prefix are documented with it
-        operation = document["paths"].get(f"{prefix}{path}", {}).get(verb.lower())
-        if operation is not None and "requestBody" in operation:
-            schema = operation["requestBody"]["content"].get("application/json", {}).get("schema", {})
-            name = str(schema.get("$ref") or schema.get("anyOf", [{}])[0].get("$ref", "")).rpartition("/")[2]
-            return document["components"]["schemas"].get(name, {}).get("examples", [None])[0]
-    return None
 
 
 async def everything_of(memory: AsyncMemory, user: str) -> list[str]:
@@ -50,12 +31,6 @@ async def everything_of(memory: AsyncMemory, user: str) -> list[str]:
         rows = await memory.runtime.store.query(container, "SELECT * FROM c", (user,))
         found += [json.dumps({k: v for k, v in row.items() if k[0] != "_"}, sort_keys=True) for row in rows]
     return sorted(found)
-
-
-def filled_in(path: str, ids: dict[str, str]) -> str:
-    for name, value in ids.items():
-        path = path.replace(f"{{{name}}}", value)
-    return path
 
 
 @pytest.mark.req("S0-003", "S0-005", "S3-42", "S3-43")

@@ -1,0 +1,68 @@
+"""What a store is asked: the requests of the Cosmos SDK, seen where they leave it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
+
+import embedded_cosmos
+from embedded_cosmos import AsyncTransport
+
+Asked = Counter[tuple[str, ...]]
+"""Method, path, query, partition, status and request units of each request; how often."""
+
+_asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
+
+
+class Recording(AsyncTransport):
+    """Notes requests made on behalf of whoever listens; not those of background work, which began before."""
+
+    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
+        """Answers a request, and notes it."""
+        response = await super().send(request, **options)
+        asked = _asked.get()
+        if asked is not None and not str(request.url).endswith("/pkranges/"):  # the SDK's map, read once
+            asked[_shape(request, response)] += 1
+        return response
+
+
+def record_requests(patch: pytest.MonkeyPatch) -> None:
+    """From now on a memory that is opened notes what it asks."""
+    patch.setattr(embedded_cosmos, "AsyncTransport", Recording)
+
+
+@contextmanager
+def asked_meanwhile() -> Iterator[Asked]:
+    """Collects what is asked inside."""
+    asked: Asked = Counter()
+    token = _asked.set(asked)
+    try:
+        yield asked
+    finally:
+        _asked.reset(token)
+
+
+def _shape(request: HttpRequest, response: AsyncHttpResponse) -> tuple[str, ...]:
+    headers = request.headers
+    reach = [str(headers.get(name, "")) for name in ("x-ms-documentdb-partitionkey", "x-ms-start-epk", "x-ms-end-epk")]
+    return (
+        str(request.method),
+        str(request.url).partition("/dbs/")[2],
+        _query(request),
+        *reach,
+        str(response.status_code),
+        response.headers["x-ms-request-charge"],
+    )
+
+
+def _query(request: HttpRequest) -> str:
+    if str(request.headers.get("x-ms-documentdb-isquery", "")).lower() != "true":
+        return ""
+    return str(json.loads(request.data)["query"])  # type: ignore[arg-type]
