@@ -159,9 +159,18 @@ async def test_what_may_pass_is_tried_again_under_the_same_key(scripted: Any):
     async with AsyncMemory.remote(url, "a key") as remote:
         assert (await remote.user("björn").thread("t1").add("user", "hello", id="t")).created == 1
     assert len(asked) == 4
-    assert len({request.headers["idempotency-key"] for request in asked}) == 1
+    assert len({(await request.read()) for request in asked}) == 1
+    assert "idempotency-key" not in asked[0].headers  # the turns' ids do it, at no cost
     assert asked[0].headers["authorization"] == "Bearer a key"
     assert asked[0].headers["x-user-id"] == "björn"
+
+
+async def test_a_write_without_an_id_of_its_own_is_tried_again_under_the_same_key(scripted: Any):
+    receipt = {"dry_run": False, "at": "2026-03-01T12:00:00Z"}
+    url, asked = await scripted([(503, LATER, problem("store_unavailable")), (0, {}, ""), (200, {}, receipt)])
+    async with AsyncMemory.remote(url, "a key") as remote:
+        assert not (await remote.user("alice").forget(query="tea")).dry_run
+    assert len({request.headers["idempotency-key"] for request in asked}) == 1 != len(asked)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from agent_memory.api.identity import Identity
 from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
 from agent_memory.api.rates import Rates
-from agent_memory.api.replies import Replies
 from agent_memory.memory import AsyncMemory
 
 VERSION = "1"
@@ -47,7 +46,6 @@ def create_app(
     app.state.processing = processing
     app.state.identity = identity
     app.state.rates = Rates(rate_limit)
-    app.state.replies = Replies()
     add_error_handlers(app)
     for router in (routes.router, responses.router, transfer.router, operator.router):
         app.include_router(router)

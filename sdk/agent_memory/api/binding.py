@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.api.replies import Replies
+from agent_memory.api.replies import answer_once_for
 from agent_memory.contract.endpoint import IF_MATCH, Endpoint
 from agent_memory.contract.pages import before_of, next_token
 from agent_memory.errors import Conflict, NotFound
@@ -59,9 +59,11 @@ async def answer_once(
     """Does a write; under an Idempotency-Key, once."""
     if key is None:
         return await work()
-    replies = cast(Replies, request.app.state.replies)
-    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
-    return await replies.once(user_id, key, asked, work)
+    memory = cast(AsyncMemory, request.app.state.memory)
+    asked = (
+        f"{request.method} {request.url.path}?{request.url.query}\n{hashlib.sha256(await request.body()).hexdigest()}"
+    )
+    return await answer_once_for(memory.runtime.store, user_id, key, asked, work)
 
 
 def _operation(endpoint: Endpoint) -> str:

@@ -1,77 +1,64 @@
 """Answers to writes that came with an Idempotency-Key: asked again, the same answer is given and nothing is done.
 
-They are kept in this process, for a while. Another process does the work again, which is harmless: turns get ids that
-are made of the key, what is remembered word for word is not remembered twice, and a memory that was updated already is
-a conflict.
+They are kept in the store (`store/replies.py`), so that it does not matter which process is asked. Each such write
+costs two more requests to the store.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import contextlib
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from fastapi import Response
 
-from agent_memory.errors import Conflict
+from agent_memory.errors import AgentMemoryError, Conflict, StoreUnavailable
+from agent_memory.store.client import Store
+from agent_memory.store.documents import Document
+from agent_memory.store.replies import claim_key, free_key, keep_reply
 
-KEPT_SECONDS = 600.0
-KEPT_REPLIES = 10_000
+WAIT_SECONDS = 20.0
+"""How long a second request waits for the answer to the first."""
+FIRST_POLL, LONGEST_POLL = 0.05, 1.0
+MOST_BYTES = 1_000_000
+"""Of an answer that is kept; a document may have 2 MB, and JSON in JSON takes more room."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    fingerprint: str
-    answer: asyncio.Future[Response]
-    begun: float
+async def answer_once_for(
+    store: Store, user_id: str, key: str, request: str, work: Callable[[], Awaitable[Response]]
+) -> Response:
+    """Does the work, unless it was done under this key; its answer. A failure may be tried again.
+
+    Raises:
+        Conflict: if the key stands for another request, or its answer is not kept any more.
+        StoreUnavailable: if the same request is still at work; the call may be repeated.
+    """
+    deadline, wait = time.monotonic() + WAIT_SECONDS, FIRST_POLL
+    while True:
+        claim, ours = await claim_key(store, user_id, key, request)
+        if ours:
+            return await _do(store, claim, work)
+        if claim["state"] == "answered":
+            reply = claim["reply"]
+            return Response(reply["body"], reply["status"], reply["headers"])
+        if claim["state"] == "gone":
+            raise Conflict("this was done under this Idempotency-Key, and its answer is not kept any more")
+        if time.monotonic() > deadline:
+            raise StoreUnavailable("the first request with this Idempotency-Key is still at work: ask again")
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_POLL)
 
 
-class Replies:
-    """The answers of one app."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
-
-    async def once(self, user_id: str, key: str, request: bytes, work: Callable[[], Awaitable[Response]]) -> Response:
-        """Does the work, unless it was done under this key; its answer. A failure may be tried again.
-
-        Raises:
-            Conflict: if the key stands for another request.
-        """
-        self._forget_old()
-        fingerprint = hashlib.sha256(request).hexdigest()
-        known = self._entries.get((user_id, key))
-        if known is not None:
-            if known.fingerprint != fingerprint:
-                raise Conflict("this Idempotency-Key was used for another request")
-            return await asyncio.shield(known.answer)
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._entries[user_id, key] = _Entry(fingerprint, answer, time.monotonic())
-        try:
-            made = await work()
-        except BaseException as error:
-            del self._entries[user_id, key]
-            # Whoever waits for the same answer is told to try again.
-            answer.set_exception(
-                Conflict(f"the first request with this Idempotency-Key failed: {type(error).__name__}")
-            )
-            answer.exception()
-            raise
-        answer.set_result(made)
-        return made
-
-    def drop(self, user_id: str) -> None:
-        """Forgets what was answered to a user."""
-        for known in [one for one in self._entries if one[0] == user_id]:
-            del self._entries[known]
-
-    def _forget_old(self) -> None:
-        oldest = time.monotonic() - KEPT_SECONDS
-        while self._entries:
-            first = next(iter(self._entries.values()))
-            if first.begun > oldest and len(self._entries) <= KEPT_REPLIES:
-                return
-            self._entries.popitem(last=False)
+async def _do(store: Store, claim: Document, work: Callable[[], Awaitable[Response]]) -> Response:
+    try:
+        made = await work()
+    except Exception:
+        with contextlib.suppress(AgentMemoryError):  # a claim that cannot be freed runs out
+            await free_key(store, claim)
+        raise
+    headers = {name: value for name, value in made.headers.items() if name != "content-length"}
+    reply = {"status": made.status_code, "headers": headers, "body": bytes(made.body).decode()}
+    with contextlib.suppress(AgentMemoryError):  # what was done is done: the caller is told, and a repetition waits
+        await keep_reply(store, claim, reply if len(made.body) <= MOST_BYTES else None)
+    return made

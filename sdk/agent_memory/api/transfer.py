@@ -35,7 +35,6 @@ async def import_lines(request: Request, memory: OpenMemory, user_id: UserId) ->
 
 
 @router.delete("/users/me", responses=documented(), operation_id="user_erase")
-async def erase(request: Request, memory: OpenMemory, user_id: UserId) -> ForgetReceipt:
+async def erase(memory: OpenMemory, user_id: UserId) -> ForgetReceipt:
     """Erases the user: every document in every container, verified at the end. It cannot be undone."""
-    request.app.state.replies.drop(user_id)
     return await memory.user(user_id).forget(everything=True)

@@ -43,7 +43,7 @@ class Http:
     """A connection to one server.
 
     A request that was not answered is sent again, and also one that is to come back later: reading does no harm, and
-    every write carries an Idempotency-Key.
+    a write carries an Idempotency-Key, unless it can be repeated as it is.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Http:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        repeatable: bool = False,
     ) -> Any:
         """Sends a request, again if need be; the JSON of its answer.
 
@@ -111,7 +112,7 @@ class Http:
             if user_id != user_id.strip(" \t"):
                 raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
             sent["X-User-Id"] = user_id
-        if verb != "GET":
+        if verb != "GET" and not repeatable:
             sent["Idempotency-Key"] = str(uuid.uuid4())
         if body is not None:
             sent["Content-Type"] = "application/json"

@@ -122,7 +122,7 @@ class RemoteThreadScope(AsyncThreadScope):
         for part in _parts(named):
             body = {"turns": [turn.model_dump(mode="json", exclude_none=True) for turn in part], **extras}
             path = f"/v1/threads/{quote(self.thread_id, safe='')}/turns"
-            answer = await self._http.send("POST", path, user_id=self.user_id, body=body)
+            answer = await self._http.send("POST", path, user_id=self.user_id, body=body, repeatable=True)
             receipts.append(Receipt.model_validate(answer))
         return Receipt(
             ids=[one for receipt in receipts for one in receipt.ids],

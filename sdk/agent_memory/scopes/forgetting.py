@@ -18,6 +18,7 @@ from agent_memory.runtime import Runtime
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import USER, Counters
 from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
+from agent_memory.store.replies import forget_replies
 from agent_memory.telemetry import operation
 
 PIECE = 5000
@@ -95,6 +96,7 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
         if dry_run:
             return (await _plan(runtime, request, now())).receipt(dry_run=True)
         await finish_forgettings(runtime.store, runtime.counters, request.user_id)
+        await forget_replies(runtime.store, request.user_id)
         at = now()
         receipt = ForgetReceipt(dry_run=False, at=at)
         if not request.is_claim:

@@ -204,6 +204,8 @@ KEPT_MEMORIES = (
     f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"
 )
 
+ANSWERED = 'SELECT * FROM c WHERE c.type = "reply" AND c.state = "answered"'
+
 AUDIT_PAGES = (
     'SELECT TOP @limit c.entries FROM c WHERE c.type = "audit" AND c["until"] >= @since ORDER BY c["until"] DESC'
 )

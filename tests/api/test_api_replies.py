@@ -1,0 +1,137 @@
+"""Answers under an Idempotency-Key: kept in the store, so that it does not matter which instance is asked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import httpx2 as httpx
+import pytest
+from api_world import client_of
+from scripted_model import ScriptedChat
+from store_scan import documents, scan
+
+from agent_memory import AsyncMemory
+from agent_memory.api import replies
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import Embedded
+from agent_memory.store import replies as kept_replies
+from agent_memory.store.replies import claim_key
+
+KEY = {"idempotency-key": "key-1", "x-user-id": "alice"}
+TEA = {"content": "Drinks oolong in the afternoon"}
+
+
+class SlowEmbeddings(HashingEmbeddings):
+    """Counts what it is asked, and takes its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        self.asked += 1
+        await asyncio.sleep(0.2)
+        return await super().embed(texts)
+
+
+@pytest.fixture
+async def instances(memory: AsyncMemory) -> AsyncIterator[list[httpx.AsyncClient]]:
+    """Three instances over one store."""
+    async with client_of(memory) as one, client_of(memory) as two, client_of(memory) as three:
+        yield [one, two, three]
+
+
+async def claim(memory: AsyncMemory) -> None:
+    """What an instance leaves that dies at its work."""
+    async with client_of(memory) as http:
+        await http.post("/v1/memories", json=TEA, headers=KEY)
+    (reply,) = [row for row in await documents(memory, "alice") if row["type"] == "reply"]
+    store, partition = memory.runtime.store, ("alice", reply["thread_id"])
+    stored = await store.read(reply["container"], reply["id"], partition)
+    assert stored is not None
+    await store.replace(reply["container"], {**stored, "state": "claimed"}, stored["_etag"])
+
+
+async def test_of_many_at_once_one_does_the_work_and_all_get_its_answer():
+    embeddings = SlowEmbeddings()
+    async with (
+        AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=embeddings) as memory,
+        client_of(memory) as one,
+        client_of(memory) as two,
+    ):
+        before = embeddings.asked
+        asked = [http.post("/v1/memories", json=TEA, headers=KEY) for http in (one, two) * 4]
+        answers = await asyncio.gather(*asked)
+        assert {answer.status_code for answer in answers} == {201}
+        assert len({answer.text for answer in answers}) == 1
+        assert embeddings.asked == before + 1
+
+
+async def test_another_instance_gives_the_same_answer_with_its_headers(
+    instances: list[httpx.AsyncClient], memory: AsyncMemory
+):
+    made = (await instances[0].post("/v1/memories", json=TEA, headers={"x-user-id": "alice"})).json()
+    path = f"/v1/memories/{made['id']}"
+    answers = [await http.patch(path, json={"content": "Drinks sencha"}, headers=KEY) for http in instances]
+    assert {(one.status_code, one.text, one.headers["etag"], one.headers["content-type"]) for one in answers} == {
+        (200, answers[0].text, answers[0].headers["etag"], "application/json")
+    }
+    other = await instances[1].patch(path, json={"content": "Drinks coffee"}, headers=KEY)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    mine = await instances[2].post("/v1/memories", json=TEA, headers=KEY | {"x-user-id": "bob"})
+    assert mine.status_code == 201
+
+
+async def test_a_request_that_failed_frees_its_key_for_another(instances: list[httpx.AsyncClient]):
+    for http in instances:
+        assert (await http.post("/v1/memories", json={"content": " "}, headers=KEY)).status_code == 400
+    assert (await instances[0].post("/v1/memories", json=TEA, headers=KEY)).status_code == 201
+
+
+async def test_a_claim_is_waited_for_and_taken_over_when_its_owner_is_dead(
+    memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+):
+    await claim(memory)
+    monkeypatch.setattr(replies, "WAIT_SECONDS", 0.1)
+    waited = await instances[0].post("/v1/memories", json=TEA, headers=KEY)
+    assert (waited.status_code, waited.json()["error"]["code"]) == (503, "store_unavailable")
+    assert "retry-after" in waited.headers
+    monkeypatch.setattr(kept_replies, "CLAIM_SECONDS", 0)
+    assert (await instances[0].post("/v1/memories", json=TEA, headers=KEY)).status_code == 201
+    # The dead one was only slow: what it answers now replaces nothing.
+    document, ours = await claim_key(memory.runtime.store, "alice", "slow", "a request")
+    assert ours
+    await claim_key(memory.runtime.store, "alice", "slow", "a request")
+    await kept_replies.keep_reply(memory.runtime.store, document, {"status": 200, "headers": {}, "body": "late"})
+    assert await scan(memory, "late") == []
+
+
+async def test_an_answer_does_not_outlive_a_forgetting(memory: AsyncMemory, instances: list[httpx.AsyncClient]):
+    await instances[0].post("/v1/memories", json=TEA, headers=KEY)
+    assert any("reply" in found for found in await scan(memory, "oolong"))
+    await memory.user("alice").forget(query="oolong", dry_run=True)
+    assert any("reply" in found for found in await scan(memory, "oolong"))
+    await memory.user("alice").forget(query="oolong")
+    assert await scan(memory, "oolong") == []
+    # A repetition of the write, under way since before, does not bring it back.
+    again = await instances[1].post("/v1/memories", json=TEA, headers=KEY)
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "conflict")
+    assert await scan(memory, "oolong") == []
+
+
+async def test_answers_are_the_users_own_for_ten_minutes_and_in_no_export(
+    memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+):
+    await instances[0].post("/v1/memories", json=TEA, headers=KEY)
+    monkeypatch.setattr(replies, "MOST_BYTES", 10)
+    large = {"content": "Owns a large boat"}
+    headers = KEY | {"idempotency-key": "key-2"}
+    assert (await instances[0].post("/v1/memories", json=large, headers=headers)).status_code == 201
+    assert (await instances[1].post("/v1/memories", json=large, headers=headers)).status_code == 409
+    found = [row for row in await documents(memory) if row["type"] == "reply"]
+    assert {(row["user_id"], row["thread_id"], row["ttl"]) for row in found} == {("alice", "__replies__", 600)}
+    assert "key-1" not in str(found)
+    lines: list[str] = []
+    await memory.user("alice").export(lines.append)
+    assert not any("__replies__" in line or '"reply"' in line for line in lines)
+    await memory.user("alice").forget(everything=True)
+    assert await documents(memory, "alice") == []
