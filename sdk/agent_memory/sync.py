@@ -456,7 +456,8 @@ class UserScope:
         """Takes in the lines of an export, of this user or of another, here or elsewhere.
 
         What is there already stays as it is, so the call may be repeated, and goes on after a crash. What was forgotten
-        here since it was said stays forgotten. Turns that were processed are not processed again.
+        here since it was said stays forgotten. Turns that were processed are not processed again. Memories that the
+        tier has no room for are left out; the receipt says how many were `refused`.
 
         Args:
             lines: The lines; an open file, say.

@@ -75,7 +75,13 @@ def import_(
     if as_json:
         emit(receipt)
         return
-    made = table("what", "new", "there already", "forgotten", right=["new", "there already", "forgotten"])
-    for kind in sorted({*receipt.created, *receipt.existing, *receipt.forgotten}):
-        made.add_row(kind, *(str(part.get(kind, 0)) for part in (receipt.created, receipt.existing, receipt.forgotten)))
+    counts = {
+        "new": receipt.created,
+        "there already": receipt.existing,
+        "forgotten": receipt.forgotten,
+        "no room": receipt.refused,
+    }
+    made = table("what", *counts, right=list(counts))
+    for kind in sorted({kind for part in counts.values() for kind in part}):
+        made.add_row(kind, *(str(part.get(kind, 0)) for part in counts.values()))
     stdout().print(made)

@@ -82,3 +82,4 @@ class ImportReceipt(Model):
     forgotten: dict[str, int] = Field(
         default_factory=dict, description="What was forgotten here since it was said, or tells of that."
     )
+    refused: dict[str, int] = Field(default_factory=dict, description="What the user's tier has no room for.")

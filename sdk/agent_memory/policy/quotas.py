@@ -1,12 +1,16 @@
 """Quotas: how many memories a user's tier keeps (row S0-104, conflict C24).
 
 Who writes a memory by hand is told that there is no room. What is extracted takes the place of what is worth least;
-memories that were given by hand or pinned are not displaced by what was overheard.
+memories that were given by hand or pinned are not displaced by what was overheard. An import brings what there is room
+for.
+
+Writers at the same moment each count again behind their write, and take it back if it was one too many. So none is kept
+beyond the quota, but at the last place all of them may be refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_memory.errors import QuotaExceeded
@@ -32,15 +36,38 @@ async def count_kept(store: Store, user_id: str) -> int:
     return int(sum(await store.query(MEMORIES, queries.KEPT_MEMORIES, (user_id,))))
 
 
+async def room_left(store: Store, rules: Rules, user_id: str) -> int | None:
+    """How many more memories the tier allows; None for any number, below 0 if there are too many. One query at most."""
+    most = rules.tier.max_memories
+    return None if most is None else most - await count_kept(store, user_id)
+
+
 async def require_room(store: Store, rules: Rules, user_id: str) -> None:
-    """Checks that one more memory may be written by hand. Writers at the same moment may go over by one each.
+    """Checks, ahead of the work for it, that one more memory may be written by hand.
 
     Raises:
         QuotaExceeded: if the tier allows no more.
     """
+    left = await room_left(store, rules, user_id)
+    if left is not None and left <= 0:
+        raise _no_room(rules)
+
+
+async def keep_within(store: Store, rules: Rules, user_id: str, undo: Callable[[], Awaitable[object]]) -> None:
+    """Counts again behind a write by hand, and takes it back if it was one too many.
+
+    Raises:
+        QuotaExceeded: if it was taken back.
+    """
+    left = await room_left(store, rules, user_id)
+    if left is not None and left < 0:
+        await undo()
+        raise _no_room(rules)
+
+
+def _no_room(rules: Rules) -> QuotaExceeded:
     most = rules.tier.max_memories
-    if most is not None and await count_kept(store, user_id) >= most:
-        raise QuotaExceeded(f"the tier {rules.tier_name} keeps {most} memories; forget some, or change the tier")
+    return QuotaExceeded(f"the tier {rules.tier_name} keeps {most} memories; forget some, or change the tier")
 
 
 async def make_room(store: Store, rules: Rules, user_id: str, fresh: Sequence[Memory]) -> Room:

@@ -44,3 +44,14 @@ async def approve(store: Store, memory: Memory) -> Memory:
     return from_document(
         Memory, await store.patch(MEMORIES, memory.id, partition, changes, f"FROM c WHERE {queries.ACTIVE}")
     )
+
+
+async def set_aside(store: Store, memory: Memory, before: Memory) -> None:
+    """Lets a memory that was approved wait again, as it did before.
+
+    Raises:
+        Conflict: if it was replaced meanwhile, NotFound if it was forgotten.
+    """
+    changes = {"status": before.status, "review_reason": before.review_reason}
+    partition = (memory.user_id, memory.thread_id)
+    await store.patch(MEMORIES, memory.id, partition, changes, f"FROM c WHERE {queries.ACTIVE}")

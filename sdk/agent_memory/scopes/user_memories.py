@@ -15,9 +15,9 @@ from agent_memory.models import (
     content_hash,
     now,
 )
-from agent_memory.policy.quotas import require_room
+from agent_memory.policy.quotas import keep_within, require_room
 from agent_memory.policy.retention import with_retention
-from agent_memory.policy.review import approve, check_waits, waiting
+from agent_memory.policy.review import approve, check_waits, set_aside, waiting
 from agent_memory.policy.screen import FORBIDDEN, screen_memories, screen_memory
 from agent_memory.processing.provenance import why
 from agent_memory.scopes.audited import audited
@@ -131,6 +131,8 @@ class UserMemories(UserPart):
         embedded = await tools.embeddings.embed([memory.content])
         documents = with_retention([to_document(memory, embedded.vectors[0])], rules)
         await store.create(MEMORIES, documents[0])
+        partition = (self.user_id, USER_THREAD)
+        await keep_within(store, rules, self.user_id, lambda: store.delete(MEMORIES, memory.id, partition))
         return memory
 
     @audited(changes=False)
@@ -256,8 +258,11 @@ class UserMemories(UserPart):
         if memory.status == "active" and content in (None, memory.content):
             return memory
         check_waits(memory)
-        await require_room(store, await self._rules(), self.user_id)
-        return await approve(store, memory if content is None else await self.update(id, content=content))
+        rules = await self._rules()
+        await require_room(store, rules, self.user_id)
+        approved = await approve(store, memory if content is None else await self.update(id, content=content))
+        await keep_within(store, rules, self.user_id, lambda: set_aside(store, approved, memory))
+        return approved
 
     @audited(changes=True)
     async def reject(self, id: str) -> ForgetReceipt:

@@ -2,7 +2,9 @@
 
 What is there already stays as it is. What was forgotten here since it was said stays forgotten: its turns, what rests
 on them, and the summaries that may tell of it, which are then made again from what is left. Turns that were processed
-where they come from are not processed again; the talk is indexed anew, with the embedding model of this store.
+where they come from are not processed again; the talk is indexed anew, with the embedding model of this store. Memories
+that the user's tier has no room for are left out, in the order of the lines, and counted; repeating the import brings
+them when there is room.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from agent_memory.models import (
     UserProfile,
     content_hash,
 )
+from agent_memory.policy.quotas import room_left
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.screen import screen_memory
 from agent_memory.policy.switches import Rules
@@ -142,6 +145,8 @@ class Importer:
         vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
         first = min(memory.created_at for memory in fresh)
         forgotten = await forgotten_after(self._store, self._user_id, first, self._embeddings.model_id)
+        room = await room_left(self._store, self._rules, self._user_id)
+        kept: list[Memory] = []
         for memory, vector in zip(fresh, vectors, strict=True):
             said = Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
             lost = any(forgotten.has_turn(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
@@ -154,8 +159,24 @@ class Importer:
                     "content_hash": content_hash(memory.content),
                 }
             )
+            counts = memory.status == "active" and memory.superseded_by is None
+            if counts and room is not None and len(kept) >= room:
+                _count(self.receipt.refused, "memory", 1)
+                continue
             [document] = with_retention([to_document(known, vector)], self._rules)
-            await self._create("memory", MEMORIES, document)
+            if await self._create("memory", MEMORIES, document) and counts:
+                kept.append(known)
+        await self._undo_excess(kept)
+
+    async def _undo_excess(self, kept: list[Memory]) -> None:
+        """Takes the last memories back if others wrote at the same time, so that there are too many."""
+        room = await room_left(self._store, self._rules, self._user_id) if kept else None
+        if room is None or room >= 0:
+            return
+        for memory in kept[room:]:
+            if await self._store.delete(MEMORIES, memory.id, (self._user_id, memory.thread_id)):
+                _count(self.receipt.created, "memory", -1)
+                _count(self.receipt.refused, "memory", 1)
 
     async def _turns(self, batch: Batch) -> None:
         thread_id = check_id(batch.thread.get("thread_id"), "thread_id")
