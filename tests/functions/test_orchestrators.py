@@ -30,7 +30,8 @@ class Script:
         self._outcomes = {name: iter(values) for name, values in outcomes.items()}
 
     def __call__(self, task: Task) -> Any:
-        default = 0 if task.name == FINISH else {"value": None}
+        nothing = {"threads": []} if task.name.endswith("_plan") else None
+        default = 0 if task.name == FINISH else {"value": nothing}
         outcome = next(self._outcomes.get(task.name, iter(())), default)
         if isinstance(outcome, Exception):
             raise outcome
@@ -80,7 +81,7 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
             return [{"created": 1, "superseded": 0}]
         if task.name == "erase_piece":
             return {"value": {"more": rng.random() < 0.3}}
-        if task.name == "reprocess_plan":
+        if task.name in ("reprocess_plan", "summarize_plan"):
             return {"value": {"threads": [f"t{n}" for n in range(rng.randrange(12))]}}
         return {"value": {"draft": task.id} if rng.random() < 0.8 else None}
 
@@ -163,7 +164,8 @@ def test_threads_that_went_quiet_come_ahead_of_their_user():
         "user_steps": ["reconcile", "profile"],
     }
     played = run("settle_user", request, Script(), counts={"t1": 1, "t2": 2, "": 3})
-    assert played.names == ["summarize_think", "summarize_think", "reconcile_think", "profile_think", FINISH]
+    user_steps = ["reconcile_think", "summarize_plan", "profile_think"]
+    assert played.names == ["summarize_think", "summarize_think", *user_steps, FINISH]
     assert [json.loads(task.input or "")["thread_id"] for task in played.tasks[:2]] == ["t1", "t2"]
 
 

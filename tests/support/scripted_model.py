@@ -91,12 +91,12 @@ def _extract(data: ExtractInput) -> ExtractOutput:
 
 
 def _summarize(data: SummarizeInput) -> SummarizeOutput:
-    earlier = data.earlier.key_points if data.earlier else []
-    return SummarizeOutput(
-        topic="script",
-        key_points=[*earlier, *(turn.content for turn in data.turns)],
-        state={"last": data.turns[-1].content},
-    )
+    points = [*(data.earlier.key_points if data.earlier else []), *(turn.content for turn in data.turns)]
+    last = data.turns[-1].content if data.turns else data.earlier_state.get("last", "")
+    for correction in data.corrections:
+        points = [point.replace(correction.was, correction.now) for point in points]
+        last = last.replace(correction.was, correction.now)
+    return SummarizeOutput(topic="script", key_points=points, state={"last": last})
 
 
 def _archive(data: ArchiveInput) -> ArchiveOutput:

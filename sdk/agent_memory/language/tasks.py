@@ -93,16 +93,25 @@ class SummaryView(Data):
     next_steps: list[str] = Field(default_factory=list)
 
 
+class Correction(Data):
+    """What was believed, and what is since another conversation, with when it was said there."""
+
+    was: str
+    now: str
+    said_at: UtcTime
+
+
 class SummarizeInput(Data):
     """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if any.
 
-    `never` names what the user wants nothing remembered of.
+    `never` names what the user wants nothing remembered of. With `corrections` there may be no turns.
     """
 
     earlier: SummaryView | None = None
     earlier_state: dict[str, Any] = Field(default_factory=dict)
     turns: list[TurnView]
     never: list[str] = Field(default_factory=list)
+    corrections: list[Correction] = Field(default_factory=list)
 
 
 class SummarizeOutput(SummaryView):

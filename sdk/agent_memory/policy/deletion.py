@@ -17,7 +17,7 @@ from typing import Any
 from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.models import Memory
 from agent_memory.policy.forgetting import chunk_id, made_from
-from agent_memory.store import queries
+from agent_memory.store import queries, untold
 from agent_memory.store.client import Operation, Store
 from agent_memory.store.commits import delete, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
@@ -38,7 +38,7 @@ BATCH = 100
 """Operations of a transactional batch."""
 PARALLEL = 8
 _RETRIES = 20
-_REVIVED = ("superseded_by", "superseded_at", "supersede_reason")
+_REVIVED = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
 
 
 async def carry_out(store: Store, counters: Counters, job: Document) -> list[str]:
@@ -52,6 +52,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     await _all(delete_items(store, TURNS, (user_id, thread_id), ids) for thread_id, ids in turns.items())
     await _touch_cursors(store, user_id, turns, {})
     memories: dict[str, str] = job["memories"]
+    retold: list[str] = []
     if not job["keeps_memories"]:
         memories = memories | await _late(store, user_id, job)
     await _all(
@@ -62,10 +63,16 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         await _touch_cursors(store, user_id, turns, memories)
         late = await _late(store, user_id, job | {"memories": memories})
         await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
-        await _mend(store, user_id, turns, memories | late)
+        memories = memories | late
+        # Summaries of other threads may tell what goes, in the place of what it had replaced there.
+        retold = sorted(await untold.threads_that_say(store, user_id, memories) - turns.keys())
     redo = [
-        thread_id for thread_id, ids in turns.items() if await _clear_thread(store, counters, user_id, thread_id, ids)
+        thread_id
+        for thread_id, ids in [*turns.items(), *((thread_id, []) for thread_id in retold)]
+        if await _clear_thread(store, counters, user_id, thread_id, ids)
     ]
+    if not job["keeps_memories"]:
+        await _mend(store, user_id, turns, memories)
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)

@@ -49,7 +49,14 @@ _THINKERS: dict[str, Thinker] = {
     prune.NAME: prune.think,
 }
 
-ACTIVITIES = (*(f"{name}.think" for name in _THINKERS), index.NAME, reprocess.PLAN, "commit", "erase_piece")
+ACTIVITIES = (
+    *(f"{name}.think" for name in _THINKERS),
+    index.NAME,
+    reprocess.PLAN,
+    summarize.PLAN,
+    "commit",
+    "erase_piece",
+)
 """The names of all activities."""
 
 
@@ -108,6 +115,9 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def plan_reprocess(payload: Json) -> Json:
         return {"threads": await reprocess.plan(tools, StepRequest.model_validate(payload))}
 
+    async def plan_corrections(payload: Json) -> Json:
+        return {"threads": await summarize.plan(tools, StepRequest.model_validate(payload))}
+
     async def run_erase(payload: Json) -> Json:
         deleted, more = await erase_piece(tools.store, payload["user_id"])
         return {"deleted": deleted, "more": more}
@@ -115,6 +125,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
     return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {
         index.NAME: run_index,
         reprocess.PLAN: plan_reprocess,
+        summarize.PLAN: plan_corrections,
         "commit": run_commit,
         "erase_piece": run_erase,
     }

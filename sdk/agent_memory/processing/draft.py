@@ -19,6 +19,7 @@ from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
 from agent_memory.store.memories import get_memory, outdate_new_chunks, reaffirm, retire, supersede
+from agent_memory.store.untold import Told, settle
 
 
 class Supersession(Model):
@@ -54,10 +55,11 @@ class Intents(Model):
     retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     new_chunks: list[str] = Field(default_factory=list, description="Raw talk that may say what was replaced.")
+    told: list[Told] = Field(default_factory=list, description="Replacements that the summary knows now.")
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.supersede or self.retire or self.reaffirm or self.new_chunks)
+        return bool(self.supersede or self.retire or self.reaffirm or self.new_chunks or self.told)
 
 
 class Draft(Model):
@@ -78,6 +80,7 @@ class Draft(Model):
     retire: list[Retirement] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     new_chunks: list[str] = Field(default_factory=list)
+    told: list[Told] = Field(default_factory=list)
     more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
     result: ProcessResult
 
@@ -89,7 +92,13 @@ class Draft(Model):
     @property
     def intents(self) -> Intents:
         """What follows the commit."""
-        return Intents(supersede=self.supersede, retire=self.retire, reaffirm=self.reaffirm, new_chunks=self.new_chunks)
+        return Intents(
+            supersede=self.supersede,
+            retire=self.retire,
+            reaffirm=self.reaffirm,
+            new_chunks=self.new_chunks,
+            told=self.told,
+        )
 
 
 class Committed(Model):
@@ -169,6 +178,8 @@ async def _apply(
         done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
     if intents.new_chunks:
         await outdate_new_chunks(store, partition, intents.new_chunks)
+    for told in intents.told:
+        await settle(store, partition, told)
     with contextlib.suppress(Conflict, NotFound):
         # Only if no later run has written its own intents there.
         await store.patch(container, cursor_id(step), partition, {"extra": extra}, f"FROM c WHERE c.runs = {runs}")

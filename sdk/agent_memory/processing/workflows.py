@@ -104,6 +104,10 @@ def _profile(request: Json, results: list[Json]) -> Step:
 
 def _reconcile(request: Json, results: list[Json]) -> Step:
     yield from _once("reconcile", request, results)
+    user = {"user_id": request["user_id"]}
+    planned = yield Call("summarize.plan", user)
+    for thread_id in planned["threads"]:
+        yield from _summarize(user | {"thread_id": thread_id}, results)
 
 
 def _prune(request: Json, results: list[Json]) -> Step:
@@ -171,7 +175,10 @@ def profile(request: Json) -> Workflow:
 
 
 def reconcile(request: Json) -> Workflow:
-    """Merges duplicates and settles contradictions among a user's newest facts, in one pass."""
+    """Merges duplicates and settles contradictions among a user's newest facts, in one pass.
+
+    Summaries of threads that rest on what was replaced in another are corrected then.
+    """
     return (yield from _alone("reconcile", request))
 
 

@@ -24,6 +24,7 @@ from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.shared import checked_types, validated
 from agent_memory.scopes.user_part import UserPart
+from agent_memory.store import untold
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
@@ -206,7 +207,9 @@ class UserMemories(UserPart):
             "superseded_at": to_document(new)["recorded_at"],
             "supersede_reason": "update",
             "valid_to": to_document(new)["valid_from"],
+            **untold.mark(),
         }
+        await untold.mark_earlier(self._runtime.store, self.user_id, old.id, None)
         await self._runtime.store.batch(
             MEMORIES,
             partition,

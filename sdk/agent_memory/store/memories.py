@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, MemoryType, SupersedeReason, iso, now
-from agent_memory.store import queries
+from agent_memory.store import queries, untold
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, from_document
@@ -139,7 +139,7 @@ async def supersede(
     """Marks a memory as replaced, keeping it for the record; False if it was replaced or forgotten already.
 
     If what it said is no longer true, the raw talk that says so too is marked as out of date, so that it does not tell
-    the old value again beside the new one.
+    the old value again beside the new one, and so is what the summaries of other threads rest on (`store.untold`).
     """
     changes: dict[str, Any] = {
         "superseded_by": winner.id,
@@ -149,6 +149,8 @@ async def supersede(
     }
     if valid_to is not None:
         changes["valid_to"] = iso(valid_to)
+        if winner.thread_id != thread_id:
+            changes |= untold.mark()
     try:
         loser = await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
     except NotFound:
@@ -161,6 +163,7 @@ async def supersede(
         loser = known
     if valid_to is not None:
         await _outdate_chunks(store, from_document(Memory, loser), winner, valid_to)
+        await untold.mark_earlier(store, user_id, loser_id, winner.thread_id)
     return True
 
 

@@ -18,7 +18,7 @@ from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
 from agent_memory.language.offline.text import content_stems, content_words, either, expand, straighten
-from agent_memory.language.tasks import FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
+from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
 
 MOST_POINTS = 8
 MOST_OPEN = 6
@@ -88,10 +88,10 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     ]
     said = [_said(memory.content, turn.created_at) for turn, memory in memories]
     informed = [_said(text, turn.created_at) for turn in turns if turn.role == "agent" for text in _informing(turn)]
-    before = [_said(text, start) for text in earlier.key_points]
+    before = _corrected([_said(text, start) for text in earlier.key_points], data.corrections)
     new = sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)
     points = _strongest(_current([*before, *new]), MOST_POINTS)
-    settled = [_said(text, start) for text in earlier.decisions]
+    settled = _corrected([_said(text, start) for text in earlier.decisions], data.corrections)
     decided = [_said(memory.content, turn.created_at) for turn, memory in memories if memory.kind == "decision"]
     decisions = [item.text for item in _current([*settled, *decided])][-MOST_POINTS:]
     open_issues = _open_issues(earlier.open_issues, turns)
@@ -106,6 +106,18 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
         next_steps=next_steps,
         state={"topic": topic, "values": values, "decisions": decisions, "open": open_issues},
     )
+
+
+def _corrected(items: Sequence[Said], corrections: Sequence[Correction]) -> list[Said]:
+    """Sentences with those that a correction concerns in the words of what is true now."""
+    for correction in corrections:
+        was, now = _said(correction.was, correction.said_at), _said(correction.now, correction.said_at)
+        items = [now if _rests_on(item.statement, was.statement, now.statement) else item for item in items]
+    return list({item.text: item for item in items}.values())
+
+
+def _rests_on(item: Statement, was: Statement, now: Statement) -> bool:
+    return duplicates(item, was) or (contradiction(item, now) is not None and contradiction(item, was) is None)
 
 
 def _said(text: str, said_at: datetime) -> Said:

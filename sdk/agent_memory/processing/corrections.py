@@ -1,0 +1,84 @@
+"""Corrections: what a thread's summary says and what was replaced in another conversation, or by hand, since.
+
+Whether a summary is concerned is seen by its words, so that no model is asked about one that is not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_memory.language.tasks import Correction
+from agent_memory.models import Memory
+from agent_memory.policy.likeness import stems
+from agent_memory.processing.gather import Tools
+from agent_memory.store.memories import get_memories
+from agent_memory.store.untold import Told, untold
+
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+_ENOUGH = 2 / 3
+"""Share of the words of a statement that show it where all its words are in its successor too (a "not" came in)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A replacement that a summary does not know, as the corrections that it may take."""
+
+    memory_id: str
+    since: str
+    corrections: list[Correction]
+
+    def concerning(self, text: str) -> list[Correction]:
+        """Those of the corrections that a text needs."""
+        return [one for one in self.corrections if says(text, one.was, one.now)]
+
+    def told(self, text: str) -> Told:
+        """The note that the summary, which said this text, was told."""
+        return Told(memory_id=self.memory_id, since=self.since, shown=bool(self.concerning(text)))
+
+
+async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold]:
+    """What the summary of a thread has to be told. One query if there is nothing, else one more for each version."""
+    found = await untold(tools.store, user_id, thread_id)
+    known = {memory.id: memory for memory, _ in found}
+    ahead = list(known.values())
+    while ahead:
+        wanted = sorted({memory.superseded_by for memory in ahead if memory.superseded_by} - known.keys())
+        ahead = await get_memories(tools.store, user_id, wanted)
+        known |= {memory.id: memory for memory in ahead}
+    return [Untold(memory.id, since, _corrections(memory, known)) for memory, since in found]
+
+
+def _corrections(memory: Memory, known: dict[str, Memory]) -> list[Correction]:
+    """From a memory and each of its later versions to what is believed now; none if nothing is."""
+    line = [memory]
+    while line[-1].superseded_by in known:
+        line.append(known[line[-1].superseded_by])
+    *earlier, last = line
+    if last.superseded_by is not None or last.status != "active":
+        return []
+    return [
+        Correction(was=one.content, now=last.content, said_at=last.last_said_at)
+        for one in earlier
+        if one.content != last.content
+    ]
+
+
+def says(text: str, was: str, now: str) -> bool:
+    """Whether a text says what a statement said and its successor does not: its figures, or half of its own words."""
+    told_figures, told = _figures(text), _words(text)
+    own_figures, own = _figures(was) - _figures(now), _words(was) - _words(now)
+    if own_figures & told_figures:
+        return True
+    if own or own_figures:
+        return bool(own) and 2 * len(own & told) >= len(own)
+    words = _words(was)
+    return bool(words) and len(words & told) >= _ENOUGH * len(words)
+
+
+def _figures(text: str) -> set[str]:
+    return {re.sub(r"[.,]", "", figure) for figure in _FIGURE.findall(text)}
+
+
+def _words(text: str) -> set[str]:
+    return stems(_FIGURE.sub(" ", text))

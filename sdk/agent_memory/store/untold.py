@@ -1,0 +1,90 @@
+"""Untold: what was replaced in another conversation, so that the summary of its own does not know it yet.
+
+The mark (`untold_since`) stands on the memory that was replaced and is written with the replacement, so nothing is
+between the two. Once the summary has been told, it goes, and `retold` stays if the summary says the successor now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+
+from agent_memory.errors import Conflict, NotFound
+from agent_memory.models import Memory, Model, iso, now
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import Document, from_document
+
+FIELDS = ("untold_since", "retold")
+"""What a replaced memory carries of this beside its own."""
+
+
+class Told(Model):
+    """That a summary was told of a replacement, or (not `shown`) says nothing that it concerns."""
+
+    memory_id: str
+    since: str
+    shown: bool
+
+
+def mark() -> dict[str, str]:
+    """The fields that say of a replaced memory that its thread's summary does not know it."""
+    return {"untold_since": iso(now())}
+
+
+async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: str | None) -> None:
+    """Marks what a memory, which is replaced now, had replaced, where a summary says it because of that.
+
+    Such are those that said the same, and those whose summaries were told of it; but not in `thread_id`, whose own
+    talk brought the replacement. Costs a query, and one more for each step back.
+    """
+    for row in await _said_by(store, user_id, [memory_id]):
+        if row["thread_id"] != thread_id:
+            with contextlib.suppress(Conflict, NotFound):
+                await store.patch(MEMORIES, row["id"], (user_id, row["thread_id"]), mark(), "FROM c WHERE true")
+
+
+async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[str]) -> set[str]:
+    """The threads whose summaries say these memories of other threads, or are about to."""
+    rows = await _said_by(store, user_id, memory_ids)
+    return {row["thread_id"] for row in rows if row.get("retold") or row.get("untold_since")}
+
+
+async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:
+    """What stands for these memories in the summary of its thread: replaced by them, and alike or told."""
+    found: list[Document] = []
+    ids = list(memory_ids)
+    while ids:
+        rows = await store.query(MEMORIES, queries.REPLACED_BY, (user_id,), ids=ids)
+        known = {row["id"] for row in found}
+        fresh = [
+            row
+            for row in rows
+            if row["id"] not in known
+            and (row.get("retold") or row.get("untold_since") or row["supersede_reason"] in ("duplicate", "rederived"))
+        ]
+        found += fresh
+        ids = [row["id"] for row in fresh]
+    return found
+
+
+async def untold(store: Store, user_id: str, thread_id: str) -> list[tuple[Memory, str]]:
+    """The replaced memories of a thread that its summary does not know of, each with its mark."""
+    rows = await store.query(MEMORIES, queries.UNTOLD, (user_id, thread_id))
+    return [(from_document(Memory, row), row["untold_since"]) for row in rows]
+
+
+async def untold_threads(store: Store, user_id: str) -> list[str]:
+    """The threads of a user that have a summary which does not know of a replacement. One query if there are none."""
+    threads = await store.query(MEMORIES, queries.UNTOLD_THREADS, (user_id,))
+    if not threads:
+        return []
+    return sorted(await store.query(SUMMARIES, queries.SUMMARISED, (user_id,), threads=threads))
+
+
+async def settle(store: Store, partition: tuple[str, str], told: Told) -> None:
+    """Takes the mark off a memory, unless it was marked again meanwhile."""
+    changes = {"untold_since": None} | ({"retold": True} if told.shown else {})
+    with contextlib.suppress(Conflict, NotFound):
+        await store.patch(MEMORIES, told.memory_id, partition, changes, f'FROM c WHERE c.untold_since = "{told.since}"')
