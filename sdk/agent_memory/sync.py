@@ -634,9 +634,17 @@ class UserScope:
             self._portal,
         )
 
-    def threads(self) -> list[ThreadInfo]:
-        """The user's conversations, the one that was written last first."""
-        return self._portal.run(self._inner.threads())
+    def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
+        """The user's conversations, the one that was written last first.
+
+        Args:
+            before: Only those last written ahead of this time: the `last_turn_at` of the page's end before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a limit below 1.
+        """
+        return self._portal.run(self._inner.threads(before=before, limit=limit))
 
     def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The user's memories that matter for a query, best first, whichever thread they come from.

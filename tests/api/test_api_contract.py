@@ -23,13 +23,13 @@ async def http(memory: AsyncMemory) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def pages(http: httpx.AsyncClient, path: str, noun: str, **params: Any) -> list[list[str]]:
+async def pages(http: httpx.AsyncClient, path: str, noun: str, name: str = "id", **params: Any) -> list[list[str]]:
     found: list[list[str]] = []
     token: dict[str, str] = {}
     while True:
         answer = await http.get(path, params=params | token)
         assert answer.status_code == 200, answer.text
-        found.append([item["id"] for item in answer.json()[noun]])
+        found.append([item[name] for item in answer.json()[noun]])
         if answer.json()["next"] is None:
             return found
         token = {"continuation": answer.json()["next"]}
@@ -49,6 +49,10 @@ async def test_listings_come_in_pages_from_the_newest_on(http: httpx.AsyncClient
     ]
     made = [(await memory.user("alice").remember(f"Fact number {n} of many")).id for n in range(5)][::-1]
     assert await pages(http, "/v1/memories", "memories", limit=2) == [made[:2], made[2:4], made[4:]]
+    for n in range(5):
+        await memory.user("bob").thread(f"t{n}").add("user", "hello", created_at=START + timedelta(seconds=n // 2))
+    http.headers["x-user-id"] = "bob"
+    assert await pages(http, "/v1/threads", "threads", "thread_id", limit=2) == [["t4", "t3", "t2"], ["t1", "t0"], []]
     for bad in ({"continuation": "xyz"}, {"continuation": "e30"}, {"limit": 0}, {"limit": 1001}, {"page": 2}):
         answer = await http.get("/v1/memories", params=bad)
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_input")

@@ -110,6 +110,11 @@ async def test_long_listings_and_writes_go_in_pieces(remote: AsyncMemory, monkey
     assert [turn.content for turn in await chat.turns()] == [str(n) for n in range(33)]
     assert [turn.content for turn in await chat.turns(last=9)] == [str(n) for n in range(24, 33)]
     assert (await chat.add_many(turns)).created == 0
+    for n in range(9):
+        await remote.user("bob").thread(f"t{n}").add("user", "hello")
+    names = [f"t{n}" for n in range(8, -1, -1)]
+    assert [info.thread_id for info in await remote.user("bob").threads()] == names
+    assert [info.thread_id for info in await remote.user("bob").threads(limit=8)] == names[:8]
 
 
 @pytest.fixture

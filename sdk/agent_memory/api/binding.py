@@ -158,5 +158,5 @@ def _answer(endpoint: Endpoint, result: Any, arguments: dict[str, Any]) -> Model
         return result
     fields = {endpoint.noun: result}
     if endpoint.paged:
-        fields["next"] = next_token(result, arguments[endpoint.paged])
+        fields["next"] = next_token(result, arguments[endpoint.paged], endpoint.paged_by)
     return endpoint.answer.model_construct(**fields)

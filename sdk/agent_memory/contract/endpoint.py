@@ -38,6 +38,7 @@ class Endpoint:
         noun: What a list or a number is called in the answer.
         status: Of a success.
         paged: The parameter that says how much a page of the list holds; the page before sets `before`.
+        paged_by: The time of an item that `before` is compared with.
         tagged: Whether the answer carries an ETag.
         guard: The method whose ETag `If-Match` is compared with.
         threads_too: The same method of a thread, which a `thread_id` in the body chooses.
@@ -52,6 +53,7 @@ class Endpoint:
     noun: str = ""
     status: int = 200
     paged: str = ""
+    paged_by: str = "created_at"
     tagged: bool = False
     guard: Callable[..., Any] | None = None
     threads_too: Callable[..., Any] | None = None

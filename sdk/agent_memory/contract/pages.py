@@ -13,11 +13,11 @@ from agent_memory.errors import InvalidInput
 from agent_memory.models import iso
 
 
-def next_token(page: Sequence[Any], size: int) -> str | None:
-    """The token of the page that follows; None after the last one."""
+def next_token(page: Sequence[Any], size: int, by: str) -> str | None:
+    """The token of the page that follows, of items of an earlier time (`by`); None after the last one."""
     if len(page) < size:
         return None
-    return token_of(min(item.created_at for item in page))
+    return token_of(min(getattr(item, by) for item in page))
 
 
 def token_of(before: datetime) -> str:

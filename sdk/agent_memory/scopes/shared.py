@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,13 +22,16 @@ from agent_memory.models import (
     ScopeSettings,
     SearchFilters,
     Stats,
+    ThreadInfo,
 )
 from agent_memory.policy.switches import Asked, read_rules
 from agent_memory.recall.context import ContextRequest, build_context
 from agent_memory.recall.search import Searcher, search
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
+from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.counters import ThreadCounter
 from agent_memory.telemetry import operation
 
 M = TypeVar("M", bound=Model)
@@ -210,8 +214,7 @@ def _retention(given: Mapping[str, int]) -> dict[str, int]:
 async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
     """Counts what a partition holds."""
     store = runtime.store
-    turns = await store.count(TURNS, partition)
-    covered = int(sum(await store.query(MEMORIES, queries.COVERED_TURNS, partition)))
+    turns, unprocessed = await _count_turns(store, partition)
     rows = await store.query(MEMORIES, queries.MEMORY_OVERVIEW, partition)
     active = [row for row in rows if not row.get("superseded_by")]
     times = sorted(row["created_at"] for row in active)
@@ -219,7 +222,7 @@ async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
     threads = 1 if len(partition) > 1 else len(await store.query(TURNS, queries.THREAD_IDS, partition))
     return Stats(
         turns=turns,
-        unprocessed_turns=max(0, turns - covered),
+        unprocessed_turns=unprocessed,
         threads=threads,
         memories=len(active),
         memories_by_type={name: sum(row["type"] == name for row in active) for name in types},
@@ -227,3 +230,23 @@ async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
         oldest_memory=times[0] if times else None,
         newest_memory=times[-1] if times else None,
     )
+
+
+async def thread_info(
+    runtime: Runtime, partition: tuple[str, str], last_turn_at: str, counter: ThreadCounter | None
+) -> ThreadInfo:
+    """What a listing tells of a thread; two queries."""
+    turns, unprocessed = await _count_turns(runtime.store, partition)
+    return ThreadInfo(
+        thread_id=partition[1],
+        turns=turns,
+        unprocessed_turns=max(unprocessed, counter.pending if counter else 0),
+        last_turn_at=datetime.fromisoformat(last_turn_at),
+    )
+
+
+async def _count_turns(store: Store, partition: tuple[str, ...]) -> tuple[int, int]:
+    """How many turns there are, and how many of them no extraction has covered."""
+    turns = await store.count(TURNS, partition)
+    covered = int(sum(await store.query(MEMORIES, queries.COVERED_TURNS, partition)))
+    return turns, max(0, turns - covered)

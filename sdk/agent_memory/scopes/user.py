@@ -18,23 +18,20 @@ from agent_memory.models import (
     Stats,
     ThreadInfo,
     UserProfile,
-    now,
 )
 from agent_memory.policy.budgets import over_budget
 from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import count_stats, find, tell, validated
+from agent_memory.scopes.shared import count_stats, find, tell, thread_info, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
-from agent_memory.store import queries
-from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.summaries import read_profile
-from agent_memory.store.turns import last_turns
+from agent_memory.store.threads import newest_threads
 
 UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
 
@@ -72,24 +69,23 @@ class AsyncUserScope(UserMemories, UserControls):
         )
 
     @audited(changes=False)
-    async def threads(self) -> list[ThreadInfo]:
-        """The user's conversations, the one that was written last first."""
-        store = self._runtime.store
+    async def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
+        """The user's conversations, the one that was written last first.
+
+        Args:
+            before: Only those last written ahead of this time: the `last_turn_at` of the page's end before, to page on.
+            limit: How many; those of one time come together, so that a few more may come.
+
+        Raises:
+            InvalidInput: for a limit below 1.
+        """
         counters = {counter.thread_id: counter for counter in await self._runtime.counters.of_user(self.user_id)}
-        infos = []
-        for thread_id in await store.query(TURNS, queries.THREAD_IDS, (self.user_id,)):
-            stats = await count_stats(self._runtime, (self.user_id, thread_id))
-            last = await last_turns(store, self.user_id, thread_id, 1)
-            counter = counters.get(thread_id)
-            infos.append(
-                ThreadInfo(
-                    thread_id=thread_id,
-                    turns=stats.turns,
-                    unprocessed_turns=max(stats.unprocessed_turns, counter.pending if counter else 0),
-                    last_turn_at=last[0].created_at if last else None,
-                )
+        return [
+            await thread_info(self._runtime, (self.user_id, thread_id), last_turn_at, counters.get(thread_id))
+            for thread_id, last_turn_at in await newest_threads(
+                self._runtime.store, self.user_id, before=before, limit=limit
             )
-        return sorted(infos, key=lambda info: (info.last_turn_at or now(), info.thread_id), reverse=True)
+        ]
 
     @audited(changes=False)
     async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:

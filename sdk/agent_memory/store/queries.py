@@ -197,6 +197,8 @@ THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
 # Overviews.
 COVERED_TURNS = 'SELECT VALUE SUM(c.count) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
 THREAD_IDS = "SELECT DISTINCT VALUE c.thread_id FROM c"
+THREADS_SINCE = f"{THREAD_IDS} WHERE c.created_at >= @at"
+THREADS_AT = f"{THREAD_IDS} WHERE c.created_at = @at AND NOT ARRAY_CONTAINS(@known, c.thread_id)"
 MEMORY_OVERVIEW = (
     "SELECT c.type, c.created_at, c.superseded_by FROM c"
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
@@ -244,6 +246,15 @@ def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks:
 def turns(part: Part) -> str:
     """The turns of a thread, newest first, or a part of them."""
     return f"SELECT {part.top}{TURN_FIELDS} FROM c WHERE true{part.condition} ORDER BY c.created_at DESC"
+
+
+def turns_of_others(*, bounded: bool) -> str:
+    """Where and when the newest turns were said (ahead of `@at`), leaving out threads that are `@known`."""
+    ahead = " AND c.created_at < @at" if bounded else ""
+    return (
+        "SELECT TOP @limit c.thread_id, c.created_at FROM c"
+        f" WHERE NOT ARRAY_CONTAINS(@known, c.thread_id){ahead} ORDER BY c.created_at DESC"
+    )
 
 
 def nearest(where: str) -> str:
