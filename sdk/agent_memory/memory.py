@@ -92,7 +92,7 @@ class AsyncMemory:
         policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
-        """A memory in this process: kept in the file at `path`, or in RAM if there is none.
+        """A memory in this process: kept in the file at `path`, or in RAM if there is none (or it is `:memory:`).
 
         Needs no account, no key and no network. Without models of the caller's own, extraction is by rules and
         embeddings are all-MiniLM-L6-v2 from a package (or hashed words, with a warning, if that is missing).
@@ -104,8 +104,9 @@ class AsyncMemory:
             from embedded_cosmos import AsyncTransport, CosmosError, Engine
         except ImportError as error:
             raise ConfigurationError(f"the embedded engine needs the extra 'local': {error}") from error
+        file = None if path is None or os.fspath(path) == ":memory:" else os.fspath(path)
         try:
-            engine = Engine(None if path is None else os.fspath(path))
+            engine = Engine(file)
         except CosmosError as error:
             raise ConfigurationError(f"cannot open {path}: {error.message}") from error
 
@@ -118,7 +119,7 @@ class AsyncMemory:
             Store(
                 connect,
                 LOCAL_DATABASE,
-                name="embedded" if path is None else os.fspath(path),
+                name="embedded" if file is None else file,
                 marks_changes=_caches(recall),
             ),
             chat_model=chat_model or defaults.default_chat(),

@@ -805,7 +805,7 @@ class Memory:
         policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
-        """A memory in this process: kept in the file at `path`, or in RAM if there is none.
+        """A memory in this process: kept in the file at `path`, or in RAM if there is none (or it is `:memory:`).
 
         Needs no account, no key and no network. Without models of the caller's own, extraction is by rules and
         embeddings are all-MiniLM-L6-v2 from a package (or hashed words, with a warning, if that is missing).

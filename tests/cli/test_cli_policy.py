@@ -56,7 +56,7 @@ def test_what_waits_is_listed_approved_and_rejected(store: Path):
     assert words in run("review", "approve", second["id"], "--content", words, "--store", store).stdout
     assert "Rejected" in run("review", "reject", first["id"], "--store", store).stdout
     assert "Nothing waits for review." in run("review", "--store", store).stdout
-    assert "error: no memory" in run("review", "reject", first["id"], "--store", store, code=2).stderr
+    assert "error: no memory" in run("review", "reject", first["id"], "--store", store, code=1).stderr
     assert "or neither" in run("review", "approve", "--store", store, code=2).stderr
     assert "goes with approve" in run("review", "reject", "x", "--content", "y", "--store", store, code=2).stderr
 

@@ -16,7 +16,7 @@ from agent_memory.cli.options import (
     examples,
     existing_store,
     one_user,
-    parse_date,
+    parse_since,
 )
 from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import table
@@ -27,14 +27,17 @@ EXAMPLES = examples("audit", "audit --user maya --limit 20 --json")
 
 def audit(
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_date, help="Only since then.")
+        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_since, help="Only since then.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 50,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List who read or changed what is kept of a user; MEMORY_AUDIT_DAYS says for how long that is known."""
+    """List who read or changed what is kept of a user.
+
+    MEMORY_AUDIT_DAYS says for how long that is known.
+    """
     with existing_store(store) as memory:
         entries = one_user(memory, user).audit(since=since, limit=limit)
     if as_json:

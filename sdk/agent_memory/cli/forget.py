@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from agent_memory.cli.ids import full_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -17,6 +18,7 @@ from agent_memory.cli.options import (
     existing_store,
     one_user,
     parse_date,
+    parse_since,
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import table
@@ -37,10 +39,11 @@ def forget(
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", parser=parse_date, help="Said after that day or time.")
+        datetime | None, typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later.")
     ] = None,
     until: Annotated[
-        datetime | None, typer.Option("--until", metavar="DATE", parser=parse_date, help="Said up to its end.")
+        datetime | None,
+        typer.Option("--until", metavar="DATE", parser=parse_date, help="Said up to the end of that day."),
     ] = None,
     everything: Annotated[bool, typer.Option("--everything", help="The user, with all that there is of them.")] = False,
     keep_turns: Annotated[
@@ -55,10 +58,11 @@ def forget(
     """Forget something and all that rests on it. Shows what would go, and asks before it does."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
+        named = None if item is None else full_id(scope, item)
 
         def run(*, dry: bool) -> ForgetReceipt:
             return scope.forget(
-                item,
+                named,
                 query=topic,
                 thread_id=thread,
                 project_id=project,

@@ -21,7 +21,7 @@ from agent_memory.cli.options import (
     invocation,
     is_url,
 )
-from agent_memory.cli.terminal import counted, emit, progress, stdout
+from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
 from agent_memory.cli.transcripts import Format, read_transcript
 from agent_memory.cli.utterances import Utterance
 
@@ -78,8 +78,12 @@ def ingest(
 
     utterances = read_all(files, format)
     opened = existing_store(store) if is_url(store) else Memory.local(store, policy=Environment().policy)
-    with opened as memory:
-        result = write(memory, utterances, user, process=process)
+    try:
+        with opened as memory:
+            result = write(memory, utterances, user, process=process)
+    except KeyboardInterrupt:
+        stderr().print("What was written stays. The same command goes on from there.")
+        raise
     if as_json:
         emit(result)
         return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Any
+from typing import Annotated
 
 try:
     import typer
 except ImportError as error:
     raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
-from typer.core import TyperGroup
 
 from agent_memory.cli import (
     audit,
@@ -26,36 +26,41 @@ from agent_memory.cli import (
     serve,
     settings,
     show,
+    status,
     transfer,
     why,
 )
+from agent_memory.cli.failures import Commands
 from agent_memory.cli.options import examples
-from agent_memory.cli.terminal import clean
-from agent_memory.errors import AgentMemoryError
-
-
-class _Commands(TyperGroup):
-    """Commands whose expected failures are one line on stderr, not a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except AgentMemoryError as error:
-            hints = [f"hint: {note}" for note in getattr(error, "__notes__", [])]
-            typer.echo(clean("\n".join([f"error: {error}", *hints])), err=True)
-            raise typer.Exit(2) from error
-
 
 app = typer.Typer(
-    cls=_Commands,
-    help="A memory for AI agents: ingest conversations, see what was remembered, ask for context.",
-    no_args_is_help=True,
-    add_completion=False,
+    name="agent-memory",
+    cls=Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples("quickstart", "ingest chat.jsonl --user ann", 'context "What is my budget?" --user ann'),
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"agent-memory {version('agent-memory-toolkit')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A memory for AI agents: ingest conversations, see what was remembered, ask for context."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 app.command(epilog=quickstart.EXAMPLES)(quickstart.quickstart)
 app.command(epilog=ingest.EXAMPLES)(ingest.ingest)
 app.command(epilog=search.SEARCH_EXAMPLES)(search.search)
@@ -70,7 +75,7 @@ app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=transfer.EXPORT_EXAMPLES)(transfer.export)
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(transfer.import_)
-app.command()(operate.status)
+app.command()(status.status)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)

@@ -11,7 +11,23 @@ from agent_memory.cli.utterances import Place, Utterance, utterance
 from agent_memory.models import TurnInput
 
 _TURN_FIELDS = set(TurnInput.model_fields)
-_ROLES = {"developer": "system"}
+_TALKS = ("messages", "conversations")
+"""Where a conversation has its messages: as chat APIs take them, and as ShareGPT's files have them."""
+_SAME = {
+    "timestamp": "created_at",
+    "ts": "created_at",
+    "time": "created_at",
+    "date": "created_at",
+    "text": "content",
+    "value": "content",
+    "speaker": "name",
+    "author": "name",
+    "sender": "role",
+    "from": "role",
+    "message_id": "id",
+}
+"""What other systems call the fields of a turn. The turn's own names go first."""
+_ROLES = {"developer": "system", "gpt": "agent", "bot": "agent", "model": "agent"}
 """Roles of chat APIs that the library itself has no alias for."""
 
 
@@ -28,19 +44,19 @@ def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator
     for place, row in rows:
         if not isinstance(row, dict):
             raise place.error(f"expected an object, found {_kind(row)}")
-        if "messages" in row:
+        if talk := next((name for name in _TALKS if name in row), None):
             conversations += 1
-            yield from _conversation(place, row, f"{thread_id}-{conversations}")
+            yield from _conversation(place, row, talk, f"{thread_id}-{conversations}")
         else:
             thread = thread_id if row.get("thread_id") is None else row["thread_id"]
             yield _turn(place, row, thread, row.get("user_id"), positions[str(thread)])
             positions[str(thread)] += 1
 
 
-def _conversation(place: Place, row: Mapping[str, Any], unnamed: str) -> Iterator[Utterance]:
-    messages = row["messages"]
+def _conversation(place: Place, row: Mapping[str, Any], talk: str, unnamed: str) -> Iterator[Utterance]:
+    messages = row[talk]
     if not isinstance(messages, list):
-        raise place.error(f'"messages" must be a list, not {_kind(messages)}')
+        raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
     thread = row.get("thread_id") or row.get("id") or unnamed
     for position, message in enumerate(messages):
         here = place.within(f"message {position + 1}")
@@ -50,6 +66,7 @@ def _conversation(place: Place, row: Mapping[str, Any], unnamed: str) -> Iterato
 
 
 def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
+    row = _with_our_names(row)
     fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
     if isinstance(role := row.get("role"), str):
         fields["role"] = _ROLES.get(role, role)
@@ -61,6 +78,15 @@ def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, po
             raise place.error(f"metadata must be an object, not {_kind(given)}")
         fields["metadata"] = {**others, **given}
     return utterance(place, fields, thread_id=thread, user_id=user, position=position)
+
+
+def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, value in row.items():
+        ours = _SAME.get(name, name)
+        # An object under such a name is something else, and stays what it is.
+        named[name if ours in row or ours in named or not isinstance(value, str | int | float) else ours] = value
+    return named
 
 
 def _content(place: Place, row: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`agent-memory process`, `status` and `dead-letters`: running a store, and seeing how it does."""
+"""`agent-memory process` and `dead-letters`: the background work, run by hand."""
 
 from __future__ import annotations
 
@@ -81,30 +81,6 @@ def _show_results(results: dict[str, ProcessResult]) -> None:
     for done in results.values():
         for reason in done.rejected:
             console.print(f"  rejected: {one_line(reason)}")
-
-
-def status(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Say what the store holds and what waits."""
-    with existing_store(store) as memory:
-        health = memory.health()
-        users = {user: memory.user(user).stats() for user in memory.users()}
-    if as_json:
-        emit({"health": health, "users": users})
-        return
-    console = stdout()
-    console.print(f"{'ok' if health.ok else 'NOT OK'}  {health.store}")
-    console.print(f"models: {health.chat_model}, {health.embedding_model}")
-    waiting = f"{health.unprocessed_turns} turns wait, " if health.unprocessed_turns else "all turns are processed, "
-    console.print(f"{waiting}{health.dead_letters} dead letters")
-    for warning in health.warnings:
-        console.print(f"warning: {one_line(warning)}")
-    if users:
-        numbers = ["threads", "turns", "waiting", "memories", "replaced"]
-        made = table("user", *numbers, "newest", right=numbers)
-        for user, counts in users.items():
-            figures = (counts.threads, counts.turns, counts.unprocessed_turns, counts.memories, counts.superseded)
-            made.add_row(user, *map(str, figures), day(counts.newest_memory))
-        console.print("", made, sep="\n")
 
 
 def dead_letters(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:

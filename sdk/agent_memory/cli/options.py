@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
+from agent_memory.cli.failures import with_hint
+from agent_memory.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from agent_memory import Memory
@@ -42,6 +43,17 @@ def parse_date(text: str | datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def parse_since(text: str | datetime) -> datetime:
+    """Reads a date, meaning its beginning in UTC, or a date and time.
+
+    Raises:
+        typer.BadParameter: if it is neither.
+    """
+    moment = parse_date(text)
+    is_day = isinstance(text, str) and len(text.strip()) <= len("2026-04-01")
+    return datetime.combine(moment.date(), time.min, UTC) if is_day else moment
+
+
 StoreOption = Annotated[
     str,
     typer.Option(
@@ -55,7 +67,7 @@ UserOption = Annotated[
     str | None,
     typer.Option("--user", metavar="ID", help="Whose memory; not needed when the store knows one user."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else; errors too are JSON.")]
 AsOfOption = Annotated[
     datetime | None,
     typer.Option("--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day."),
@@ -66,12 +78,6 @@ def examples(*commands: str) -> str:
     """The end of a command's help."""
     keep_lines = "\b"  # tells the help formatter not to wrap what follows
     return "\n".join([keep_lines, "Examples:", *(f"  agent-memory {command}" for command in commands)])
-
-
-def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
-    """Adds to an error what the reader may do about it."""
-    error.add_note(hint)
-    return error
 
 
 def is_url(store: str) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_memory.cli.failures import with_hint
 from agent_memory.cli.ingest import read_all, summary, write
-from agent_memory.cli.options import AsOfOption, JsonOption, examples, with_hint
+from agent_memory.cli.options import AsOfOption, JsonOption, examples
 from agent_memory.cli.show import UserView, user_view
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.tour import Answer, Question, Tour, by_importance, show_tour

@@ -32,10 +32,11 @@ def reprocess(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Derive memories anew where another prompt or model than today's made them.
+    """Derive memories anew after a new prompt or model.
 
-    What is still found stays, what is worded anew replaces the old, what is found no more is withdrawn. Memories given
-    or corrected by hand, and pinned ones, stay as they are. May be interrupted; the next call goes on.
+    It is done where another prompt or model than today's made them. What is still found stays, what is worded anew
+    replaces the old, what is found no more is withdrawn. Memories given or corrected by hand, and pinned ones, stay as
+    they are. May be interrupted; the next call goes on.
     """
     with existing_store(store) as memory:
         scope = one_user(memory, user)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -35,7 +36,7 @@ def review(
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what waits for review; approve it, or reject it for good."""
+    """List what waits for review, approve or reject it."""
     if (verdict is None) != (memory_id is None):
         raise InvalidInput("give what to do and the memory's ID, or neither")
     if content is not None and verdict != "approve":
@@ -45,10 +46,14 @@ def review(
         if verdict is None or memory_id is None:
             _show(scope.review(), as_json)
         elif verdict == "approve":
-            approved = scope.approve(memory_id, content=content)
+            approved = scope.approve(full_id(scope, memory_id), content=content)
             _say(approved, f"Remembered: {one_line(approved.content)}", as_json)
         else:
-            _say(scope.reject(memory_id), "Rejected; what was said before will not bring it back.", as_json)
+            _say(
+                scope.reject(full_id(scope, memory_id)),
+                "Rejected; what was said before will not bring it back.",
+                as_json,
+            )
 
 
 def _show(waiting: list[Remembered], as_json: bool) -> None:
@@ -61,9 +66,8 @@ def _show(waiting: list[Remembered], as_json: bool) -> None:
         return
     for memory in waiting:
         reason = memory.review_reason or f"said by {memory.source}"
-        console.print(
-            f"{memory.id}  {day(memory.created_at)}  {one_line(reason)}", f"  {one_line(memory.content)}", sep="\n"
-        )
+        console.print(f"{short_id(memory.id)}  {day(memory.created_at)}  {one_line(reason)}")
+        console.print(f"  {one_line(memory.content)}")
 
 
 def _say(result: object, text: str, as_json: bool) -> None:

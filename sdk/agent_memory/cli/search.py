@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -15,6 +16,8 @@ from agent_memory.cli.options import (
     examples,
     existing_store,
     one_user,
+    parse_date,
+    parse_since,
 )
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.views import context_view, hit_table
@@ -22,8 +25,10 @@ from agent_memory.cli.views import context_view, hit_table
 SEARCH_EXAMPLES = examples(
     'search "what may I eat" --user maya',
     'search "Hawaii budget" --user maya --as-of 2026-04-01',
+    'search "hotel" --user maya --kind decision --since 2026-05-01 --until 2026-07-31',
     'search "deploy" --user dev --type procedural --limit 3 --json',
 )
+REPEAT = "; may be given several times"
 CONTEXT_EXAMPLES = examples(
     'context "How do I deploy payment-service?" --user dev',
     'context "What is my budget?" --user maya --budget 300 --json',
@@ -35,15 +40,53 @@ def search(
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many results at most.")] = 5,
-    types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be given several times.")
+    types: Annotated[list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type{REPEAT}.")] = None,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: preference, chunk, …{REPEAT}.")
+    ] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help=f"With this tag{REPEAT}.")] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later."),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option("--until", metavar="DATE", parser=parse_date, help="Said until the end of that day."),
     ] = None,
     as_of: AsOfOption = None,
+    confidence: Annotated[
+        float | None, typer.Option("--min-confidence", metavar="0-1", min=0, max=1, help="At least so sure.")
+    ] = None,
+    importance: Annotated[
+        float | None, typer.Option("--min-importance", metavar="0-1", min=0, max=1, help="At least so important.")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", metavar="COSINE", min=-1, max=1, help="Only what is nearer than this."),
+    ] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only from this conversation.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="ID", help="From talks in this project.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories of a user, best first."""
     with existing_store(store) as memory:
-        hits = one_user(memory, user).search(query, limit=limit, types=types, as_of=as_of)
+        scope = one_user(memory, user)
+        hits = (scope if thread is None else scope.thread(thread)).search(
+            query,
+            limit=limit,
+            types=types,
+            kinds=kinds,
+            tags=tags,
+            created_after=since,
+            created_before=until,
+            as_of=as_of,
+            min_confidence=confidence,
+            min_importance=importance,
+            threshold=threshold,
+            agent_id=agent,
+            project_id=project,
+        )
     if as_json:
         emit(hits)
     elif hits:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, examples, with_hint
+from agent_memory.cli.failures import with_hint
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, examples
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
 
@@ -31,7 +32,9 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
 ) -> None:
-    """Serve the HTTP API: it says "ready URL" when it is, and Ctrl-C stops it.
+    """Serve the HTTP API until Ctrl-C.
+
+    It says "ready URL" when it is.
 
     AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE say who may ask.
     Without them, programs on this machine are believed who they say they are, in the header x-user-id.
@@ -71,7 +74,10 @@ def api_key(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key for the HTTP API, and the entry for the file of keys, which holds its hash only."""
+    """Make a key for the HTTP API.
+
+    Prints the key, and its entry for the file of keys, which holds its hash only.
+    """
     try:
         from agent_memory.api.credentials import new_key
     except ImportError as error:

@@ -52,7 +52,7 @@ def settings(
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the settings of a user or a thread, or change those that are given."""
+    """Show or change the settings of a user or a thread."""
     changes: dict[str, Any] = {
         "enabled": enabled,
         "auto_store": auto_store,

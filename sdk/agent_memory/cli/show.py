@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     AsOfOption,
@@ -85,7 +86,7 @@ def show(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         if memory_id is not None:
-            versions = scope.history(memory_id)
+            versions = scope.history(full_id(scope, memory_id))
             emit(versions) if as_json else _show_history(console, versions)
         elif thread is not None:
             of_thread = thread_view(scope, thread)
@@ -148,4 +149,4 @@ def _show_history(console: Console, versions: list[Remembered]) -> None:
         until = f" to {day(version.valid_to)}" if version.valid_to else ""
         since = f"true from {day(version.valid_from or version.created_at)}{until}"
         reason = f", replaced ({version.supersede_reason})" if version.superseded_at else ""
-        console.print(f"  {version.id}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")
+        console.print(f"  {short_id(version.id)}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")

@@ -31,7 +31,10 @@ def export(
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
 ) -> None:
-    """Write all that a user owns: turns, memories with their history, summaries, settings; a line each."""
+    """Write all that a user owns, a line each.
+
+    Turns, memories with their history, summaries and settings.
+    """
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         if file == "-":

@@ -11,6 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from agent_memory.cli.ids import short_id
 from agent_memory.cli.terminal import clean, counted, one_line
 from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
 
@@ -35,7 +36,7 @@ def table(*columns: str, right: Iterable[str] = ()) -> Table:
     return made
 
 
-_NARROW = {"kind", "sure", "said", "when", "near", "why", "turns", "step", "tries", "user", "waiting"}
+_NARROW = {"id", "kind", "sure", "said", "when", "near", "why", "turns", "step", "tries", "user", "waiting"}
 
 
 def statement(memory: Memory) -> Text:
@@ -51,10 +52,12 @@ def statement(memory: Memory) -> Text:
 
 
 def memory_table(memories: Iterable[Memory]) -> Table:
-    """Memories with their kind, how sure they are, and when they were said."""
-    made = table("kind", "remembered", "sure", "said", right=["sure"])
+    """Memories with their id, their kind, how sure they are, and when they were said."""
+    made = table("id", "kind", "remembered", "sure", "said", right=["sure"])
     for memory in memories:
-        made.add_row(_kind(memory), statement(memory), f"{memory.confidence:.2f}", day(memory.created_at))
+        made.add_row(
+            short_id(memory.id), _kind(memory), statement(memory), f"{memory.confidence:.2f}", day(memory.created_at)
+        )
     return made
 
 
@@ -78,10 +81,12 @@ def superseded_pairs(memories: Sequence[Memory]) -> list[tuple[Memory, Memory | 
 
 def hit_table(hits: Iterable[Hit]) -> Table:
     """Results of a search, best first."""
-    made = table("kind", "remembered", "near", "said", right=["near"])
+    made = table("id", "kind", "remembered", "near", "said", right=["near"])
     for hit in hits:
         near = "" if hit.similarity is None else f"{hit.similarity:.2f}"
-        made.add_row(_kind(hit.memory), statement(hit.memory), near, day(hit.memory.created_at))
+        made.add_row(
+            short_id(hit.memory.id), _kind(hit.memory), statement(hit.memory), near, day(hit.memory.created_at)
+        )
     return made
 
 

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from agent_memory.cli.ids import full_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -26,16 +27,18 @@ EXAMPLES = examples("why ID", "why ID --user maya --json")
 
 
 def why(
-    memory_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The memory; `show --json` and `search --json` name it.")
-    ],
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `show` and `search` name it.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say why something is remembered: who said it when, who derived it, what it replaced."""
+    """Say why something is remembered.
+
+    Who said it when, in which words, who derived it, and what it replaced.
+    """
     with existing_store(store) as memory:
-        found = one_user(memory, user).why(memory_id)
+        scope = one_user(memory, user)
+        found = scope.why(full_id(scope, memory_id))
     if as_json:
         emit(found)
         return

@@ -145,7 +145,9 @@ class Http:
                 content = await answer.read()
                 status, said = answer.status, answer.headers.get("Retry-After", "")
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise _Later(StoreUnavailable(f"{self.base_url} does not answer: {error!r}")) from error
+            raise _Later(
+                StoreUnavailable(f"{self.base_url} does not answer: {str(error) or type(error).__name__}")
+            ) from error
         if status < 300:
             return json.loads(content) if content else None
         wait = float(said) if said.isdigit() else None

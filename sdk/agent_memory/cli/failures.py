@@ -1,0 +1,69 @@
+"""How commands fail: what is wrong, what to do about it, and an exit status. Never a traceback for a mistake."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from agent_memory.cli.terminal import clean
+from agent_memory.errors import AgentMemoryError, InvalidInput
+
+FAILED = 1
+USAGE = 2
+"""What was typed cannot be used; nothing was done."""
+INTERRUPTED = 130
+"""As shells have it: 128 and the number of the signal."""
+
+_UsageError = cast(type[Exception], typer.BadParameter.__base__)
+
+
+class Commands(TyperGroup):
+    """Commands whose expected failures are `error: …` and `hint: …` on stderr, or with --json an object there."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs a command line; exits with its status."""
+        given = list(sys.argv[1:] if args is None else args)
+        try:
+            # Not standalone: errors come out, instead of being printed by the framework in a style of its own.
+            status = super().main(given, prog_name, complete_var, False, windows_expand_args, **extra) or 0
+        except AgentMemoryError as error:
+            status = USAGE if isinstance(error, InvalidInput) else FAILED
+            _tell(error.code, str(error), getattr(error, "__notes__", []), "--json" in given)
+        except _UsageError as error:
+            status = USAGE
+            command = getattr(getattr(error, "ctx", None), "command_path", prog_name)
+            reason = cast(Any, error).format_message().rstrip(".")
+            _tell("usage", reason[:1].lower() + reason[1:], [f"see {command} --help"], "--json" in given)
+        except typer.Abort:
+            status = FAILED
+            _tell("aborted", "there was no answer", ["--yes answers in advance, where a command has it"], False)
+        if status == INTERRUPTED:
+            typer.echo("interrupted", err=True)
+        sys.exit(status)
+
+
+def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
+    """Adds to an error what the reader may do about it."""
+    error.add_note(hint)
+    return error
+
+
+def _tell(code: str, message: str, hints: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        problem = {"code": code, "message": message} | ({"hint": "; ".join(hints)} if hints else {})
+        typer.echo(json.dumps({"error": problem}, ensure_ascii=False), err=True)
+        return
+    typer.echo(clean("\n".join([f"error: {message}", *(f"hint: {hint}" for hint in hints)])), err=True)

@@ -1,0 +1,226 @@
+"""What somebody meets who types commands for the first time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from agent_memory import Memory
+from agent_memory.cli import options
+from agent_memory.cli.main import app
+from agent_memory.cli.transcripts import read_transcript
+
+NOON = "2026-03-01T12:00:00Z"
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("usability") / "memory.db"
+    with Memory.local(path) as memory:
+        maya = memory.user("maya")
+        maya.remember("Allergic to peanuts", kind="requirement", tags=["food"], confidence=0.95)
+        maya.remember("Loves papaya and peanuts in a salad", kind="preference", confidence=0.4)
+        maya.thread("kauai", agent_id="planner", project_id="trip").add_many(
+            [{"role": "user", "content": "My budget for Kauai is $9,000.", "created_at": "2026-03-01T10:00:00Z"}]
+        )
+        maya.thread("maui").add_many(
+            [{"role": "user", "content": "My budget for Maui is $4,000.", "created_at": "2026-06-01T10:00:00Z"}]
+        )
+        memory.drain(timeout=60)
+    return path
+
+
+def shown_id(table: str, words: str) -> str:
+    return next(line.split()[0] for line in table.splitlines() if words in line and line[0] not in " “")
+
+
+def test_the_id_that_a_table_shows_can_be_typed(store):
+    short = shown_id(run("search", "peanuts", "--store", store).stdout, "Allergic")
+    assert len(short) == 8
+    assert shown_id(run("show", "--store", store).stdout, "Allergic") == short
+    (memory,) = json.loads(run("show", short, "--json", "--store", store).stdout)
+    assert memory["content"] == "Allergic to peanuts"
+    assert "Allergic" in run("why", short[-4:], "--store", store).stdout
+    assert "Allergic" in run("why", memory["id"], "--store", store).stdout
+    plan = json.loads(run("forget", "--id", short, "--dry-run", "--json", "--store", store).stdout)
+    assert [item["id"] for item in plan["items"]] == [memory["id"]]
+
+
+def test_an_id_that_several_memories_end_with_is_refused(tmp_path):
+    path = tmp_path / "m.db"
+    with Memory.local(path) as memory:
+        eve = memory.user("eve")
+        header = {"type": "header", "format": "agent-memory", "version": 1}
+        said = {"type": "memory", "memory_type": "fact", "thread_id": "t", "created_at": NOON, "recorded_at": NOON}
+        ids = [f"fact_{digit * 24}12345678" for digit in "ab"]
+        rows = [said | {"id": id, "content": f"Likes colour {number}"} for number, id in enumerate(ids)]
+        eve.import_lines([json.dumps(row) for row in (header, *rows)])
+    failed = run("why", "12345678", "--store", path, code=2).stderr
+    assert "2 memories end with 12345678" in failed
+    assert all(id in failed for id in ids)
+    assert "Likes colour 1" in run("why", "b12345678", "--store", path).stdout
+    assert "no memory 678" in run("why", "678", "--store", path, code=1).stderr  # too short to be an end
+
+
+@pytest.mark.parametrize(
+    ("flags", "found", "not_found"),
+    [
+        (["--kind", "preference"], "papaya", "Allergic"),
+        (["--tag", "food"], "Allergic", "papaya"),
+        (["--min-confidence", "0.9"], "Allergic", "papaya"),
+        (["--since", "2026-06-01", "--until", "2026-06-01"], "Maui", "Kauai"),
+        (["--until", "2026-03-01"], "Kauai", "Maui"),
+        (["--thread", "maui"], "Maui", "Kauai"),
+        (["--agent", "planner"], "Kauai", "Maui"),
+        (["--project", "trip"], "Kauai", "Maui"),
+    ],
+)
+def test_search_takes_the_filters_of_the_library(store, flags, found, not_found):
+    query = "budget" if found in ("Maui", "Kauai") else "peanuts"
+    everything = run("search", query, "--limit", "9", "--store", store).stdout
+    assert found in everything
+    assert not_found in everything
+    some = run("search", query, "--limit", "9", *flags, "--store", store).stdout
+    assert found in some
+    assert not_found not in some
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "error", "hint"),
+    [
+        (["serch"], 2, "no such command 'serch'", "agent-memory --help"),
+        (["search"], 2, "missing argument 'QUERY'", "agent-memory search --help"),
+        (["search", "x", "--limit", "0"], 2, "invalid value for '--limit'", "agent-memory search --help"),
+        (["search", "x", "--store", "nowhere.db"], 2, "there is no store at nowhere.db", "make one with"),
+        (["search", "x", "--user", "ben", "--store", "STORE"], 1, "this store knows no user 'ben'", "it knows: maya"),
+    ],
+)
+def test_all_mistakes_look_alike(store, arguments, status, error, hint):
+    arguments = [str(store) if argument == "STORE" else argument for argument in arguments]
+    result = run(*arguments, code=status)
+    assert result.stdout == ""
+    first, second = result.stderr.splitlines()
+    assert first.startswith(f"error: {error}")
+    assert second.startswith("hint: ")
+    assert hint in second
+    problem = json.loads(run(*arguments, "--json", code=status).stderr)["error"]
+    assert problem["message"].startswith(error)
+    assert hint in problem["hint"]
+
+
+def test_a_failure_that_is_nobodys_mistyping_has_status_1(tmp_path):
+    broken = tmp_path / "broken.db"
+    broken.write_text("not a database at all, whatever its name says" * 50)
+    problem = json.loads(run("status", "--json", "--store", broken, code=1).stderr)["error"]
+    assert problem["code"] == "configuration"
+    refused = run("search", "x", "--user", "u", "--store", "http://127.0.0.1:9", code=1)
+    assert refused.stderr.startswith("error: http://127.0.0.1:9 does not answer: ")
+    assert "ConnectionKey" not in refused.stderr
+
+
+def test_without_a_command_the_help_is_shown_and_the_version_can_be_asked():
+    assert "quickstart" in run().stdout
+    assert run("--version").stdout.startswith("agent-memory 0.")
+    descriptions = run("--help").stdout.partition("Commands:")[2].partition("Examples:")[0]
+    assert "..." not in descriptions  # none is cut
+
+
+def test_completion_is_offered():
+    environment = os.environ | {
+        "_AGENT_MEMORY_COMPLETE": "complete_bash",
+        "COMP_WORDS": "agent-memory se",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "agent_memory.cli"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert set(done.stdout.split()) == {"search", "settings", "serve"}
+
+
+def test_status_shows_what_is_there_and_what_waits(store, tmp_path):
+    shown = run("status", "--store", store).stdout
+    assert "MB" in shown
+    assert "nothing, all turns are processed" in shown
+    assert "█" in shown
+    assert max(map(len, run("status", "--store", store).stdout.splitlines())) <= 100
+    assert json.loads(run("status", "--json", "--store", store).stdout)["bytes"] > 0
+
+
+def test_a_narrow_terminal_gets_a_short_table(store, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = run("status", "--store", store).stdout
+    assert max(map(len, shown.splitlines())) <= 60
+    assert "…" not in shown.partition("user ")[2]
+
+
+def test_a_day_begins_a_since_and_ends_an_until():
+    assert options.parse_since("2026-04-01") == datetime(2026, 4, 1, tzinfo=UTC)
+    assert options.parse_since("2026-04-01T12:00:00Z") == datetime(2026, 4, 1, 12, tzinfo=UTC)
+    assert options.parse_date("2026-04-01").day == 1
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"role": "user", "content": "Hi there", "timestamp": "2026-03-01T10:00:00Z", "speaker": "Ann"},
+        {"sender": "human", "text": "Hi there", "ts": 1772359200, "author": "Ann"},
+        {"conversations": [{"from": "human", "value": "Hi there", "date": "2026-03-01 10:00", "name": "Ann"}]},
+    ],
+)
+def test_messages_of_other_systems_keep_their_time_words_and_names(tmp_path, row):
+    file = tmp_path / "talk.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    (utterance,) = read_transcript(file)
+    turn = utterance.turn
+    assert (turn.role, turn.content, turn.name) == ("user", "Hi there", "Ann")
+    assert turn.created_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert turn.metadata == {}
+
+
+def test_the_turns_own_names_go_first_and_nothing_is_left_out(tmp_path):
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([{"role": "user", "content": "Hi", "text": "other", "from": {"id": 7}}]))
+    (utterance,) = read_transcript(file)
+    assert utterance.turn.content == "Hi"
+    assert utterance.turn.metadata == {"text": "other", "from": {"id": 7}}
+
+
+def test_a_store_in_ram_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "talk.jsonl"
+    file.write_text('{"role": "user", "content": "I live in Porto."}\n')
+    assert "1 new" in run("ingest", file, "--store", ":memory:").stdout
+    assert [found.name for found in tmp_path.iterdir()] == ["talk.jsonl"]
+
+
+def test_an_interrupted_ingest_says_how_to_go_on(tmp_path):
+    file, path = tmp_path / "long.jsonl", tmp_path / "m.db"
+    file.write_text("".join(json.dumps({"role": "user", "content": f"I saw bird {n}."}) + "\n" for n in range(20_000)))
+    command = [sys.executable, "-m", "agent_memory.cli", "ingest", str(file), "--store", str(path)]
+    # The shell of a test run may have told its children to ignore the signal.
+    wake = [
+        sys.executable,
+        "-c",
+        f"import signal,os; signal.signal(2, signal.SIG_DFL); os.execv({command[0]!r}, {command})",
+    ]
+    process = subprocess.Popen(wake, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not path.exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err == "What was written stays. The same command goes on from there.\ninterrupted\n"
