@@ -1,6 +1,7 @@
 """The account's own page: paths, shapes and statuses of rows S3-22 to S3-31, under both prefixes."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 
 import httpx2 as httpx
 import pytest
@@ -105,6 +106,73 @@ async def test_stats_count_by_type_and_tell_the_tier(http: httpx.AsyncClient, me
     await memory.assign_tier("alice", "basic")
     stats = (await http.get("/api/memory/stats")).json()
     assert (stats["max_memories"], stats["retrieval_limit"], stats["tier_name"]) == (100, 5, "basic")
+
+
+@pytest.mark.req("S3-13", "S3-14", "S3-15", "S3-17")
+async def test_memories_are_retrieved_by_text_tier_and_a_threshold_that_is_low_by_default(
+    http: httpx.AsyncClient, memory: AsyncMemory
+):
+    seat = await memory.user("alice").remember("Prefers window seats on long flights", kind="preference")
+    for n in range(6):
+        await memory.user("alice").remember(f"Seat number {n} on long flights is narrow")
+    await memory.user("alice").remember("Grandmother bakes sourdough bread")
+    await memory.user("alice").thread("t1").add("user", "Which seats on flights are narrow, I asked")
+    await memory.user("alice").thread("t1").process("index")
+    query = "Which window seats do I like on long flights?"
+    low, default = [
+        (await http.post(path, json={"query_text": query, **asked})).json()["memories"]
+        for path, asked in (("/memory/search", {"similarity_threshold": -1}), ("/api/memory/search", {}))
+    ]
+    assert {found["content"] for found in low} - {found["content"] for found in default} == {
+        "Grandmother bakes sourdough bread"
+    }
+    assert default[0] == {
+        "memory_id": seat.id,
+        "content": "Prefers window seats on long flights",
+        "memory_type": "preference",
+        "confidence_score": 1.0,
+        "source_thread_id": None,
+        "created_at": default[0]["created_at"],
+        "similarity": default[0]["similarity"],
+    }
+    cosines = {found["content"]: found["similarity"] for found in default}
+    assert len(default) == 7
+    assert min(cosines.values()) > 0.1
+    between = (cosines[seat.content] + min(cosines.values())) / 2
+    strict = await http.post("/api/memory/search", json={"query_text": query, "similarity_threshold": between})
+    assert {found["content"] for found in strict.json()["memories"]} == {
+        content for content, cosine in cosines.items() if cosine > between
+    }
+    await memory.assign_tier("alice", "basic")
+    basic = await http.post("/api/memory/search", json={"query_text": query})
+    assert len(basic.json()["memories"]) == 5
+    await memory.assign_tier("alice", "free")
+    assert (await http.post("/api/memory/search", json={"query_text": query})).json() == {"memories": []}
+    bad = await http.post("/api/memory/search", json={"query_text": query, "similarity_threshold": 2})
+    assert bad.status_code == 400
+
+
+@pytest.mark.req("S0-068")
+async def test_a_memory_in_json_has_the_fields_of_a_responses_endpoint(http: httpx.AsyncClient, memory: AsyncMemory):
+    await memory.user("alice").thread("t1", project_id="trip").add("user", "fact: budget=Hawaii for $10,000")
+    await memory.user("alice").thread("t1").process("extract")
+    (hit, *_) = (await http.post("/v1/memory/search", json={"input": "Hawaii budget"})).json()["hits"]
+    (found,) = [one for one in (await http.get("/v1/memories")).json()["memories"] if one["type"] == "fact"]
+    shown = {name: found[name] for name in ("type", "content", "user_id", "project_id", "source")}
+    assert shown == {
+        "type": "fact",
+        "content": "budget=Hawaii for $10,000",
+        "user_id": "alice",
+        "project_id": "trip",
+        "source": "user",
+    }
+    for one in (found, hit["memory"]):
+        assert one["id"]
+        assert datetime.fromisoformat(one["created_at"]) == datetime.fromisoformat(found["created_at"])
+        assert (one["access_count"], one["last_accessed_at"]) == (0, None)
+        assert 0 < one["importance"] <= 1
+        assert "updated_at" in one
+        assert "embedding" not in one
 
 
 @pytest.mark.req("S3-28", "S3-29", "S3-30", "S3-31", "S3-40")

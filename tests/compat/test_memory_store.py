@@ -60,6 +60,27 @@ def test_a_memory_is_stored_and_got_by_id(tmp_path: Path, durable: bool):
     store.close()
 
 
+@pytest.mark.req("S0-068")
+def test_what_was_learned_from_a_conversation_says_so():
+    memory = opened()
+    memory.user("alice").thread("t1", project_id="trip").add("user", "fact: budget=Hawaii for $10,000")
+    memory.user("alice").thread("t1").process("extract")
+    (result,) = MemoryStore(memory).retrieve(
+        RetrieveOptions(user_id="alice", query="Hawaii budget", types=["semantic"])
+    )
+    shown = result.memory.model_dump(exclude={"id", "created_at", "importance"})
+    assert shown == {
+        "user_id": "alice",
+        "content": "budget=Hawaii for $10,000",
+        "type": "semantic",
+        "project_id": "trip",
+        "source": "conversation",
+        "access_count": 0,
+    }
+    assert result.memory.created_at is not None
+    memory.close()
+
+
 @pytest.mark.req("S0-059", "S0-037", "S0-038")
 def test_memories_are_retrieved_by_meaning_within_a_limit_a_threshold_a_type_and_a_project(store: MemoryStore):
     kept(store, "The budget for the Hawaii trip is $10,000.", project_id="hawaii")

@@ -1,7 +1,7 @@
 """A user's own page: memories listed, made, corrected and counted, and the two switches, under `/api/memory`.
 
-These are the paths and shapes of a system that keeps memories by account (rows S3-22 to S3-31); the same answer under
-`/memory`.
+These are the paths and shapes of a system that keeps memories by account (rows S3-13 and S3-22 to S3-31); the same
+answer under `/memory`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ router = APIRouter(tags=["account"])
 FactType = Literal["fact", "preference", "context"]
 AccountType = Literal["fact", "preference", "context", "conversation_summary"]
 COUNTED: tuple[AccountType, ...] = ("fact", "preference", "context", "conversation_summary")
+RETRIEVED = ("fact", "conversation_summary", "procedural", "reflection")
+"""What an account's retrieval finds: what is on its page, and no raw talk."""
+LARGEST_TIER = 100
+"""Results that any tier may allow; the user's own tier says how many come."""
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _STORED = {"conversation_summary": "episodic"}
 
@@ -51,6 +55,18 @@ class AccountMemories(Model):
     page: int
     limit: int
     pages: int
+
+
+class RetrievedMemory(AccountMemory):
+    """A memory that was found."""
+
+    similarity: float | None = Field(description="Cosine to the query, if it was found by its vector.")
+
+
+class RetrievedMemories(Model):
+    """Memories, best first."""
+
+    memories: list[RetrievedMemory]
 
 
 class AccountStats(Model):
@@ -91,6 +107,15 @@ class NewMemory(Body):
     memory_type: FactType = "fact"
     confidence_score: float = Field(default=0.8, ge=0, le=1)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Retrieval(Body):
+    """What is looked for. The account is the caller's, the tier that of the account."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query_text": "Which seat do I like?"}]})
+
+    query_text: str
+    similarity_threshold: float = Field(default=0.1, ge=-1, le=1, description="Cosine that a result exceeds.")
 
 
 class Correction(Body):
@@ -182,6 +207,17 @@ async def create_memory(
         return Response(account_memory(made).model_dump_json(), 201, media_type="application/json")
 
     return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.post("/search", responses=documented(), operation_id="account_retrieve")
+async def retrieve_memories(memory: OpenMemory, user_id: UserId, body: Retrieval) -> RetrievedMemories:
+    """The memories that are like a text, as many as the user's tier allows; none where memory is off."""
+    hits = await memory.user(user_id).search(
+        body.query_text, limit=LARGEST_TIER, types=RETRIEVED, threshold=body.similarity_threshold
+    )
+    return RetrievedMemories(
+        memories=[RetrievedMemory(**account_memory(hit.memory).model_dump(), similarity=hit.similarity) for hit in hits]
+    )
 
 
 @router.get("/memories/{memory_id}", responses=documented(NotFound), operation_id="account_get")

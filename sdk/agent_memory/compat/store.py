@@ -178,7 +178,7 @@ def _named(memory: models.Memory) -> StoredMemory:
         content=memory.content,
         type=_NAMED.get(memory.type, "semantic"),
         project_id=memory.project_id,
-        source=memory.metadata.get("source", memory.source),
+        source=memory.metadata.get("source", "conversation" if memory.source_turn_ids else memory.source),
         created_at=memory.created_at,
         access_count=memory.access_count,
         importance=memory.importance,
