@@ -26,7 +26,7 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
 @pytest.mark.req("S0-001", "S0-002")
 def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     store = tmp_path / "new" / "memory.db"
-    first = command("quickstart", "--store", store)
+    first = command("quickstart", "--full", "--store", store)
     assert first.returncode == 0, first.stderr
     assert "226 new, 0 already there" in first.stdout
     assert not any(ord(character) < 32 and character != "\n" for character in first.stdout)
@@ -35,6 +35,13 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     assert commands.count("\n") == 3
     for part in ("Remembered", "No longer true", "Threads", "Profile", "Asked from a new session", "Try next"):
         assert part in first.stdout
+
+    short = command("quickstart", "--store", store).stdout
+    assert len(short.splitlines()) <= 60
+    assert max(len(line) for line in short.partition("Try next\n")[0].splitlines()) <= 100
+    assert short.startswith(f"Found {store} from an earlier run; going on with it.\n226 turns")
+    for part in ("We've raised the Hawaii budget to $15,000. (said 17 May 2026)", "peanuts", "npm run build", "--full"):
+        assert part in short
 
     again = command("quickstart", "--store", store, "--json")
     assert again.returncode == 0, again.stderr

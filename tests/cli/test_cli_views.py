@@ -127,3 +127,5 @@ def test_commands_to_copy_are_quoted(monkeypatch):
     assert options.invocation("ingest", "FILE", "--store", "my store.db").endswith(
         "-m agent_memory.cli ingest FILE --store 'my store.db'"
     )
+    assert options.invocation("context", "What's mine?").endswith('context "What\'s mine?"')
+    assert options.invocation("context", "It's $HOME").endswith(""" context 'It'"'"'s $HOME'""")

@@ -128,4 +128,12 @@ def invocation(*arguments: str) -> str:
         program = name
     else:
         program = str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
-    return " ".join([program, *(argument if argument.isupper() else shlex.quote(argument) for argument in arguments)])
+    return " ".join([program, *map(_quoted, arguments)])
+
+
+def _quoted(argument: str) -> str:
+    if argument.isupper():
+        return argument  # stands for what the reader has
+    if "'" in argument and not set(argument) & set('"$`\\!'):
+        return f'"{argument}"'  # legible, where the safe way ('"'"') is not
+    return shlex.quote(argument)

@@ -14,7 +14,7 @@ from agent_memory.cli.ingest import read_all, summary, write
 from agent_memory.cli.options import AsOfOption, JsonOption, examples
 from agent_memory.cli.show import UserView, user_view
 from agent_memory.cli.terminal import emit, stdout
-from agent_memory.cli.tour import Answer, Question, Tour, by_importance, show_tour
+from agent_memory.cli.tour import FEW, Answer, Question, Tour, by_importance, show_tour
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ def quickstart(
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this; may be given several times.")
     ] = None,
     as_of: AsOfOption = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show all: memories, summaries, profiles and the whole contexts.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """From conversations to memories to answers, in one run.
@@ -74,7 +77,7 @@ def quickstart(
     if as_json:
         emit(tour)
     else:
-        show_tour(stdout(), tour)
+        show_tour(stdout(), tour, full=full)
 
 
 def samples() -> list[Path]:
@@ -112,5 +115,8 @@ def _about(view: UserView) -> list[Question]:
 
 
 def _answer(memory: Memory, question: Question) -> Answer:
-    thread = memory.user(question.user_id).thread(_NEW_SESSION)
-    return Answer(question, thread.context(question.text, as_of=question.as_of))
+    user = memory.user(question.user_id)
+    context = user.thread(_NEW_SESSION).context(question.text, as_of=question.as_of)
+    derived = [used for used in context.used if used["type"] in ("fact", "procedural")]
+    best = sorted(derived, key=lambda used: -used.get("score", 0.0))[:FEW]
+    return Answer(question, context, [user.get(used["id"]) for used in best])

@@ -14,6 +14,7 @@ from agent_memory.cli.options import invocation
 from agent_memory.cli.show import UserView
 from agent_memory.cli.terminal import one_line
 from agent_memory.cli.views import (
+    context_digest,
     context_view,
     day,
     heading,
@@ -21,11 +22,14 @@ from agent_memory.cli.views import (
     profile_view,
     summary_lines,
     superseded_table,
+    table,
 )
 from agent_memory.models import Context, Memory
 
 SHOWN_MEMORIES = 12
 SHOWN_SUPERSEDED = 8
+FEW = 2
+WIDTH = 76
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question, and the context that an agent would get with it."""
+    """A question, the context that an agent would get with it, and what in it fits best."""
 
     question: Question
     context: Context
+    best: list[Memory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +66,35 @@ def by_importance(memories: Sequence[Memory]) -> list[Memory]:
     return sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, -memory.created_at.timestamp()))
 
 
-def show_tour(console: Console, tour: Tour) -> None:
-    """Prints the tour: what is remembered, what changed, summaries, profiles, answers, and where to go on."""
-    for number, user in enumerate(tour.users, start=1):
-        console.print()
-        console.rule(Text(f"{number}. {user.user_id}", style="bold"), align="left", style="dim")
-        _show_user(console, user)
+def show_tour(console: Console, tour: Tour, *, full: bool) -> None:
+    """Prints what is remembered, what changed, and answers; in full with summaries, profiles and whole contexts."""
+    if full:
+        for number, user in enumerate(tour.users, start=1):
+            console.print()
+            console.rule(Text(f"{number}. {user.user_id}", style="bold"), align="left", style="dim")
+            _show_user(console, user)
+    else:
+        _show_users(console, tour.users)
     console.print()
     console.rule(Text("Asked from a new session", style="bold"), align="left", style="dim")
     for answer in tour.answers:
-        _show_answer(console, answer)
-    _show_next(console, tour)
+        _show_answer(console, answer, full=full)
+    _show_next(console, tour, full=full)
+
+
+def _show_users(console: Console, users: Sequence[UserView]) -> None:
+    remembered = table("user", "memories", "such as", right=["memories"])
+    changed = table("user", "no longer", "instead", "since")
+    for user in users:
+        best = by_importance(user.memories)[:FEW]
+        such = Text("\n").join(Text(one_line(memory.content, WIDTH)) for memory in best)
+        remembered.add_row(user.user_id, str(len(user.memories)), such)
+        for old, new in [pair for pair in user.superseded if pair[1] is not None][-FEW - 1 :]:
+            instead = new or old
+            changed.add_row(user.user_id, one_line(old.content), one_line(instead.content), day(instead.created_at))
+    console.print(heading("Remembered"), remembered, sep="\n")
+    if changed.row_count:
+        console.print(heading("No longer true"), changed, sep="\n")
 
 
 def _show_user(console: Console, user: UserView) -> None:
@@ -87,20 +110,23 @@ def _show_user(console: Console, user: UserView) -> None:
         console.print(heading("Profile"), profile_view(user.profile, points=3), sep="\n")
 
 
-def _show_answer(console: Console, answer: Answer) -> None:
+def _show_answer(console: Console, answer: Answer, *, full: bool) -> None:
     past = f" (as of {day(answer.question.as_of)})" if answer.question.as_of else ""
     console.print()
     console.print(Text.assemble(f"{answer.question.user_id}: ", (one_line(answer.question.text), "bold"), past))
-    console.print(context_view(answer.context))
+    console.print(context_view(answer.context) if full else context_digest(answer.context, answer.best))
 
 
-def _show_next(console: Console, tour: Tour) -> None:
+def _show_next(console: Console, tour: Tour, *, full: bool) -> None:
     first = tour.answers[0].question if tour.answers else Question(tour.users[0].user_id, "What do you know about me?")
-    user = first.user_id
-    console.print(heading("Try next"))
-    for command in (
-        invocation("search", first.text, "--user", user, "--store", tour.store),
-        invocation("show", "--superseded", "--user", user, "--store", tour.store),
+    of_user = ("--user", first.user_id, "--store", tour.store)
+    commands = [
+        invocation("context", first.text, *of_user),
+        invocation("show", "--superseded", *of_user),
         invocation("ingest", "FILE", "--store", tour.store),
-    ):
+    ]
+    if not full:
+        commands.append(invocation("quickstart", "--full"))
+    console.print(heading("Try next"))
+    for command in commands:
         console.print(f"  {command}", soft_wrap=True)

@@ -120,13 +120,21 @@ def profile_view(profile: UserProfile, points: int = 5) -> RenderableType:
 def context_view(context: Context) -> RenderableType:
     """The block that an agent would get, and what it cost."""
     text = Text(clean(context.text)) if context.text else Text(f"(empty: {context.skipped_reason or 'nothing fits'})")
-    cost = (
-        f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {counted(len(context.used), 'memory', 'memories')}"
-    )
+    return Group(Panel(text, box=box.SQUARE, border_style="dim"), *_cost_of(context))
+
+
+def context_digest(context: Context, best: Iterable[Memory]) -> RenderableType:
+    """What fits best in a context, and what the whole cost."""
+    lines = [f"{one_line(memory.content)} (said {day(memory.created_at)})" for memory in best]
+    return Group(*_bullets(lines, len(lines)), *_cost_of(context))
+
+
+def _cost_of(context: Context) -> list[RenderableType]:
+    told = counted(len(context.used), "memory", "memories")
+    cost = f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {told}"
     if context.left_out:
         cost += f" · {len(context.left_out)} left out"
-    notes = [Text(f"  degraded: {one_line(reason)}") for reason in context.degraded]
-    return Group(Panel(text, box=box.SQUARE, border_style="dim"), Text(f"  {cost}", style="dim"), *notes)
+    return [Text(f"  {cost}", style="dim"), *(Text(f"  degraded: {one_line(why)}") for why in context.degraded)]
 
 
 def _bullets(items: Iterable[str], limit: int) -> list[RenderableType]:
