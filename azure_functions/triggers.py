@@ -13,8 +13,13 @@ from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.policy.erasure import pending_erasures
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
-from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
-from agent_memory.processing.steps.prune import fading_users
+from agent_memory.processing.maintenance import (
+    due_for_deepening,
+    finish_intents,
+    note_deepening,
+    recently_extracted,
+    recount,
+)
 from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
 from azure_functions.wiring import open_parts
 
@@ -95,17 +100,17 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 
 
 @blueprint.function_name("deepen_memories")
-@blueprint.timer_trigger(arg_name="timer", schedule="0 43 3 * * *")
+@blueprint.timer_trigger(arg_name="timer", schedule="0 43 * * * *")
 @blueprint.durable_client_input(client_name="client")
 async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
-    """Deepens what was said during the day, and prunes what nobody has used in a long time."""
+    """Looks whether it is time to deepen what was said, and to prune what nobody has used in a long time."""
     parts = await open_parts()
-    if not parts.cadence.deepen:
-        return
     store = parts.runtime.store
-    today = (datetime.now(UTC) - timedelta(days=1)).timestamp()
-    for user_id in sorted({*await recently_extracted(store, today), *await fading_users(store, datetime.now(UTC))}):
-        await start(client, Start("deepen", instance_id("deepen", user_id, "", "nightly"), {"user_id": user_id}))
+    due = await due_for_deepening(store, parts.cadence)
+    if due is not None:
+        for user_id in due.users:
+            await start(client, Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id}))
+        await note_deepening(store, due.at)
 
 
 async def _purge(client: df.DurableOrchestrationClient) -> int:

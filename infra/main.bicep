@@ -97,6 +97,10 @@ param dedupEveryN int = 5
 @minValue(0)
 param deepenEveryN int = 0
 
+@description('Hours after which that is done in any case, where it is on; 0: never.')
+@minValue(0)
+param deepenHours int = 24
+
 @description('Cosine distance, as a decimal number up to 2, between what the user says now and the topic of a thread above which it is extracted and summarised at once; 0: never.')
 param driftThreshold string = '0'
 
@@ -342,6 +346,7 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     userSummaryEveryN: userSummaryEveryN
     dedupEveryN: dedupEveryN
     deepenEveryN: deepenEveryN
+    deepenHours: deepenHours
     driftThreshold: driftThreshold
     archiveIdleThreads: archiveIdleThreads
     idleSeconds: idleSeconds

@@ -48,6 +48,8 @@ param userSummaryEveryN int
 param dedupEveryN int
 @description('Extractions of a user between consolidation, procedures, reflection and pruning.')
 param deepenEveryN int
+@description('Hours after which that is done in any case.')
+param deepenHours int
 @description('Cosine distance above which a change of topic sets off extraction and summary.')
 param driftThreshold string
 @description('Whether a conversation that went quiet is archived.')
@@ -152,6 +154,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     USER_SUMMARY_EVERY_N: string(userSummaryEveryN)
     DEDUP_EVERY_N: string(dedupEveryN)
     DEEPEN_EVERY_N: string(deepenEveryN)
+    DEEPEN_HOURS: string(deepenHours)
     DRIFT_THRESHOLD: driftThreshold
     ARCHIVE_IDLE_THREADS: archiveIdleThreads ? 'true' : 'false'
     AGENT_MEMORY_IDLE_SECONDS: string(idleSeconds)

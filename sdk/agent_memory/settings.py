@@ -35,7 +35,8 @@ class Cadence:
 
     `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` and `deepen` (merging,
     procedures, reflection, pruning) extractions of a user. A thread that has been quiet for `idle_seconds` is
-    processed whatever its count (0 disables that), and with `archive` also archived, as one that was ended is.
+    processed whatever its count (0 disables that), and with `archive` also archived, as one that was ended is. With
+    `deepen`, a user is deepened after `deepen_hours` too, however little was said, if at all (0 disables that).
 
     A thread in which the user turns to another topic is extracted and summarised ahead of its count if `drift` is
     above 0: what they say now is then further from what they have said of the topic than this cosine distance (0 to
@@ -51,6 +52,7 @@ class Cadence:
     idle_seconds: float = 120.0
     archive: bool = False
     drift: float = 0.0
+    deepen_hours: float = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,7 @@ class Environment(BaseSettings):
     profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
     reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
     deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
+    deepen_hours: float = Field(default=24.0, ge=0, validation_alias="DEEPEN_HOURS")
     drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")
     archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
@@ -307,6 +310,7 @@ class Environment(BaseSettings):
             idle_seconds=self.idle_seconds,
             archive=self.archive_idle,
             drift=self.drift_threshold,
+            deepen_hours=self.deepen_hours,
         )
 
     @property

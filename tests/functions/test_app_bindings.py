@@ -57,7 +57,7 @@ async def test_http_is_one_route_behind_a_key_and_timers_are_few(functions: dict
     assert timers == {
         "settle_idle_threads": "0 */5 * * * *",
         "maintain": "0 17 * * * *",
-        "deepen_memories": "0 43 3 * * *",
+        "deepen_memories": "0 43 * * * *",
     }
 
 

@@ -23,7 +23,7 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
-from agent_memory.processing.maintenance import finish_deletions
+from agent_memory.processing.maintenance import due_for_deepening, finish_deletions, note_deepening
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import USER, Counters, ThreadCounter
@@ -46,12 +46,14 @@ Progress = Callable[[int], None]
 class Pace:
     """How long the worker waits, in seconds: for new turns when nobody wakes it, and after a failure.
 
-    The wait after a failure doubles with each one in a row, up to `longest`.
+    The wait after a failure doubles with each one in a row, up to `longest`. The clock of what is done by time is
+    looked at every `clock` seconds.
     """
 
     poll: float = 1.0
     retry: float = 2.0
     longest: float = 300.0
+    clock: float = 60.0
     shutdown: float = 2.0
 
 
@@ -120,7 +122,7 @@ class Worker:
     async def _work(self) -> None:
         failures = 0
         failed = True  # The counters may hold work that an earlier process left behind.
-        last_sweep = 0.0
+        last_sweep = next_look = 0.0
         loop = asyncio.get_running_loop()
         while not self._stopping:
             self._awake.clear()
@@ -137,6 +139,9 @@ class Worker:
                     if sweep:
                         quiet_ones = idle(pending, self._cadence, now().timestamp())
                         failed |= not await self._settle(quiet_ones, ended=self._cadence.archive)
+                    if loop.time() >= next_look:
+                        next_look = loop.time() + self._pace.clock
+                        await self._deepen()
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
@@ -215,6 +220,14 @@ class Worker:
         for counter in counters:
             await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
         return True
+
+    async def _deepen(self) -> None:
+        """Deepens whom the clock calls for. If that fails for anybody, it is done again when it is looked at next."""
+        due = await due_for_deepening(self._tools.store, self._cadence)
+        if due is not None:
+            tries = [partial(self._try, "deepen", {"user_id": user_id}) for user_id in due.users]
+            if await self._all(tries):
+                await note_deepening(self._tools.store, due.at)
 
     async def _run(self, work: Work) -> bool:
         """Runs one workflow, if no switch is off, and notes it; False if it failed and is to be tried again."""
