@@ -12,7 +12,7 @@ import azure.durable_functions as df
 from agent_memory.api.processing import step_request, turns_covered
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
-from agent_memory.processing.due import instance_id
+from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.runtime import Runtime, total
 from azure_functions.starts import ACTIVE, Start, start
 
@@ -42,9 +42,9 @@ class DurableProcessing:
         return ProcessRun(id=run.instance_id, step=step, status="running")
 
     async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
-        """How far an orchestration is, if it is this user's."""
+        """How far an orchestration is, if it is this user's. Of others' none is asked for: time would tell of it."""
         client = durable_client.get()
-        if not _RUN_ID.fullmatch(run_id):  # the SDK puts it into a URL as it is
+        if not _RUN_ID.fullmatch(run_id) or not is_run_of(user_id, run_id):  # the SDK puts it into a URL as it is
             return None
         found = await client.get_status(run_id, show_input=True)
         if not found or _owner(found.input_) != user_id:

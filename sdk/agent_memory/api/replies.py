@@ -21,8 +21,8 @@ from agent_memory.store.replies import claim_key, free_key, keep_reply
 WAIT_SECONDS = 20.0
 """How long a second request waits for the answer to the first."""
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
-MOST_BYTES = 1_000_000
-"""Of an answer that is kept; a document may have 2 MB, and JSON in JSON takes more room."""
+MOST_BYTES = 500_000
+"""Of an answer that is kept; a document may have 2 MB, and JSON in JSON takes up to three times the room."""
 
 
 async def answer_once_for(

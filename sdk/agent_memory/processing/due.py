@@ -38,15 +38,27 @@ class Work:
 
 
 def instance_id(workflow: str, user_id: str, thread_id: str, mark: str | int) -> str:
-    """The id of one run of a workflow: readable if the ids allow it, else by their hash.
+    """The id of one run of a workflow: readable if the ids allow it, else by their hashes.
 
-    Durable Functions allows 100 characters, not all of them, and puts an id into URLs as it is.
+    Durable Functions allows 100 characters, not all of them, and puts an id into URLs as it is. Either form shows
+    whose run it is (`is_run_of`).
     """
     plain = f"{workflow}:{user_id}:{thread_id}:{mark}"
     if len(plain) <= 100 and _PLAIN.fullmatch(user_id) and _PLAIN.fullmatch(thread_id or "-"):
         return plain
-    digest = hashlib.sha256(f"{user_id}\0{thread_id}".encode()).hexdigest()
-    return f"{workflow}:{digest[:40]}:{mark}"
+    return f"{workflow}:{_digest(user_id)}.{_digest(user_id, thread_id)}:{mark}"
+
+
+def is_run_of(user_id: str, run_id: str) -> bool:
+    """Whether an id of a run can only be of a run of this user's."""
+    parts = run_id.split(":")
+    if len(parts) == 4:
+        return parts[1] == user_id
+    return len(parts) == 3 and parts[1].startswith(f"{_digest(user_id)}.")
+
+
+def _digest(*ids: str) -> str:
+    return hashlib.sha256("\0".join(ids).encode()).hexdigest()[:24]
 
 
 def every(cadence: Cadence, step: str) -> int:
