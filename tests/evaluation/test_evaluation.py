@@ -129,9 +129,9 @@ def test_another_system_in_the_place_of_ours(dataset: Path, tmp_path: Path, monk
         (1 + 1 / 2.32193) / (1 + 1 / 1.58496), abs=1e-4
     )
     assert (report["context"]["hit"], report["context"]["all_evidence"], report["context"]["tokens"]) == (0.5, 0, 10)
-    assert "it needs name, ingest" in run(dataset, "--adapter", "adapters_of_test:Half", code=2).stderr
-    assert "no adapter" in run(dataset, "--adapter", "adapters_of_test:Missing", code=2).stderr
-    assert "no adapter" in run(dataset, "--adapter", "nonsense", code=2).stderr
+    assert "it needs name, ingest" in run(dataset, "--adapter", "adapters_of_test:Half", code=1).stderr
+    assert "no adapter" in run(dataset, "--adapter", "adapters_of_test:Missing", code=1).stderr
+    assert "no adapter" in run(dataset, "--adapter", "nonsense", code=1).stderr
     monkeypatch.delitem(sys.modules, "adapters_of_test")
 
 
@@ -156,7 +156,7 @@ def test_a_missing_data_set_says_where_to_get_it(tmp_path: Path):
 
 
 def test_a_format_that_cannot_be_drawn(dataset: Path, tmp_path: Path):
-    assert "error:" in run(dataset, "--no-baselines", "--plot", tmp_path / "plot.docx", code=2).stderr
+    assert "error:" in run(dataset, "--no-baselines", "--plot", tmp_path / "plot.docx", code=1).stderr
 
 
 def talk() -> Conversation:

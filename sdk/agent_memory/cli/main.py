@@ -18,6 +18,7 @@ from agent_memory.cli import (
     evaluate,
     forget,
     ingest,
+    judge,
     operate,
     quickstart,
     reprocess,
@@ -80,6 +81,7 @@ app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command(epilog=judge.EXAMPLES)(judge.judge)
 
 
 def main() -> None:

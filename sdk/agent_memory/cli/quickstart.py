@@ -66,7 +66,7 @@ def quickstart(
     utterances = read_all(files or samples())
     Path(store).parent.mkdir(parents=True, exist_ok=True)
     if resumed and not as_json:
-        stdout().print(f"Found {store} from an earlier run; going on with it.")
+        stdout().print(f"Found {store} from an earlier run; going on with it.", soft_wrap=True)
     with Memory.local(store) as memory:
         ingested = write(memory, utterances, user)
         if not as_json:

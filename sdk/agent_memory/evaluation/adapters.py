@@ -10,7 +10,7 @@ from agent_memory.evaluation.dataset import Conversation
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
 from agent_memory.models import Usage
-from agent_memory.sync import Memory
+from agent_memory.sync import Memory, UserScope
 
 BATCH = 200
 """Turns a write."""
@@ -72,9 +72,13 @@ class AgentMemory:
         """Closes the store."""
         self._memory.close()
 
+    def user(self, conversation: Conversation) -> UserScope:
+        """Whose memory a conversation became."""
+        return self._memory.user(conversation.name)
+
     def ingest(self, conversation: Conversation) -> None:
         """Writes all turns and waits until they are processed."""
-        user = self._memory.user(conversation.name)
+        user = self.user(conversation)
         for thread_id, turns in conversation.threads.items():
             for start in range(0, len(turns), BATCH):
                 user.thread(thread_id).add_many(list(turns[start : start + BATCH]))
@@ -82,12 +86,12 @@ class AgentMemory:
 
     def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
         """As `UserScope.search`."""
-        hits = self._memory.user(conversation.name).search(question, limit=limit)
+        hits = self.user(conversation).search(question, limit=limit)
         return [hit.memory.source_turn_ids for hit in hits]
 
     def context(self, conversation: Conversation, question: str, budget: int) -> Told:
         """As `UserScope.context`: a new conversation, without turns or a summary of its own."""
-        context = self._memory.user(conversation.name).context(question, budget=budget)
+        context = self.user(conversation).context(question, budget=budget)
         turns = [turn for item in context.used for turn in self._turns_of(conversation, item)]
         return Told(context.tokens, frozenset(turns))
 
@@ -98,7 +102,7 @@ class AgentMemory:
         if "id" not in item:
             return []
         if item["id"] not in self._sources:
-            memory = self._memory.user(conversation.name).get(item["id"])
+            memory = self.user(conversation).get(item["id"])
             self._sources[item["id"]] = memory.source_turn_ids
         return self._sources[item["id"]]
 

@@ -1,0 +1,98 @@
+"""The page on which a person marks samples, and what the marks come to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.evaluation.samples import About, Sample
+
+ASKED: dict[About, str] = {
+    "memory": "Does it help to answer the question?",
+    "fact": "Is it what was said, and right?",
+}
+MACHINE: dict[About, str] = {
+    "memory": "rests on evidence that the data set names",
+    "fact": "its quote stands in the talk, letter by letter",
+}
+
+_HEAD = re.compile(r"## (\d+)\. (memory|fact)")
+_BOX = re.compile(r"- \[( |x|X)\] (yes|no)")
+_MACHINE = re.compile(r"By machine: (yes|no) \(")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What was said of one sample; `person` is None as long as nobody has."""
+
+    about: About
+    machine: bool
+    person: bool | None
+
+
+def page(samples: Sequence[Sample], *, title: str) -> str:
+    """Markdown with two boxes a sample. What others wrote is quoted on lines of its own, so it can tick none."""
+    parts = [f"# {title}", "Put an x between the brackets of one box of each sample."]
+    for number, sample in enumerate(samples, start=1):
+        question = [f"> Question: {_one_line(sample.question)}", ">"] if sample.question else []
+        said = [f"> - {_one_line(line)}" for line in sample.said] or ["> - (no turn is kept)"]
+        known = f"By machine: {'yes' if sample.machine else 'no'} ({MACHINE[sample.about]})."
+        quoted = [*question, f"> Remembered: {_one_line(sample.text)}", ">", "> Said:", ">", *said]
+        boxes = f"{ASKED[sample.about]}\n\n- [ ] yes\n- [ ] no"
+        parts += [f"## {number}. {sample.about}, {_one_line(sample.conversation)}", "\n".join(quoted), known, boxes]
+    return "\n\n".join(parts) + "\n"
+
+
+def read_page(text: str) -> list[Mark]:
+    """The marks of a page.
+
+    Raises:
+        InvalidInput: if it is no such page, or both boxes of a sample are ticked.
+    """
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    if not sections:
+        raise InvalidInput("no samples: not a page that `judge --out` wrote")
+    return [_read(section) for section in sections]
+
+
+def _read(section: str) -> Mark:
+    lines = section.splitlines()
+    head, boxes = _HEAD.match(lines[0]), [box for line in lines if (box := _BOX.fullmatch(line.rstrip()))]
+    known = next((found for line in lines if (found := _MACHINE.match(line))), None)
+    if head is None or known is None or [box[2] for box in boxes] != ["yes", "no"]:
+        raise InvalidInput(f"{lines[0][:40]!r}: a sample has its heading, a line `By machine`, and two boxes")
+    yes, no = (box[1] != " " for box in boxes)
+    if yes and no:
+        raise InvalidInput(f"sample {head[1]}: both boxes are ticked")
+    about: About = "memory" if head[2] == "memory" else "fact"
+    return Mark(about, known[1] == "yes", yes if yes or no else None)
+
+
+def summary(marks: Iterable[Mark]) -> dict[str, dict[str, Any]]:
+    """For memories and facts: how many samples, what the machine says of all, and what the person of those marked."""
+    rows = list(marks)
+    return {about: _summed([row for row in rows if row.about == about]) for about in ("memory", "fact")}
+
+
+def _summed(rows: Sequence[Mark]) -> dict[str, Any]:
+    marked = [row.person for row in rows if row.person is not None]
+    return {
+        "samples": len(rows),
+        "machine": _share([row.machine for row in rows]),
+        "marked": len(marked),
+        "good": sum(marked),
+        "share": _share(marked),
+        # Of all samples, marked or not: a review that is half done shows no majority yet.
+        "majority": 2 * sum(marked) > len(rows),
+    }
+
+
+def _share(values: Sequence[bool]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
