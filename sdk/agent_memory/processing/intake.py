@@ -82,6 +82,7 @@ async def is_wanted(tools: Tools, counters: Counters, work: Work) -> bool:
     """
     rules = await read_rules(tools.store, tools.policy, work.user_id, work.thread_id or None)
     if not rules.derive:
+        logger.info("nothing is derived for %s: %s", work.user_id, rules.reason)
         await mark(counters, work)
     return rules.derive
 
