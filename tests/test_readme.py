@@ -33,6 +33,11 @@ def test_what_is_linked_is_there(path: str) -> None:
     assert (ROOT / path).exists()
 
 
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`(?:pytest|python) (\S+?)`", README))))
+def test_what_is_to_be_run_is_there(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
 def test_every_command_that_is_shown_is_one() -> None:
     shown = set(re.findall(r"^agent-memory (\S+)", README, re.MULTILINE)) | set(re.findall(r"`make (\S+?)[ `]", README))
     listed = subprocess.run(
@@ -42,3 +47,10 @@ def test_every_command_that_is_shown_is_one() -> None:
     commands = set(re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE))
     assert len(shown) > 10
     assert shown <= targets | commands
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_the_pages_of_the_guide_are_listed_and_their_links_lead_somewhere(page: Path) -> None:
+    assert page.name == "README.md" or f"({page.name})" in (ROOT / "docs" / "README.md").read_text()
+    for path in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / path).exists(), path

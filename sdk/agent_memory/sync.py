@@ -510,16 +510,19 @@ class UserScope:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         project_id: str | None = None,
+        related_ids: Sequence[str] = (),
     ) -> models.Memory:
         """Keeps a fact (or a procedure, or an event) that needs no extraction.
 
-        What is remembered word for word already is returned as it is. `kind` is that of a fact.
+        What is remembered word for word already is returned as it is. `kind` is that of a fact; `related_ids` links it
+        with other memories of the user, and `why` follows the links.
 
         Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
         unless the policy of this memory is another.
 
         Raises:
             InvalidInput: if a value cannot be used.
+            NotFound: if the user has no memory that it shall be linked with.
             MemoryDisabled: if a switch is off, or the settings want nothing of this remembered.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
@@ -535,6 +538,7 @@ class UserScope:
                 tags=tags,
                 metadata=metadata,
                 project_id=project_id,
+                related_ids=related_ids,
             )
         )
 
@@ -547,23 +551,32 @@ class UserScope:
         return self._portal.run(self._inner.get(id))
 
     def update(
-        self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        pinned: bool | None = None,
+        related_ids: Sequence[str] | None = None,
+        reason: str | None = None,
     ) -> models.Memory:
-        """Corrects what a memory says, or pins it. A new content makes a new version; the old stays in the history.
+        """Corrects what a memory says, pins or links it. A new content makes a new version; the old stays on record.
 
         Args:
             id: Which memory.
             content: What it shall say.
             pinned: Whether it is kept however seldom it is used.
+            related_ids: The memories that it is linked with, instead of those that it was. A new version keeps them.
             reason: Why it is corrected; kept in the new version's metadata.
 
         Raises:
-            NotFound: if the user has no such memory.
+            NotFound: if the user has no such memory, or none that it shall be linked with.
             StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
-        return self._portal.run(self._inner.update(id, content=content, pinned=pinned, reason=reason))
+        return self._portal.run(
+            self._inner.update(id, content=content, pinned=pinned, related_ids=related_ids, reason=reason)
+        )
 
     def history(self, id: str) -> list[models.Memory]:
         """All versions of a memory, oldest first: what it replaced and what replaced it.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,11 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     assert short.startswith(f"Found {store} from an earlier run; going on with it.\n226 turns")
     for part in ("We've raised the Hawaii budget to $15,000. (said 17 May 2026)", "peanuts", "npm run build", "--full"):
         assert part in short
+
+    shown = re.findall(r"^(?:maya: |  - ).*$", (SAMPLES.parents[1] / "README.md").read_text(), re.MULTILINE)
+    assert len(shown) == 4
+    for line in shown:
+        assert line in short.splitlines()
 
     again = command("quickstart", "--store", store, "--json")
     assert again.returncode == 0, again.stderr

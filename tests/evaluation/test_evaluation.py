@@ -156,7 +156,7 @@ def test_a_missing_data_set_says_where_to_get_it(tmp_path: Path):
 
 
 def test_a_format_that_cannot_be_drawn(dataset: Path, tmp_path: Path):
-    assert "error:" in run(dataset, "--no-baselines", "--plot", tmp_path / "plot.docx", code=1).stderr
+    assert "error:" in run(dataset, "--no-baselines", "--plot", tmp_path / "plot.docx", code=2).stderr
 
 
 def talk() -> Conversation:

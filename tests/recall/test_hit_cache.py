@@ -29,7 +29,7 @@ def opened(embeddings: HashingEmbeddings, recall: RecallSettings = CACHED) -> As
     return AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=embeddings, cadence=NEVER, recall=recall)
 
 
-@pytest.mark.req("S3-16")
+@pytest.mark.req("S3-16", "S0-014")
 async def test_a_search_that_was_made_is_not_made_again():
     embeddings = Counting()
     async with opened(embeddings) as memory:
@@ -111,6 +111,7 @@ async def test_without_it_nothing_is_marked_and_with_it_nothing_remains_of_a_use
             assert await memory.runtime.store.count(container, ("alice",)) == 0
 
 
+@pytest.mark.req("S0-014")
 def test_entries_expire_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cache_module, "MOST_ENTRIES", 2)
     cache = HitCache(60)

@@ -50,6 +50,8 @@ def why(
         console.print(f"No longer kept: {', '.join(map(clean, found.missing_turn_ids))}")
     if found.sources:
         console.print(heading("Made from"), memory_table(found.sources), sep="\n")
+    if found.related:
+        console.print(heading("Linked with"), memory_table(found.related), sep="\n")
     if len(found.history) > 1:
         console.print(heading("Versions"), _version_table(found), sep="\n")
 

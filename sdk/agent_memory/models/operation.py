@@ -40,10 +40,7 @@ class AuditEntry(Model):
 
 
 class DeadLetter(Model):
-    """What a step gave up on: a range of turns, or a pass over a user's memories (without turns).
-
-    Nothing is lost: it can be replayed.
-    """
+    """A range of turns that a step gave up on. Nothing is lost: it can be replayed."""
 
     id: str
     user_id: str

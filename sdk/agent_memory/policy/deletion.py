@@ -27,7 +27,6 @@ from agent_memory.store.ids import (
     FORGOTTEN_THREAD,
     NOBODY,
     USER_SUMMARY_THREAD,
-    USER_THREAD,
     cursor_id,
     state_id,
     summary_id,
@@ -74,8 +73,6 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     ]
     if not job["keeps_memories"]:
         await _mend(store, user_id, turns, memories)
-        for letter in await store.query(MEMORIES, queries.DEAD_LETTERS, (user_id, USER_THREAD)):
-            await store.delete(MEMORIES, letter["id"], (user_id, USER_THREAD))  # its error may quote what goes
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)
@@ -173,7 +170,7 @@ def _mended(document: Document, turns: set[str], memories: Mapping[str, str]) ->
         mended["source_turn_ids"] = [turn_id for turn_id in document["source_turn_ids"] if turn_id not in turns]
         mended.pop("quote", None)
         mended.pop("time_phrase", None)
-    for name in ("source_ids", "supersedes_ids"):
+    for name in ("source_ids", "supersedes_ids", "related_ids"):
         if name in document:
             mended[name] = [memory_id for memory_id in document[name] if memory_id not in memories]
     successor = document.get("superseded_by")

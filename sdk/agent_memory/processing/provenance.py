@@ -20,8 +20,11 @@ async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
         NotFound: if the user has no such memory.
     """
     memory, _ = await get_memory(store, user_id, memory_id)
-    versions, turns, sources = await asyncio.gather(
-        history(store, user_id, memory_id), _turns(store, memory), get_memories(store, user_id, memory.source_ids)
+    versions, turns, sources, related = await asyncio.gather(
+        history(store, user_id, memory_id),
+        _turns(store, memory),
+        get_memories(store, user_id, memory.source_ids),
+        get_memories(store, user_id, memory.related_ids),
     )
     kept = {turn.id for turn in turns}
     return Provenance(
@@ -29,6 +32,7 @@ async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
         turns=turns,
         missing_turn_ids=[turn_id for turn_id in memory.source_turn_ids if turn_id not in kept],
         sources=sorted(sources, key=lambda source: (source.created_at, source.id)),
+        related=sorted(related, key=lambda one: (one.created_at, one.id)),
         replaced=[version for version in versions if version.superseded_by == memory.id],
         replaced_by=next((version for version in versions if version.id == memory.superseded_by), None),
         history=versions,

@@ -29,10 +29,12 @@ from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
-from agent_memory.store.memories import active_by_hash, get_memory, history, list_memories, set_pinned
+from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history, list_memories
 from agent_memory.store.static import refuse_static
 
 RememberedType = Literal["fact", "procedural", "episodic"]
+MOST_LINKS = 50
+"""Memories that one can be linked with: what `why` reads at once, and little in a document."""
 
 
 class UserMemories(UserPart):
@@ -83,16 +85,19 @@ class UserMemories(UserPart):
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         project_id: str | None = None,
+        related_ids: Sequence[str] = (),
     ) -> Memory:
         """Keeps a fact (or a procedure, or an event) that needs no extraction.
 
-        What is remembered word for word already is returned as it is. `kind` is that of a fact.
+        What is remembered word for word already is returned as it is. `kind` is that of a fact; `related_ids` links it
+        with other memories of the user, and `why` follows the links.
 
         Secrets are taken out of it, and what reads as an order to a model waits for review (its `status` says so),
         unless the policy of this memory is another.
 
         Raises:
             InvalidInput: if a value cannot be used.
+            NotFound: if the user has no memory that it shall be linked with.
             MemoryDisabled: if a switch is off, or the settings want nothing of this remembered.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
@@ -101,6 +106,7 @@ class UserMemories(UserPart):
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
         rules = await self._rules()
         rules.require_enabled()
+        links = await self._links(related_ids)
         clock = now()
         fields = {
             "id": f"{type}_{new_turn_id()}",
@@ -113,6 +119,7 @@ class UserMemories(UserPart):
             "importance": importance,
             "tags": list(tags),
             "metadata": dict(metadata or {}),
+            "related_ids": links,
             "project_id": None if project_id is None else check_id(project_id, "project_id"),
             "created_at": clock,
             "valid_from": valid_from or clock,
@@ -147,24 +154,31 @@ class UserMemories(UserPart):
 
     @audited(changes=True)
     async def update(
-        self, id: str, *, content: str | None = None, pinned: bool | None = None, reason: str | None = None
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        pinned: bool | None = None,
+        related_ids: Sequence[str] | None = None,
+        reason: str | None = None,
     ) -> Memory:
-        """Corrects what a memory says, or pins it. A new content makes a new version; the old stays in the history.
+        """Corrects what a memory says, pins or links it. A new content makes a new version; the old stays on record.
 
         Args:
             id: Which memory.
             content: What it shall say.
             pinned: Whether it is kept however seldom it is used.
+            related_ids: The memories that it is linked with, instead of those that it was. A new version keeps them.
             reason: Why it is corrected; kept in the new version's metadata.
 
         Raises:
-            NotFound: if the user has no such memory.
+            NotFound: if the user has no such memory, or none that it shall be linked with.
             StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
-        if content is None and pinned is None:
-            raise InvalidInput("nothing to change: give a content or pinned")
+        if content is None and pinned is None and related_ids is None:
+            raise InvalidInput("nothing to change: give a content, pinned or related_ids")
         if content is not None and not content.strip():
             raise InvalidInput("a memory needs content")
         try:
@@ -177,8 +191,10 @@ class UserMemories(UserPart):
         if old.superseded_by is not None:
             raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
         pin = old.pinned if pinned is None else pinned
+        links = old.related_ids if related_ids is None else await self._links(related_ids)
         if content is None or old.content == content.strip():
-            return old if old.pinned == pin else await set_pinned(self._runtime.store, old, pin)
+            same = (old.pinned, old.related_ids) == (pin, links)
+            return old if same else await amend(self._runtime.store, old, {"pinned": pin, "related_ids": links})
         clock = now()
         new = old.model_copy(
             update={
@@ -191,6 +207,7 @@ class UserMemories(UserPart):
                 "valid_to": None,
                 "confidence": 1.0,
                 "pinned": pin,
+                "related_ids": links,
                 "model": None,
                 "prompt_version": None,
                 "supersedes_ids": [old.id],
@@ -219,6 +236,16 @@ class UserMemories(UserPart):
             ],
         )
         return new
+
+    async def _links(self, ids: Sequence[str]) -> list[str]:
+        """Ids of memories that the user has, each once."""
+        asked = list(dict.fromkeys(check_id(id, "related_ids") for id in ids))
+        if len(asked) > MOST_LINKS:
+            raise InvalidInput(f"a memory is linked with {MOST_LINKS} others at most, not {len(asked)}")
+        known = {memory.id for memory in await get_memories(self._runtime.store, self.user_id, asked)}
+        if missing := [id for id in asked if id not in known]:
+            raise NotFound(f"no memory {missing[0]} in this scope, to link with")
+        return asked
 
     @audited(changes=False)
     async def history(self, id: str) -> list[Memory]:

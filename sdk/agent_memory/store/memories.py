@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -167,16 +167,15 @@ async def supersede(
     return True
 
 
-async def set_pinned(store: Store, memory: Memory, pinned: bool) -> Memory:
-    """Pins an active memory, or no longer.
+async def amend(store: Store, memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """Changes fields of an active memory that are not what it says: whether it is pinned, what it is linked with.
 
     Raises:
         Conflict: if it was replaced meanwhile, NotFound if it was forgotten.
     """
-    changes = {"pinned": pinned, "updated_at": iso(now())}
-    document = await store.patch(
-        MEMORIES, memory.id, (memory.user_id, memory.thread_id), changes, f"FROM c WHERE {queries.ACTIVE}"
-    )
+    partition = (memory.user_id, memory.thread_id)
+    stamped = {**changes, "updated_at": iso(now())}
+    document = await store.patch(MEMORIES, memory.id, partition, stamped, f"FROM c WHERE {queries.ACTIVE}")
     return from_document(Memory, document)
 
 
