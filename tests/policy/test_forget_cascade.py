@@ -371,3 +371,18 @@ async def test_a_cleared_view_stays_cleared_and_names_nothing_that_went(memory: 
     summary = await chat.summary()
     assert summary is not None
     assert summary.key_points == ["fact: bike=red and fast"]
+
+
+async def test_what_a_model_said_of_a_pass_in_vain_goes_too(chat: ScriptedChat, memory: AsyncMemory):
+    alice = memory.user("alice")
+    await tell(memory, "t1", "fact: locker code=4711")
+    await alice.thread("t1").add("user", "fact: city=Lisbon, by the river")
+    await alice.thread("t1").process("extract")
+    chat.fault = lambda task, call: ModelError("it says 4711 and no JSON") if task == "reconcile" else None
+    with pytest.raises(ModelError):
+        await alice.process("reconcile")
+    assert len(await memory.dead_letters()) == 1
+    chat.fault = None
+    await alice.forget((await fact(memory, "locker code=4711")).id)
+    assert await memory.dead_letters() == []
+    assert await scan(memory, "4711") == []

@@ -1,5 +1,6 @@
-"""When nothing is extracted, results, counts and the log say why (docs/troubleshooting.md)."""
+"""When something is extracted; and if nothing is, results, counts and the log say why (docs/troubleshooting.md)."""
 
+import asyncio
 import logging
 
 import pytest
@@ -8,7 +9,9 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
+from agent_memory.language.tasks import In, Out, Task, TaskResult
 
+AT_ONCE = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 TALK = "fact: home=a flat by the river in Lisbon"
 
 
@@ -48,9 +51,8 @@ async def test_settings_tier_and_length_are_named(chat: ScriptedChat):
 
 @pytest.mark.req("S3-47")
 async def test_the_log_names_what_is_off_and_what_failed(chat: ScriptedChat, caplog: pytest.LogCaptureFixture):
-    at_once = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
     caplog.set_level(logging.INFO, "agent_memory")
-    async with opened(chat, at_once) as memory:
+    async with opened(chat, AT_ONCE) as memory:
         await memory.user("alice").update_settings(enabled=False)
         await memory.user("alice").thread("t1").add("user", TALK)
         await memory.drain(timeout=10)
@@ -61,3 +63,33 @@ async def test_the_log_names_what_is_off_and_what_failed(chat: ScriptedChat, cap
         assert "1 items of extract were left out" in caplog.text
         (letter,) = await memory.dead_letters()
         assert (letter.user_id, "nonsense" in letter.error) == ("bob", True)
+
+
+class HeldChat(ScriptedChat):
+    """Does nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+
+    async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
+        await self.free.wait()
+        return await super().run(task, data)
+
+
+@pytest.mark.req("S0-051", "S0-024")
+async def test_extraction_runs_behind_the_write_and_only_where_it_is_switched_on():
+    chat = HeldChat()
+    async with opened(chat, AT_ONCE) as memory:
+        alice = memory.user("alice")
+        receipt = await asyncio.wait_for(alice.thread("t1").add("user", TALK), 10)  # the model has said nothing yet
+        assert (receipt.created, await alice.memories()) == (1, [])
+        chat.free.set()
+        await memory.drain(timeout=10)
+        assert len(await alice.memories()) == 1
+        await alice.update_settings(auto_store=False)
+        asked = chat.calls["extract"]
+        await alice.thread("t1").add("user", "fact: work=a bakery at the corner")
+        await memory.drain(timeout=10)
+        assert (len(await alice.memories()), chat.calls["extract"]) == (1, asked)
+        assert [hit.memory.content for hit in await alice.search("home", types=["fact"])]  # what is known is recalled

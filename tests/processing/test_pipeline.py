@@ -323,6 +323,39 @@ async def test_turns_that_cannot_be_embedded_make_a_dead_letter_too(chat: Script
         assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
 
 
+@pytest.mark.parametrize("step", ["profile", "reconcile"])
+async def test_what_a_pass_over_memories_cost_in_vain_stays_in_sight_until_it_succeeds(chat: ScriptedChat, step: str):
+    cost = {"model_calls": 3, "input_tokens": 900, "output_tokens": 30}
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(0, 0, 0, 0, idle_seconds=0)
+    ) as memory:
+        alice = memory.user("alice")
+        await alice.thread("t").add_many([{"role": "user", "content": f"fact: {n} is=value {n}"} for n in range(3)])
+        await alice.thread("t").process("extract")
+        chat.fault = lambda task, call: ModelError("no JSON in it", cost=cost) if task == step else None
+        for _ in range(2):
+            with pytest.raises(ModelError):
+                await alice.process(step)
+        [letter] = await memory.dead_letters()
+        assert (letter.step, letter.turn_ids, letter.error) == (step, [], "no JSON in it")
+        assert (letter.usage.model_calls, letter.usage.input_tokens) == (6, 1800)
+        with pytest.raises(ModelError):
+            await memory.replay(letter.id)
+        chat.fault = None
+        await memory.replay(letter.id)
+        assert await memory.dead_letters() == []
+        assert (await alice.profile() is not None) == (step == "profile")
+
+
+async def test_a_pass_that_is_throttled_leaves_no_dead_letter(chat: ScriptedChat, memory: AsyncMemory):
+    await memory.user("alice").thread("t").add("user", "fact: home town=Lisbon by the river")
+    await memory.user("alice").thread("t").process("extract")
+    chat.fault = lambda task, call: ModelError("busy", retryable=True) if task == "profile" else None
+    with pytest.raises(ModelError):
+        await memory.user("alice").process("profile")
+    assert await memory.dead_letters() == []
+
+
 async def test_every_result_says_what_it_cost(memory: AsyncMemory):
     thread = memory.user("alice").thread("t1")
     receipt = await thread.add_many(talk("fact: city=Lisbon", "and some more talk"))

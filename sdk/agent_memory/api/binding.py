@@ -24,7 +24,11 @@ _VOLATILE = {"access_count", "last_accessed_at"}
 
 IdempotencyKey = Annotated[
     str | None,
-    Header(min_length=1, max_length=255, description="Asked again with the same key, it is done once."),
+    Header(
+        min_length=1,
+        max_length=255,
+        description="Asked again with the same key within ten minutes, it is done once and answered alike.",
+    ),
 ]
 IfMatch = Annotated[str | None, Header(description="The ETag that was read; another one by now is a conflict (409).")]
 

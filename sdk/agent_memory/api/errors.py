@@ -45,7 +45,7 @@ _MEANINGS = {
     402: "The user's tier allows no more memories.",
     403: "The caller may not do this, or memory is switched off.",
     404: "There is no such thing; another user's looks the same.",
-    409: "The id holds something else, or it was changed since it was read.",
+    409: "The id holds something else, it was changed since it was read, or the key is that of another request.",
     413: "The request is too large.",
     429: "The caller asks too often; Retry-After says when to come back.",
     500: "An unexpected fault.",

@@ -40,7 +40,10 @@ class AuditEntry(Model):
 
 
 class DeadLetter(Model):
-    """A range of turns that a step gave up on. Nothing is lost: it can be replayed."""
+    """What a step gave up on: a range of turns, or a pass over a user's memories (without turns).
+
+    Nothing is lost: it can be replayed.
+    """
 
     id: str
     user_id: str

@@ -27,6 +27,7 @@ from agent_memory.store.ids import (
     FORGOTTEN_THREAD,
     NOBODY,
     USER_SUMMARY_THREAD,
+    USER_THREAD,
     cursor_id,
     state_id,
     summary_id,
@@ -73,6 +74,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     ]
     if not job["keeps_memories"]:
         await _mend(store, user_id, turns, memories)
+        for letter in await store.query(MEMORIES, queries.DEAD_LETTERS, (user_id, USER_THREAD)):
+            await store.delete(MEMORIES, letter["id"], (user_id, USER_THREAD))  # its error may quote what goes
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agent_memory.errors import ModelError
@@ -13,6 +14,7 @@ from agent_memory.policy.budgets import charge, require_budget
 from agent_memory.policy.erasure import erase_piece
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
+from agent_memory.processing.dead_letters import clear_failure, note_failure
 from agent_memory.processing.draft import Draft, commit
 from agent_memory.processing.gather import StepRequest, Tools
 from agent_memory.processing.steps import (
@@ -49,6 +51,9 @@ _THINKERS: dict[str, Thinker] = {
     prune.NAME: prune.think,
 }
 
+_OF_USER = frozenset((profile.NAME, reconcile.NAME, consolidate.NAME, synthesize.NAME, reflect.NAME))
+"""The steps over a user's memories that ask a model. What one of them cannot do stays due as a whole."""
+
 ACTIVITIES = (
     *(f"{name}.think" for name in _THINKERS),
     index.NAME,
@@ -68,18 +73,24 @@ def activities(tools: Tools) -> dict[str, Activity]:
     budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
     """
 
-    async def within_budget(think: Thinker, mine: Tools, request: StepRequest) -> Draft | None:
+    async def within_budget(name: str, think: Thinker, mine: Tools, request: StepRequest) -> Draft | None:
         await require_budget(tools.store, tools.policy, request.user_id)
         try:
             draft = await think(mine, request)
         except ModelError as error:
             await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
+            if name in _OF_USER and not error.retryable:
+                await note_failure(tools.store, request.user_id, name, error)
             raise
+        if name in _OF_USER:
+            await clear_failure(tools.store, request.user_id, name)
         if draft is not None:
             await charge(tools.store, tools.policy, request.user_id, draft.result.usage)
         return draft
 
-    def thinker(think: Thinker) -> Activity:
+    def thinker(name: str, think: Thinker) -> Activity:
+        perform = think if name == index.NAME else partial(within_budget, name, think)
+
         async def run(payload: Json) -> Json | None:
             request = StepRequest.model_validate(payload)
             with metered() as charges:
@@ -88,7 +99,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
                     logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
                     return None
                 mine = replace(tools, rules=rules)
-                draft = await (think(mine, request) if think is index.think else within_budget(think, mine, request))
+                draft = await perform(mine, request)
             if draft is None:
                 return None
             draft.result.usage.request_units += sum(charges)
@@ -109,7 +120,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return committed.model_dump(mode="json")
 
     async def run_index(payload: Json) -> Json | None:
-        draft = await thinker(index.think)(payload)
+        draft = await thinker(index.NAME, index.think)(payload)
         return None if draft is None else await run_commit(draft)
 
     async def plan_reprocess(payload: Json) -> Json:
@@ -122,7 +133,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         deleted, more = await erase_piece(tools.store, payload["user_id"])
         return {"deleted": deleted, "more": more}
 
-    return {f"{name}.think": thinker(think) for name, think in _THINKERS.items()} | {
+    return {f"{name}.think": thinker(name, think) for name, think in _THINKERS.items()} | {
         index.NAME: run_index,
         reprocess.PLAN: plan_reprocess,
         summarize.PLAN: plan_corrections,

@@ -10,8 +10,8 @@ from agent_memory.processing.gather import StepRequest
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.documents import Document, from_document
-from agent_memory.store.ids import FEED_THREAD, STORE_USER, derived_id
+from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.ids import FEED_THREAD, STORE_USER, USER_THREAD, derived_id
 from agent_memory.telemetry import dead_letters
 
 INTAKE = "intake"
@@ -31,6 +31,41 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
         created_at=now(),
         usage=Usage.model_validate(error.cost),
     )
+
+
+async def note_failure(store: Store, user_id: str, step: str, error: ModelError) -> None:
+    """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
+
+    One record for each step: its work stays due as a whole, so the next answer that can be used settles all of it.
+    """
+    dead_letters.add(1, {"step": step})
+    before = await _failure(store, user_id, step)
+    letter = DeadLetter(
+        id=_failure_id(user_id, step),
+        user_id=user_id,
+        thread_id=USER_THREAD,
+        step=step,
+        turn_ids=[],
+        error=str(error),
+        created_at=before.created_at if before else now(),
+        usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
+    )
+    await store.upsert(MEMORIES, to_document(letter))
+
+
+async def clear_failure(store: Store, user_id: str, step: str) -> None:
+    """Removes that record, if there is one. Costs a point read."""
+    if await _failure(store, user_id, step) is not None:
+        await store.delete(MEMORIES, _failure_id(user_id, step), (user_id, USER_THREAD))
+
+
+async def _failure(store: Store, user_id: str, step: str) -> DeadLetter | None:
+    document = await store.read(MEMORIES, _failure_id(user_id, step), (user_id, USER_THREAD))
+    return from_document(DeadLetter, document) if document else None
+
+
+def _failure_id(user_id: str, step: str) -> str:
+    return derived_id("dead", step, user_id)
 
 
 def make_unreadable(document: Document, problem: str) -> DeadLetter:
