@@ -9,6 +9,7 @@ from store_scan import scan
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, ModelError, NotFound
 from agent_memory.models import ForgetReceipt, Memory
+from agent_memory.policy.forgetting import chunk_id
 from agent_memory.processing.dead_letters import list_dead_letters
 from agent_memory.store.containers import MEMORIES
 
@@ -386,3 +387,20 @@ async def test_what_a_model_said_of_a_pass_in_vain_goes_too(chat: ScriptedChat, 
     await alice.forget((await fact(memory, "locker code=4711")).id)
     assert await memory.dead_letters() == []
     assert await scan(memory, "4711") == []
+
+
+async def test_forgetting_goes_on_while_indexed_talk_has_still_to_be_compared(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await tell(memory, "t1", "fact: locker code=4711", "fact: city=Lisbon, by the river")
+    store, partition = memory.runtime.store, ("alice", "t1")
+    cursor = await store.read(MEMORIES, "cursor_index", partition)
+    assert cursor is not None
+    killed = {"intents": {"new_chunks": [chunk_id("alice", "t1", "t1-0-0"), chunk_id("alice", "t1", "t1-0-1")]}}
+    await store.upsert(MEMORIES, cursor | {"extra": killed})
+    await alice.forget((await fact(memory, "locker code=4711")).id)
+    assert await scan(memory, "4711", "t1-0-0") == []
+    await alice.thread("t1").add("user", "fact: pet=a dog called Rex")
+    await alice.thread("t1").process("index")
+    left = await store.read(MEMORIES, "cursor_index", partition)
+    assert left is not None
+    assert "intents" not in left["extra"]

@@ -210,3 +210,46 @@ async def test_a_batch_of_turns_off_the_record_does_not_stand_in_the_way_of_late
         await chat.add("user", "fact: pet=a dog called Rex")
         await chat.process("extract")
         assert [one.content for one in await memory.user("alice").memories()] == ["pet=a dog called Rex"]
+
+
+async def test_what_was_merged_falls_with_a_part_that_is_found_no_more_and_the_others_stand(
+    memory: AsyncMemory, chat: ScriptedChat
+):
+    alice = memory.user("alice")
+    await say(memory, "t1", "fact: home town=Lisbon", "fact: pet=a dog called Rex")
+    await say(memory, "t2", "fact: home town=Lis-bon", day=1)
+    assert (await alice.process("reconcile")).counts["merged"] == 2
+    assert {one.content for one in await alice.memories()} == {"home town=LIS-BON", "pet=a dog called Rex"}
+    learn(chat, "script-2", lambda line: None if line == "home town=Lisbon" else line)
+    result = await alice.reprocess()
+    assert result.counts["gone"] == 1
+    found = await everything(memory)
+    assert {one.content for one in found.values() if one.superseded_by is None} == {
+        "home town=Lis-bon",
+        "pet=a dog called Rex",
+    }
+    assert found["home town=LIS-BON"].supersede_reason == "revoked"
+    freed = found["home town=Lis-bon"]
+    assert (freed.superseded_at, freed.supersede_reason) == (None, None)
+    profile = await alice.profile()
+    assert profile is not None
+    assert sorted(profile.personal) == ["home town=Lis-bon", "pet=a dog called Rex"]
+
+
+async def test_what_was_merged_twice_falls_as_a_whole_and_what_was_replaced_since_stays_replaced(
+    memory: AsyncMemory, chat: ScriptedChat
+):
+    alice = memory.user("alice")
+    for thread, line in (("t1", "Lisbon"), ("t2", "Lis-bon"), ("t3", "L-isbon")):
+        await say(memory, thread, f"fact: home town={line}", f"fact: {thread} lunch={line}")
+        await alice.process("reconcile")
+    learn(chat, "script-2", lambda line: None if line == "home town=Lisbon" else line)
+    await alice.reprocess()
+    homes = {one.content for one in await alice.memories() if "home" in one.content}
+    assert homes == {"home town=Lis-bon", "home town=L-isbon"}
+    await alice.process("reconcile")
+    await say(memory, "t4", "fact: home town=Porto", day=2)
+    await alice.process("reconcile")
+    learn(chat, "script-3", lambda line: None if line == "home town=Lis-bon" else line)
+    await alice.reprocess()
+    assert {one.content for one in await alice.memories() if "home" in one.content} == {"home town=Porto"}

@@ -33,13 +33,13 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
+from agent_memory.store.memories import SUPERSESSION
 from agent_memory.store.windows import cleared_cursor, forget_turns
 
 BATCH = 100
 """Operations of a transactional batch."""
 PARALLEL = 8
 _RETRIES = 20
-_REVIVED = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
 
 
 async def carry_out(store: Store, counters: Counters, job: Document) -> list[str]:
@@ -149,10 +149,15 @@ def _unseen(cursor: Document, gone: set[str]) -> Document:
     extra = dict(cursor["extra"])
     if "intents" in extra:  # of a process that was killed
         extra["intents"] = {
-            name: [intent for intent in intents if gone.isdisjoint(str(value) for value in intent.values())]
+            name: [intent for intent in intents if gone.isdisjoint(_named(intent))]
             for name, intents in extra["intents"].items()
         }
     return cursor | {"seen": {item: ts for item, ts in cursor["seen"].items() if item not in gone}, "extra": extra}
+
+
+def _named(intent: Document | str) -> Iterable[str]:
+    """What an intent names: one about indexed talk is an id alone."""
+    return [intent] if isinstance(intent, str) else map(str, intent.values())
 
 
 async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memories: Mapping[str, str]) -> None:
@@ -180,7 +185,7 @@ def _mended(document: Document, turns: set[str], memories: Mapping[str, str]) ->
     if successor in memories and successor != NOBODY:
         if document.get("supersede_reason") in ("update", "contradict"):
             mended.pop("valid_to", None)
-        mended = {name: value for name, value in mended.items() if name not in _REVIVED}
+        mended = {name: value for name, value in mended.items() if name not in SUPERSESSION}
     return mended
 
 

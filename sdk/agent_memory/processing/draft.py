@@ -18,7 +18,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
-from agent_memory.store.memories import get_memory, outdate_new_chunks, reaffirm, retire, supersede
+from agent_memory.store.memories import get_memory, outdate_new_chunks, reaffirm, release, retire, supersede
 from agent_memory.store.untold import Told, settle
 
 
@@ -40,6 +40,14 @@ class Retirement(Model):
     reason: SupersedeReason
 
 
+class Release(Model):
+    """The intent to let a memory stand again that a withdrawn one had replaced."""
+
+    memory_id: str
+    thread_id: str
+    winner_id: str
+
+
 class Reaffirmation(Model):
     """That an active memory was said again, word for word."""
 
@@ -53,13 +61,14 @@ class Intents(Model):
 
     supersede: list[Supersession] = Field(default_factory=list)
     retire: list[Retirement] = Field(default_factory=list)
+    release: list[Release] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     new_chunks: list[str] = Field(default_factory=list, description="Raw talk that may say what was replaced.")
     told: list[Told] = Field(default_factory=list, description="Replacements that the summary knows now.")
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.supersede or self.retire or self.reaffirm or self.new_chunks or self.told)
+        return any(getattr(self, name) for name in type(self).model_fields)
 
 
 class Draft(Model):
@@ -78,6 +87,7 @@ class Draft(Model):
     delete: list[str] = Field(default_factory=list)
     supersede: list[Supersession] = Field(default_factory=list)
     retire: list[Retirement] = Field(default_factory=list)
+    release: list[Release] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
     new_chunks: list[str] = Field(default_factory=list)
     told: list[Told] = Field(default_factory=list)
@@ -92,13 +102,7 @@ class Draft(Model):
     @property
     def intents(self) -> Intents:
         """What follows the commit."""
-        return Intents(
-            supersede=self.supersede,
-            retire=self.retire,
-            reaffirm=self.reaffirm,
-            new_chunks=self.new_chunks,
-            told=self.told,
-        )
+        return Intents(**{name: getattr(self, name) for name in Intents.model_fields})
 
 
 class Committed(Model):
@@ -176,6 +180,8 @@ async def _apply(
             )
     for gone in intents.retire:
         done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
+    for freed in intents.release:
+        await release(store, user_id, freed.thread_id, freed.memory_id, freed.winner_id)
     if intents.new_chunks:
         await outdate_new_chunks(store, partition, intents.new_chunks)
     for told in intents.told:

@@ -19,7 +19,8 @@ class Matched:
     """What becomes of the memories of some turns when they are derived anew.
 
     `kept` says what it said, `changed` pairs the old with the new, `settled` are new wordings of what stays as it is
-    (pinned) or stays replaced (by others), `gone` is not found any more.
+    (pinned) or stays replaced (by others), `gone` is not found any more. `orphaned` is what was merged with others and
+    is not found any more: what it was merged into says more than there is now.
     """
 
     kept: list[Memory] = field(default_factory=list)
@@ -27,6 +28,7 @@ class Matched:
     added: list[Memory] = field(default_factory=list)
     settled: list[Memory] = field(default_factory=list)
     gone: list[Memory] = field(default_factory=list)
+    orphaned: list[Memory] = field(default_factory=list)
 
 
 def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Memory], bool]) -> Matched:
@@ -67,6 +69,11 @@ def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Me
             matched.changed.append((old, new))
     matched.added.extend(waiting.values())
     matched.gone.extend(old for old in open_.values() if stale(old) and not old.pinned)
+    matched.orphaned.extend(
+        old
+        for old in by_id.values()
+        if old.supersede_reason == "duplicate" and stale(old) and not any(_says_the_same(old, new) for new in found)
+    )
     return matched
 
 

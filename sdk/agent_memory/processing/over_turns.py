@@ -9,7 +9,7 @@ from typing import Any
 from agent_memory.errors import ModelError
 from agent_memory.models import ProcessResult
 from agent_memory.processing.dead_letters import make_dead_letter
-from agent_memory.processing.draft import Draft, Reaffirmation, Retirement, Supersession, finish
+from agent_memory.processing.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, gather_turns
 from agent_memory.store.documents import Document, to_document
 
@@ -24,6 +24,7 @@ class Derived:
     patch: dict[str, dict[str, Any]] = field(default_factory=dict)
     supersede: list[Supersession] = field(default_factory=list)
     retire: list[Retirement] = field(default_factory=list)
+    release: list[Release] = field(default_factory=list)
     reaffirm: list[Reaffirmation] = field(default_factory=list)
     new_chunks: list[str] = field(default_factory=list)
 
@@ -74,6 +75,7 @@ async def think_over_turns(
         patch=derived.patch,
         supersede=derived.supersede,
         retire=derived.retire,
+        release=derived.release,
         reaffirm=derived.reaffirm,
         new_chunks=derived.new_chunks,
         delete=[request.dead_letter_id] if request.dead_letter_id else [],

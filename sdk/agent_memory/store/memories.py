@@ -15,9 +15,11 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.filters import types_and_kinds
-from agent_memory.store.ids import NOBODY
+from agent_memory.store.ids import NOBODY, USER_THREAD
 from agent_memory.store.pages import newest
 
+SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
+"""What a memory that was replaced carries beside its own."""
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
 _TYPES = '"fact", "episodic", "procedural", "reflection"'
@@ -198,6 +200,25 @@ async def retire(store: Store, user_id: str, thread_id: str, memory_id: str, rea
     return True
 
 
+async def release(store: Store, user_id: str, thread_id: str, memory_id: str, winner_id: str) -> bool:
+    """Lets a memory stand again that a memory which was withdrawn had replaced.
+
+    False if another has replaced it since, it stands already, or it was forgotten.
+    """
+    while True:
+        stored = await store.read(MEMORIES, memory_id, (user_id, thread_id))
+        if stored is None or stored.get("superseded_by") != winner_id:
+            return False
+        standing = {name: value for name, value in stored.items() if name not in SUPERSESSION}
+        try:
+            await store.replace(MEMORIES, standing, stored["_etag"])
+        except Conflict:
+            continue
+        except NotFound:
+            return False
+        return True
+
+
 async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids: Sequence[str]) -> None:
     """Marks those of these chunks as out of date that repeat what had been replaced in their thread before they came.
 
@@ -255,6 +276,31 @@ async def _outdate(store: Store, chunk: tuple[str, str, str], valid_to: datetime
             {"valid_to": end},
             f'FROM c WHERE NOT IS_DEFINED(c.valid_to) OR c.valid_to > "{end}"',
         )
+
+
+async def unmerged(store: Store, user_id: str, parts: Sequence[Memory]) -> tuple[list[Memory], list[Memory]]:
+    """What merges of these parts, which hold no more, are to be withdrawn, and the other parts, which then stand.
+
+    Nothing where what came of a merge has been replaced by something else since, or is pinned. Costs two queries for
+    each level of merging.
+    """
+    merges: dict[str, Memory] = {}
+    level = list(parts)
+    while level:
+        ids = {one.superseded_by for one in level if one.superseded_by and one.supersede_reason == "duplicate"}
+        found = await get_memories(store, user_id, sorted(ids - merges.keys()))
+        level = [memory for memory in found if memory.thread_id == USER_THREAD]
+        merges |= {memory.id: memory for memory in level}
+    standing = [memory for memory in merges.values() if memory.superseded_by is None and not memory.pinned]
+    members: dict[str, Memory] = {}
+    level = standing
+    while level:
+        rows = await store.query(MEMORIES, queries.SUPERSEDED_BY, (user_id,), ids=[memory.id for memory in level])
+        under = [from_document(Memory, row) for row in rows if row["supersede_reason"] == "duplicate"]
+        members |= {memory.id: memory for memory in under if memory.id not in merges}
+        level = [memory for memory in under if memory.id in merges]
+    gone = {part.id for part in parts}
+    return standing, [memory for memory in members.values() if memory.id not in gone]
 
 
 async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:

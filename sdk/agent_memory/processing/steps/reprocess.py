@@ -3,7 +3,8 @@
 A pass over a thread is for one target: the model, the prompt's version, and whose work is to be done again. It has a
 cursor of its own that follows that of the extraction and never runs ahead of it, so a pass that was cut short goes
 on where it stopped, and one that is through is not made again. What the turns still give stays, under the new
-version; what they give in other words is a new version; what they give no more is withdrawn. What was remembered or
+version; what they give in other words is a new version; what they give no more is withdrawn, and with it what it was
+merged into, whose other parts stand again. What was remembered or
 corrected by hand, and what is pinned, is not touched.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 
 from agent_memory.language.tasks import EXTRACT
 from agent_memory.models import Memory, ProcessResult
-from agent_memory.processing.draft import Draft, Reaffirmation, Retirement, Supersession, finish
+from agent_memory.processing.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange
 from agent_memory.processing.matching import Matched, match
 from agent_memory.processing.over_turns import Derived, think_over_turns
@@ -26,7 +27,7 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
-from agent_memory.store.memories import active_by_hash
+from agent_memory.store.memories import active_by_hash, unmerged
 
 NAME = "reprocess"
 PLAN = "reprocess.plan"
@@ -171,7 +172,8 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         for old, new in matched.changed
         if old not in lost
     ]
-    gone = [*matched.gone, *lost]
+    merges, members = await unmerged(tools.store, request.user_id, matched.orphaned)
+    gone = [*matched.gone, *lost, *merges]
     counts = {
         "kept": len(matched.kept) + len(matched.settled),
         "changed": len(changed),
@@ -184,6 +186,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         patch={old.id: _stamp(target) for old in matched.kept if not _stamped(old, target)},
         supersede=changed,
         retire=[Retirement(memory_id=old.id, thread_id=old.thread_id, reason="revoked") for old in gone],
+        release=[Release(memory_id=m.id, thread_id=m.thread_id, winner_id=str(m.superseded_by)) for m in members],
         reaffirm=_again(candidates, stand_in),
     )
 
