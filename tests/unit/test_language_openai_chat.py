@@ -12,6 +12,7 @@ from werkzeug import Request, Response
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_client import azure_base_url
+from agent_memory.language.prompts import PromptFolder
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import EXTRACT, SUMMARIZE, ChatModel, ExtractInput, SummarizeInput, TurnView
@@ -325,6 +326,27 @@ async def test_the_prompt_file_sets_parameters_and_is_read_again_at_every_run(sc
     assert (script.requests[0]["temperature"], script.requests[0]["max_tokens"]) == (0.9, 50)
     assert first.prompt_version != second.prompt_version
     assert second.prompt_version.startswith("7+")
+
+
+@pytest.mark.req("S0-049", "C31")
+async def test_limits_of_an_extraction_are_those_of_its_prompt_and_a_refusal_is_an_error(script, chat, tmp_path):
+    """The server answers `/v1/chat/completions` only."""
+    shipped = PromptFolder(None).load("extract").parameters
+    assert (shipped.temperature, shipped.max_tokens, shipped.timeout) == (0.1, 2000, 60)
+    script.answers = [memories(BUDGET)]
+    await chat.run(EXTRACT, TALK)
+    limits = "model: {temperature: 0.1, max_tokens: 500, timeout: 30}"
+    text = f"---\nid: extract\nversion: 1\ndescription: d\n{limits}\n---\nFind facts.\n"
+    (tmp_path / "extract.prompt.md").write_text(text)
+    narrow = OpenAIChat("scripted", base_url=script.url, prompts=tmp_path, retries=QUICK)
+    await narrow.run(EXTRACT, TALK)
+    sent = [(request["temperature"], request["max_tokens"]) for request in script.requests]
+    assert sent == [(0.1, 2000), (0.1, 500)]
+    for status in (400, 404, 429, 500):
+        script.answers = [refusal("no", status)]
+        with pytest.raises((ModelError, ConfigurationError)):
+            await narrow.run(EXTRACT, TALK)
+    await narrow.close()
 
 
 async def test_a_clients_own_retries_are_switched_off_and_it_is_left_open(script):
