@@ -84,5 +84,5 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
     with served(tmp_path / "a.db") as (_, url):
         port = url.rpartition(":")[2]
         refused = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "b.db"), "--port", port])
-        assert refused.exit_code == 2
+        assert refused.exit_code == 1  # the command was right, the machine is not ready for it
         assert "cannot listen" in refused.stderr
