@@ -224,3 +224,21 @@ def test_an_interrupted_ingest_says_how_to_go_on(tmp_path):
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err == "What was written stays. The same command goes on from there.\ninterrupted\n"
+
+
+def test_a_thread_that_there_is_not_is_no_thread_without_work(store):
+    assert "has no thread 'nope'" in run("process", "extract", "--thread", "nope", "--store", store, code=1).stderr
+
+
+def test_a_question_that_nobody_answers_changes_nothing(store):
+    asked = run("forget", "papaya", "--store", store, code=1)
+    assert asked.stderr.endswith("error: there was no answer\nhint: --yes answers in advance, where a command has it\n")
+    assert "papaya" in run("show", "--store", store).stdout
+
+
+def test_an_import_into_a_server_makes_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "export.json").write_text(json.dumps({"results": [{"id": "1", "memory": "Likes tea"}]}))
+    assert "does not answer" in run("import", "export.json", "--store", "http://127.0.0.1:9", code=1).stderr
+    assert [found.name for found in tmp_path.iterdir()] == ["export.json"]
+    assert "cannot read none.json: No such file" in run("import", "none.json", code=2).stderr

@@ -49,6 +49,7 @@ class Commands(TyperGroup):
             _tell("usage", reason[:1].lower() + reason[1:], [f"see {command} --help"], "--json" in given)
         except typer.Abort:
             status = FAILED
+            typer.echo(err=True)  # ends the line of the question
             _tell("aborted", "there was no answer", ["--yes answers in advance, where a command has it"], False)
         if status == INTERRUPTED:
             typer.echo("interrupted", err=True)

@@ -105,7 +105,7 @@ def _show(plan: ForgetReceipt) -> None:
 
 
 def _items(items: list[ForgetItem]) -> object:
-    made = table("what", "where", "says", "why")
+    made = table("what", "where", "says", "reason")
     for item in items:
         made.add_row(item.type, clean(item.thread_id), Text(one_line(item.content or "", WIDTH)), item.why)
     return made

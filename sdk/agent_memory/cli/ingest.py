@@ -16,10 +16,9 @@ from agent_memory.cli.options import (
     DEFAULT_USER,
     JsonOption,
     StoreOption,
+    any_store,
     examples,
-    existing_store,
     invocation,
-    is_url,
 )
 from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
 from agent_memory.cli.transcripts import Format, read_transcript
@@ -73,13 +72,9 @@ def ingest(
     Understands turns and chat messages (JSON lines or JSON), ChatGPT's export and LoCoMo. Reading the same
     file again adds nothing; a line that cannot be read stops the command before anything is written.
     """
-    from agent_memory import Memory
-    from agent_memory.settings import Environment
-
     utterances = read_all(files, format)
-    opened = existing_store(store) if is_url(store) else Memory.local(store, policy=Environment().policy)
     try:
-        with opened as memory:
+        with any_store(store) as memory:
             result = write(memory, utterances, user, process=process)
     except KeyboardInterrupt:
         stderr().print("What was written stays. The same command goes on from there.")

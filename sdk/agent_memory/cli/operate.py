@@ -18,7 +18,7 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import emit, one_line, stdout
 from agent_memory.cli.views import day, table
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.models import ProcessResult
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def process(
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
     """Runs a step, and says what it did by thread or user."""
     if step == "extract" or step == "summarize":
-        threads = [thread] if thread is not None else [info.thread_id for info in scope.threads()]
+        threads = [info.thread_id for info in scope.threads() if thread in (None, info.thread_id)]
+        if thread is not None and not threads:
+            raise NotFound(f"user {scope.user_id!r} has no thread {thread!r}")
         return {thread_id: scope.thread(thread_id).process(step) for thread_id in threads}
     return {scope.user_id: scope.process(step)}
 

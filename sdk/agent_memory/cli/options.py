@@ -102,6 +102,20 @@ def existing_store(path: str) -> Iterator[Memory]:
         yield memory
 
 
+@contextmanager
+def any_store(path: str) -> Iterator[Memory]:
+    """Opens a store, a new one if there is none at the path."""
+    from agent_memory import Memory
+    from agent_memory.settings import Environment
+
+    if is_url(path):
+        with existing_store(path) as memory:
+            yield memory
+        return
+    with Memory.local(path, policy=Environment().policy) as memory:
+        yield memory
+
+
 def one_user(memory: Memory, given: str | None) -> UserScope:
     """The user that is meant: the given one, or the only one there is."""
     users = memory.users()

@@ -14,6 +14,7 @@ from agent_memory.cli.options import (
     JsonOption,
     StoreOption,
     UserOption,
+    any_store,
     examples,
     existing_store,
     one_user,
@@ -64,16 +65,15 @@ def import_(
 
     What was forgotten here since it was said stays forgotten. ChatGPT's exports are conversations: see `ingest`.
     """
-    from agent_memory import Memory
-    from agent_memory.settings import Environment
     from agent_memory.transfer.formats import as_export
 
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read {file}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InvalidInput(f"cannot read {file}: {reason}") from error
     lines = list(as_export(text))
-    with Memory.local(store, policy=Environment().policy) as memory, progress("importing") as report:
+    with any_store(store) as memory, progress("importing") as report:
         receipt = memory.user(user).import_lines(lines, lambda done: report(done, len(lines)))
     if as_json:
         emit(receipt)
