@@ -101,8 +101,10 @@ async def test_a_claim_is_waited_for_and_taken_over_when_its_owner_is_dead(
     document, ours = await claim_key(memory.runtime.store, "alice", "slow", "a request")
     assert ours
     await claim_key(memory.runtime.store, "alice", "slow", "a request")
-    await kept_replies.keep_reply(memory.runtime.store, document, {"status": 200, "headers": {}, "body": "late"})
-    assert await scan(memory, "late") == []
+    await kept_replies.keep_reply(
+        memory.runtime.store, document, {"status": 200, "headers": {}, "body": "said too late"}
+    )
+    assert await scan(memory, "said too late") == []
 
 
 async def test_an_answer_does_not_outlive_a_forgetting(memory: AsyncMemory, instances: list[httpx.AsyncClient]):
