@@ -1,0 +1,62 @@
+"""The samples, run as their first lines say."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+CHAT = Path(__file__).parents[2] / "samples" / "chat.py"
+
+
+def talk(folder: Path, *lines: str, **environment: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE", "COSMOS"))}
+    done = subprocess.run(
+        [sys.executable, str(CHAT), "--user", "ann"],
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=kept | environment,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_new_session_knows_what_was_said_in_the_one_before(tmp_path):
+    assert "$10,000" not in talk(tmp_path, "My budget for the Hawaii trip is $10,000.")
+    assert "- My budget for the Hawaii trip is $10,000." in talk(tmp_path, "What's my budget for Hawaii?")
+
+
+def test_a_model_is_told_what_was_said_and_its_answer_is_kept(tmp_path, httpserver: HTTPServer):
+    told: list[str] = []
+
+    def complete(request: Request) -> Response:
+        asked = json.loads(request.data)
+        if asked["messages"][0]["content"] != "You are a helpful assistant.":
+            return Response("{}", 400)  # a task of the background: not what this is about
+        told.append(" ".join(message["content"] for message in asked["messages"]))
+        message = {"role": "assistant", "content": "Ten thousand dollars it is."}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        return Response(json.dumps(answer), content_type="application/json")
+
+    def embed(request: Request) -> Response:
+        asked = json.loads(request.data)
+        vector = [1.0] + [0.0] * (asked["dimensions"] - 1)
+        rows = [{"index": n, "object": "embedding", "embedding": vector} for n in range(len(asked["input"]))]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        answer = {"object": "list", "model": "m", "data": rows, "usage": usage}
+        return Response(json.dumps(answer), content_type="application/json")
+
+    httpserver.expect_request("/chat/completions").respond_with_handler(complete)
+    httpserver.expect_request("/embeddings").respond_with_handler(embed)
+    server = {"OPENAI_BASE_URL": httpserver.url_for("/"), "OPENAI_API_KEY": "k"}
+    said = talk(tmp_path, "My budget for the Hawaii trip is $10,000.", "What can I spend?", **server)
+    assert said == "Ten thousand dollars it is.\n" * 2
+    assert "$10,000" in told[1]
+    assert "Ten thousand dollars it is." in told[1]
