@@ -70,7 +70,8 @@ class Schedule:
 
     def open(self, *, provision: bool = False) -> tuple[Machine, AsyncMemory]:
         rng = self.rng
-        cadence = Cadence(extract=rng.choice([1, 3, 5]), summarize=rng.choice([1, 4]), profile=3, reconcile=2)
+        extract, summarize, drift = rng.choice([1, 3, 5]), rng.choice([1, 4]), rng.choice([0.0, 0.3])
+        cadence = Cadence(extract, summarize, profile=3, reconcile=2, drift=drift)
         limits = Limits(batch_turns=rng.choice([1, 3, 20]), reconcile_candidates=500)
         machine = Machine(self.world)
         return machine, open_on(machine, self.chat, cadence, limits, provision=provision)
