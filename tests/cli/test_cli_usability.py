@@ -154,15 +154,17 @@ def test_status_shows_what_is_there_and_what_waits(store, tmp_path):
     shown = run("status", "--store", store).stdout
     assert "MB" in shown
     assert "nothing, all turns are processed" in shown
-    assert "█" in shown
     assert max(map(len, run("status", "--store", store).stdout.splitlines())) <= 100
     assert json.loads(run("status", "--json", "--store", store).stdout)["bytes"] > 0
 
 
-def test_a_narrow_terminal_gets_a_short_table(store, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "60")
+@pytest.mark.parametrize("width", [60, 80, 90])
+def test_a_narrow_terminal_gets_a_short_table(store, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
     shown = run("status", "--store", store).stdout
-    assert max(map(len, shown.splitlines())) <= 60
+    assert max(map(len, shown.splitlines())) <= width
+    assert ("█" in shown) == (width == 90)
+    assert shown.count("2026") == 1  # the one row is one line
     assert "…" not in shown.partition("user ")[2]
 
 

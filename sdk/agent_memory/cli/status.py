@@ -19,7 +19,7 @@ from agent_memory.models import Health, Stats
 BAR = 12
 """Characters of the longest bar."""
 SHOWN_USERS = 20
-ROOMY = 80
+ROOMY = 90
 """Columns of a terminal below which the table is a short one."""
 
 

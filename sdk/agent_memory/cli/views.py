@@ -36,7 +36,7 @@ def table(*columns: str, right: Iterable[str] = ()) -> Table:
     return made
 
 
-_NARROW = {"id", "kind", "sure", "said", "when", "near", "why", "turns", "step", "tries", "user", "waiting"}
+_NARROW = {"id", "kind", "sure", "said", "when", "near", "why", "turns", "step", "tries", "user", "waiting", "newest"}
 
 
 def statement(memory: Memory) -> Text:
