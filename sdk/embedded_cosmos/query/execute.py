@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
+
+import numpy as np
 
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query import lint
 from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.columns import Slots
 from embedded_cosmos.query.computed import with_computed_properties
 from embedded_cosmos.query.filters import Filter, conjuncts
 from embedded_cosmos.query.index import Shard
@@ -17,7 +21,7 @@ from embedded_cosmos.query.ranking import Ranking, merit, rank, ranking_of, scor
 from embedded_cosmos.query.search import SearchFunctions
 from embedded_cosmos.query.selection import Part, Selection, Test
 from embedded_cosmos.sql import ast
-from embedded_cosmos.sql.aggregates import is_aggregate
+from embedded_cosmos.sql.aggregates import aggregates_of, is_aggregate
 from embedded_cosmos.sql.evaluate import Environment
 from embedded_cosmos.sql.parser import parse, parse_condition
 from embedded_cosmos.sql.rows import Pipeline, item_alias, root_compiler, window
@@ -81,6 +85,8 @@ class _Execution:
         self._scope = scope
         self._of_items, of_rows = self._split(query.where)
         self._rest = replace(query, where=_all_of(of_rows), order_by=() if self._ranking else query.order_by)
+        in_bulk = not self._sort_keys and not query.group_by and not aggregates_of(query)
+        self._shown = scores_shown(query, self._ranking, self._functions) if in_bulk else ()
         self._whole = self._reads_vectors()
         self._tests: dict[tuple[int, ...], Test] = {}
         if not shards:
@@ -90,6 +96,9 @@ class _Execution:
     def rows(self) -> Iterator[Json]:
         if self._ranking is not None:
             return self._ranked(self._ranking)
+        if self._shown:
+            selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
+            return self._with_scores(selection, np.argsort(selection.rids(), kind="stable"))
         pipeline = Pipeline(self._rest, self._compiler, self._bound)
         selection = Selection(tuple(self._part(shard) for shard in self._shards))
         joins = len(self._query.sources) > self._bound
@@ -106,7 +115,8 @@ class _Execution:
         if rest.select.kind == "star" and self._bound:
             return True
         parts = (rest.select, *rest.sources[self._bound :], rest.where, *rest.group_by, *rest.order_by)
-        return any(part is not None and self._functions.reads_vectors(part) for part in parts)
+        known = tuple(component.call for component in self._shown)
+        return any(part is not None and self._functions.reads_vectors(part, known) for part in parts)
 
     def _split(self, where: ast.Expression | None) -> tuple[tuple[ast.Expression, ...], tuple[ast.Expression, ...]]:
         """The conditions on the item alone, and those that need what JOIN binds."""
@@ -154,17 +164,18 @@ class _Execution:
         selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
         stop = None if self._query.select.distinct else window(self._query)[1]
         merits = [merit(component, selection, self._shards) for component in ranking.components]
-        positions = rank(ranking, merits, selection.rids(), len(selection) if stop is None else stop)
-        rows: Iterator[Environment] = ((document,) for document in selection.pick(positions.tolist(), self._whole))
-        known = scores_shown(self._query, ranking, self._functions)
-        if not known:
-            return Pipeline(self._rest, self._compiler, self._bound).select(rows)
-        first = ranking.components[0]
-        own_merits = [merits[0] if each is first else merit(each, selection, self._shards) for each in known]
-        columns = [shown(each, own[positions]) for each, own in zip(known, own_merits, strict=True)]
-        rows = ((*row, values) for row, values in zip(rows, zip(*columns, strict=True), strict=True))
-        compiler = self._compiler.knowing(tuple(component.call for component in known))
-        return Pipeline(self._rest, compiler, self._bound).select(rows)
+        limit = len(selection) if stop is None else stop
+        return self._with_scores(selection, rank(ranking, merits, selection.rids(), limit))
+
+    def _with_scores(self, selection: Selection, positions: Slots) -> Iterator[Json]:
+        """The results of documents of a settled selection, the scores that SELECT shows computed for all at once."""
+        documents = selection.pick(positions, self._whole)
+        columns = [shown(each, merit(each, selection, self._shards, positions)) for each in self._shown]
+        values = zip(*columns, strict=True) if columns else repeat(())
+        compiler = self._compiler.knowing(tuple(component.call for component in self._shown))
+        pipeline = Pipeline(self._rest, compiler, self._bound)
+        rows = (row for pair in zip(documents, values, strict=False) for row in pipeline.expand(pair))
+        return pipeline.select(pipeline.filter(rows))
 
 
 def _rows(pipeline: Pipeline, documents: Iterator[JsonObject]) -> Iterable[Environment]:

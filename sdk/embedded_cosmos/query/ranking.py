@@ -70,18 +70,18 @@ def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
     return None
 
 
-def scores_shown(query: ast.Query, ranking: Ranking, functions: SearchFunctions) -> tuple[Component, ...]:
-    """The scores that SELECT may show, which need not be computed row by row: that of ORDER BY, and those of plans."""
-    components = []
-    if (
-        query.order_by[0].expression == ranking.components[0].call
-        and ranking.components[0].call.name != "FULLTEXTSCORE"
-    ):
-        components.append(ranking.components[0])
-    planned = (node for node in ast.walk(query.select) if isinstance(node, ast.Call) and node.name in PLANNED_SCORES)
-    for call in planned:
-        if all(component.call != call for component in components):
+def scores_shown(query: ast.Query, ranking: Ranking | None, functions: SearchFunctions) -> tuple[Component, ...]:
+    """The scores in SELECT that are computed for all rows at once: distances, and in a ranked query those of plans."""
+    components: list[Component] = []
+    columns = [item.expression for item in query.select.items if not ast.is_property(item.expression)]
+    calls = (node for column in columns for node in ast.walk(column, into_subqueries=False) if type(node) is ast.Call)
+    for call in calls:
+        if any(component.call == call for component in components):
+            continue
+        if ranking is not None and call.name in PLANNED_SCORES:
             components.append(_component(call, functions))
+        elif call.name == "VECTORDISTANCE" and (score := functions.vector_score(call)) is not None:
+            components.append(Component(call, score))
     return tuple(components)
 
 
@@ -100,12 +100,14 @@ def rank(ranking: Ranking, merits: Sequence[Scores], rids: NDArray[np.int64], li
     return best
 
 
-def merit(component: Component, selection: Selection, shards: Sequence[Shard]) -> Scores:
-    """The merit of every document of a settled selection."""
+def merit(
+    component: Component, selection: Selection, shards: Sequence[Shard], positions: Slots | None = None
+) -> Scores:
+    """The merit of every document of a settled selection, or of those at some positions."""
     score = component.score
     if isinstance(score, TextScore):
-        return _text_merit(score, selection, shards)
-    scores = selection.gather(lambda part: _distances(score, part))
+        return _text_merit(score, selection, shards, positions)
+    scores = selection.gather(lambda part: _distances(score, part), positions)
     if ascending(score.function):
         scores = -scores
     scores[np.isnan(scores)] = -np.inf
@@ -155,7 +157,7 @@ def _distances(score: VectorScore, part: Part) -> Scores:
     return np.array([np.nan if value is UNDEFINED else value for value in distances], np.float64)
 
 
-def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard]) -> Scores:
+def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard], positions: Slots | None) -> Scores:
     statistics = score.statistics or _statistics(score, shards)
 
     def merits(part: Part) -> Scores:
@@ -164,7 +166,7 @@ def _text_merit(score: TextScore, selection: Selection, shards: Sequence[Shard])
         scores[~index.with_text(size)] = -np.inf
         return scores[part.slots]
 
-    return selection.gather(merits)
+    return selection.gather(merits, positions)
 
 
 def _statistics(score: TextScore, shards: Sequence[Shard]) -> Statistics:

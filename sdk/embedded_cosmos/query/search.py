@@ -7,7 +7,7 @@ of the whole container, and _FullTextWordCount is what these are made of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from embedded_cosmos.errors import CosmosError, bad_request
@@ -105,12 +105,17 @@ class SearchFunctions:
                 return VectorScore(place[1], vector, self._function(call), indexed)
         return None
 
-    def reads_vectors(self, node: object) -> bool:
-        """Whether evaluating the expression or source looks at a vector of the policy, or at what contains one."""
+    def reads_vectors(self, node: object, known: Sequence[ast.Call] = ()) -> bool:
+        """Whether evaluating the expression or source looks at a vector of the policy, or at what contains one.
+
+        The values of the `known` calls need no evaluation.
+        """
         place = path_of(node)
         if place is not None:
             return place[0] == self.alias and any(overlap(place[1], keys) for keys in self._embeddings)
-        return any(map(self.reads_vectors, ast.children(node)))
+        if isinstance(node, ast.Call) and node in known:
+            return False
+        return any(self.reads_vectors(child, known) for child in ast.children(node))
 
     def text_score(self, call: ast.Call) -> TextScore:
         """The score of `ORDER BY RANK FullTextScore(…)`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,23 +62,41 @@ class Selection:
         if len(self.parts) == 1:
             return self.parts[0].documents(whole)
         settled = self.settled()
-        return settled.pick(np.argsort(settled.rids(), kind="stable").tolist(), whole)
+        return settled.pick(np.argsort(settled.rids(), kind="stable"), whole)
 
     def rids(self) -> NDArray[np.int64]:
         """The rid of every selected document."""
         return _joined([part.shard.rids(part.slots) for part in self.parts], np.int64)
 
-    def pick(self, positions: Sequence[int], whole: bool) -> Iterator[JsonObject]:
+    def pick(self, positions: Slots, whole: bool) -> Iterator[JsonObject]:
         """The documents at these positions; the selection must be settled."""
-        ends = np.cumsum([len(part.slots) for part in self.parts])
-        for position in positions:
-            index = int(np.searchsorted(ends, position, side="right"))
-            part = self.parts[index]
-            yield part.shard.document(int(part.slots[position - int(ends[index])]), whole)
+        numbers, slots = self._places(positions)
+        shards = [part.shard for part in self.parts]
+        return (
+            shards[number].document(slot, whole) for number, slot in zip(numbers.tolist(), slots.tolist(), strict=True)
+        )
 
-    def gather(self, values: Callable[[Part], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """One number for every selected document, computed shard by shard."""
-        return _joined([values(part) for part in self.parts], np.float64)
+    def gather(
+        self, values: Callable[[Part], NDArray[np.float64]], positions: Slots | None = None
+    ) -> NDArray[np.float64]:
+        """One number for every selected document, or for those at some positions, computed shard by shard."""
+        if positions is None:
+            return _joined([values(part) for part in self.parts], np.float64)
+        numbers, slots = self._places(positions)
+        gathered = np.empty(len(positions), np.float64)
+        for number, part in enumerate(self.parts):
+            here = numbers == number
+            if here.any():
+                gathered[here] = values(Part(part.shard, slots[here], None))
+        return gathered
+
+    def _places(self, positions: Slots) -> tuple[Slots, Slots]:
+        """The number of the part that each position lies in, and the slot there."""
+        if len(self.parts) == 1:
+            return np.zeros(len(positions), np.intp), self.parts[0].slots[positions]
+        ends = np.cumsum([len(part.slots) for part in self.parts])
+        slots = np.concatenate([part.slots for part in self.parts])[positions] if self.parts else positions
+        return np.searchsorted(ends, positions, side="right"), slots
 
 
 def _joined(arrays: list[NDArray[np.float64]] | list[NDArray[np.int64]], dtype: type) -> NDArray:  # type: ignore[type-arg]

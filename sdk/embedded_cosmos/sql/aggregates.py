@@ -97,7 +97,8 @@ def accumulator(name: str) -> Accumulator:
 
 def aggregates_of(query: ast.Query) -> tuple[ast.Call, ...]:
     """The aggregate calls of the SELECT clause, those of its subqueries left out; raises 400 for malformed ones."""
-    calls = [call for item in query.select.items for call in _aggregates_in(item.expression)]
+    columns = (item.expression for item in query.select.items if not ast.is_property(item.expression))
+    calls = [call for expression in columns for call in _aggregates_in(expression)]
     for call in calls:
         if len(call.arguments) != 1:
             raise bad_request(f"The {call.name} function requires 1 argument(s), but was given {len(call.arguments)}.")

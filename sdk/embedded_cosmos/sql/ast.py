@@ -209,19 +209,27 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def children(node: Any) -> Iterator[Any]:
+def is_property(node: Any) -> bool:
+    """Whether an expression is `alias.name`, as most columns are: it has neither parameters nor calls in it."""
+    return type(node) is Member and type(node.target) is Identifier and type(node.key) is Literal
+
+
+def children(node: Any) -> list[Any]:
     """The nodes directly under a node, in the order of the text."""
+    found: list[Any] = []
     for name in _FIELDS[type(node)]:
-        yield from _nodes_in(getattr(node, name))
+        _collect(getattr(node, name), found)
+    return found
 
 
 def walk(node: Any, into_subqueries: bool = True) -> Iterator[Any]:
     """A node and all that is under it, parents first."""
-    yield node
-    if isinstance(node, Subquery) and not into_subqueries:
-        return
-    for child in children(node):
-        yield from walk(child, into_subqueries)
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        if into_subqueries or type(node) is not Subquery:
+            pending.extend(reversed(children(node)))
 
 
 def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
@@ -247,9 +255,9 @@ def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
     return type(node)(*values) if changed else node
 
 
-def _nodes_in(value: Any) -> Iterator[Any]:
+def _collect(value: Any, found: list[Any]) -> None:
     if type(value) is tuple:
         for item in value:
-            yield from _nodes_in(item)
+            _collect(item, found)
     elif type(value) in _FIELDS:
-        yield value
+        found.append(value)
