@@ -23,12 +23,13 @@ _WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
 
 
 @lru_cache(maxsize=8192)
-def words(text: str) -> tuple[str, ...]:
-    """The stems of a text's words, without case and accents; of scripts without spaces, the signs and their pairs.
+def words(text: str) -> Mapping[str, int]:
+    """How often the stem of each word is in a text, without case and accents.
 
-    Remembered, because searches of one user meet the same texts again and again.
+    Of scripts without spaces, the signs and their pairs. Remembered, because searches of one user meet the same texts
+    again and again.
     """
-    return tuple(part for word in _WORD.findall(_folded(text)) for part in _parts(word))
+    return Counter(part for word in _WORD.findall(_folded(text)) for part in _parts(word))
 
 
 def _folded(text: str) -> str:
@@ -48,22 +49,17 @@ class Bm25:
     """Texts made ready to be scored."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self._counts = {key: Counter(words(text)) for key, text in texts.items()}
-        self._lengths = {key: count.total() for key, count in self._counts.items()}
-        self._average = max(1.0, sum(self._lengths.values()) / max(1, len(texts)))
+        self._counts = {key: words(text) for key, text in texts.items()}
+        lengths = {key: sum(count.values()) for key, count in self._counts.items()}
+        average = max(1.0, sum(lengths.values()) / max(1, len(texts)))
+        self._norms = {key: K1 * (1 - B + B * length / average) for key, length in lengths.items()}
 
     def scores(self, terms: Sequence[str]) -> dict[str, float]:
         """How well each text matches the terms; 0 for those that share no word with them."""
-        weights = {term: self._weight(term) for term in {part for term in terms for part in words(term)}}
-        return {
-            key: sum(
-                weight * count[term] * (K1 + 1) / (count[term] + K1 * (1 - B + B * self._lengths[key] / self._average))
-                for term, weight in weights.items()
-                if count[term]
-            )
-            for key, count in self._counts.items()
-        }
-
-    def _weight(self, term: str) -> float:
-        having = sum(term in count for count in self._counts.values())
-        return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
+        scores = dict.fromkeys(self._counts, 0.0)
+        for term in {part for asked in terms for part in words(asked)}:
+            having = {key: count[term] for key, count in self._counts.items() if term in count}
+            weight = math.log(1 + (len(self._counts) - len(having) + 0.5) / (len(having) + 0.5))
+            for key, times in having.items():
+                scores[key] += weight * times * (K1 + 1) / (times + self._norms[key])
+        return scores

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agent_memory.models import Memory
 
@@ -18,8 +19,7 @@ THREAD_TOP = 3
 """How many of a thread's best scores say how much it is about the question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Where something was said."""
 
     thread_id: str
@@ -69,12 +69,13 @@ class Talk:
             for memory in known
             if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
         }
+        spots = {chunk.id: spot_of(chunk) for chunk in chunks.values()}
+        self._spots = {key: spot for key, chunk in self._chunks.items() if (spot := spots[chunk.id]) is not None}
         self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}
 
     def spot(self, memory_id: str) -> Spot | None:
         """Where a memory was said, as far as the chunks tell."""
-        chunk = self._chunks.get(memory_id)
-        return None if chunk is None else spot_of(chunk)
+        return self._spots.get(memory_id)
 
     def said_by(self, memory_id: str, speaker: str) -> bool:
         """Whether this speaker said it."""

@@ -36,4 +36,4 @@ def to_document(model: Model, vector: Sequence[float] | None = None) -> Document
 
 def from_document(kind: type[M], document: Mapping[str, Any]) -> M:
     """The model of a document; fields of the store's own (`_ts`, `embedding`, …) are left aside."""
-    return kind.model_validate({name: document[name] for name in kind.model_fields if name in document})
+    return kind.model_validate(document, extra="ignore")

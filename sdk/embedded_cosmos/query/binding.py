@@ -27,6 +27,6 @@ def bind(query: ast.Query, parameters: Iterable[Mapping[str, Any]]) -> ast.Query
         return query
     columns = query.select.items
     # Lists of dozens of plain columns are the usual case, and the longest part of a query.
-    filled = tuple(item if ast.is_property(item.expression) else ast.transform(item, fill) for item in columns)
+    filled = tuple(item if ast.property_of(item.expression) else ast.transform(item, fill) for item in columns)
     rest: ast.Query = ast.transform(replace(query, select=replace(query.select, items=())), fill)
     return replace(rest, select=replace(rest.select, items=filled))

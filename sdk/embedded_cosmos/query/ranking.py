@@ -73,7 +73,7 @@ def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
 def scores_shown(query: ast.Query, ranking: Ranking | None, functions: SearchFunctions) -> tuple[Component, ...]:
     """The scores in SELECT that are computed for all rows at once: distances, and in a ranked query those of plans."""
     components: list[Component] = []
-    columns = [item.expression for item in query.select.items if not ast.is_property(item.expression)]
+    columns = [item.expression for item in query.select.items if ast.property_of(item.expression) is None]
     calls = (node for column in columns for node in ast.walk(column, into_subqueries=False) if type(node) is ast.Call)
     for call in calls:
         if any(component.call == call for component in components):

@@ -73,6 +73,7 @@ class SearchFunctions:
         self._embeddings: dict[Keys, VectorEmbedding] = {
             path_segments(path): embedding for path, embedding in properties.vector_embeddings.items()
         }
+        self._first_keys = {keys[0] for keys in self._embeddings}
         self._analyzers: dict[Keys, Analyzer] = {
             path_segments(path): Analyzer(language) for path, language in properties.full_text_paths.items()
         }
@@ -110,6 +111,9 @@ class SearchFunctions:
 
         The values of the `known` calls need no evaluation.
         """
+        column = ast.property_of(node)
+        if column is not None:
+            return column[0] == self.alias and column[1] in self._first_keys
         place = path_of(node)
         if place is not None:
             return place[0] == self.alias and any(overlap(place[1], keys) for keys in self._embeddings)

@@ -209,9 +209,11 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def is_property(node: Any) -> bool:
-    """Whether an expression is `alias.name`, as most columns are: it has neither parameters nor calls in it."""
-    return type(node) is Member and type(node.target) is Identifier and type(node.key) is Literal
+def property_of(node: Any) -> tuple[str, str] | None:
+    """The alias and the name of `alias.name`, as most columns are; None for any other expression."""
+    if type(node) is Member and type(node.target) is Identifier and type(node.key) is Literal:
+        return (node.target.name, node.key.value) if type(node.key.value) is str else None
+    return None
 
 
 def children(node: Any) -> list[Any]:

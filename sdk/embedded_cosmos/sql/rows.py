@@ -6,7 +6,7 @@ This is the plain way to run any query, used for subqueries and for whatever the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.sql import ast
@@ -180,8 +180,30 @@ def _projection(query: ast.Query, scope: Compiler) -> Evaluator:
     if select.kind == "value":
         return scope.compile(select.items[0].expression)
     names = column_names(select)
-    members = zip(names, (scope.compile(item.expression) for item in select.items), strict=True)
-    return object_of(tuple(members))
+    expressions = [item.expression for item in select.items]
+    properties = list(takewhile(lambda place: place is not None, map(ast.property_of, expressions)))
+    aliases = {place[0] for place in properties if place is not None}
+    count = len(properties) if len(aliases) == 1 else 0
+    rest = tuple(zip(names[count:], map(scope.compile, expressions[count:]), strict=True))
+    if not count:
+        return object_of(rest)
+    keys = (place[1] for place in properties if place is not None)
+    return _object_of_properties(
+        scope.resolve(aliases.pop()), tuple(zip(names, keys, strict=False)), object_of(rest) if rest else None
+    )
+
+
+def _object_of_properties(slot: int, properties: tuple[tuple[str, str], ...], rest: Evaluator | None) -> Evaluator:
+    """The closure of a list of columns that begins with properties of one document, which takes them at one go."""
+
+    def create(row: Environment) -> Json:
+        document = row[slot]
+        if type(document) is not dict:
+            document = {}
+        found = {name: document[key] for name, key in properties if key in document}
+        return found if rest is None else found | rest(row)
+
+    return create
 
 
 def column_names(select: ast.Select) -> list[str]:
