@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -145,8 +146,8 @@ class Worker:
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
-            except Exception as error:  # A worker that died in silence would lose nothing, but do nothing either.
-                if "interpreter shutdown" in str(error):  # the program ends, and nobody closed the memory
+            except Exception:  # A worker that died in silence would lose nothing, but do nothing either.
+                if not threading.main_thread().is_alive():  # the program ends, and nobody closed the memory
                     return
                 logger.exception("background processing met a fault of its own and will be tried again")
                 failed = True
