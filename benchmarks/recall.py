@@ -28,8 +28,8 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, Usage, content_hash, now
-from agent_memory.processing.steps.index import chunk_text
 from agent_memory.settings import RecallSettings
+from agent_memory.store.chunks import chunk_text
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document

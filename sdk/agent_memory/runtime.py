@@ -46,7 +46,7 @@ class Runtime:
         return cls(
             store=store,
             tools=tools,
-            searcher=Searcher(store, tools.embeddings, recall, cache, tools.chat),
+            searcher=Searcher(store, tools.embeddings, recall, cache, tools.chat, tools.policy),
             tokens=tokens,
             counters=Counters(store, enabled_steps(cadence)),
             static=StaticFacts(store),

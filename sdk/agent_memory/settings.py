@@ -88,9 +88,12 @@ class RecallSettings:
     away), plus `thread_lift` of the best of the conversation. `recency_weight`, `importance_weight`, `use_weight` and
     `trust_weight` count what a memory is worth whatever the question (`recall.worth`). What a better hit says with
     `repeat_overlap` of all their words and the same figures is left out. A language model puts the best `rerank` of
-    the hits into order (0: none is asked), if it does so within `rerank_timeout` seconds.
+    the hits into order, and the conversations found in the archive (0: none is asked), if it does so within
+    `rerank_timeout` seconds.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
+
+    What was said in the last `fresh_seconds` is found by its words before it is indexed (0: not until it is).
 
     What a search found is kept in the process for `cache_seconds` (0: not at all) as long as the user's memories stay
     the same. Every process that writes to the store must then have it on: each write of memories is followed by a
@@ -123,6 +126,7 @@ class RecallSettings:
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_cut: float = 0.5
+    fresh_seconds: float = 60.0
     cache_seconds: float = 0.0
     context_timeout: float = 5.0
     query_strategy: QueryStrategy = "prepend"

@@ -6,7 +6,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tasks import Embedded
+from agent_memory.language.tasks import Embedded, RerankInput, RerankOutput
 from agent_memory.recall.archive import trigger_in
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.settings import ARCHIVE_TRIGGERS, RecallSettings
@@ -107,3 +107,25 @@ async def test_a_search_of_the_archive_that_fails_costs_the_archive_only(chat: S
         context = await alice.context("Remind me of the Hawaii vacation")
         assert "10,000" in context.text
         assert any(reason.startswith("archive: ") for reason in context.degraded)
+
+
+@pytest.mark.req("S2-36")
+async def test_a_model_puts_the_conversations_into_order_if_the_settings_ask_for_it():
+    chat = ScriptedChat()
+    chat.outputs["rerank"] = lambda data: RerankOutput(refs=[note.ref for note in reversed(data.notes)])
+
+    async def told(settings: RecallSettings) -> list[str]:
+        async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), recall=settings) as memory:
+            alice = memory.user("alice")
+            await talk(alice, "plan", "The Hawaii vacation has flights and a hotel")
+            await talk(alice, "costs", "The Hawaii vacation costs 10,000 dollars")
+            context = await alice.context("Remind me of the Hawaii vacation", budget=1000)
+            return [used["thread_id"] for used in context.used if "thread_id" in used]
+
+    plain = await told(RecallSettings())
+    assert chat.calls["rerank"] == 0
+    assert sorted(plain) == ["costs", "plan"]
+    assert await told(RecallSettings(rerank=5)) == plain[::-1]
+    asked = [data for data in chat.seen if isinstance(data, RerankInput)]
+    assert "Hawaii vacation" in asked[0].question
+    assert "emind" not in asked[0].question  # the trigger is no part of what is looked for

@@ -16,8 +16,9 @@ from typing import Any
 
 from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.models import Memory
-from agent_memory.policy.forgetting import chunk_id, made_from
+from agent_memory.policy.forgetting import made_from
 from agent_memory.store import queries, untold
+from agent_memory.store.chunks import chunk_id
 from agent_memory.store.client import Operation, Store
 from agent_memory.store.commits import delete, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS

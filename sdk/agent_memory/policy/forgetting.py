@@ -16,7 +16,7 @@ from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.policy.selection import Archive, Selection, TurnKey, add_answers, claim_in, read_texts
 from agent_memory.policy.tombstones import of_turn, of_words
 from agent_memory.store.documents import Document
-from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id, new_turn_id
+from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
 
 
 @dataclass(slots=True)
@@ -110,11 +110,6 @@ async def tombstones(archive: Archive, plan: Plan) -> list[Document]:
     model = archive.embeddings.model_id
     words = [of_words(plan.user_id, text, plan.at, "forgotten", vector, model) for text, vector in vectors.items()]
     return words + [of_turn(plan.user_id, thread_id, turn_id, plan.at) for thread_id, turn_id in plan.turns]
-
-
-def chunk_id(user_id: str, thread_id: str, turn_id: str) -> str:
-    """The id of the indexed text of a turn."""
-    return derived_id("chunk", user_id, thread_id, turn_id)
 
 
 def _add(plan: Plan, archive: Archive, reasons: Mapping[str, str], selection: Selection | None) -> None:

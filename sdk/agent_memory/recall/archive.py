@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agent_memory.recall.rerank import rerank
 from agent_memory.recall.search import Searcher
 from agent_memory.recall.terms import says_something
 from agent_memory.store import queries
@@ -43,7 +44,7 @@ async def search_archive(
     """The other conversations of a user that a message refers to, best first, one entry for each.
 
     The trigger is no part of what is looked for. Where nothing is left of the message ("what did we discuss last
-    time?"), the newest conversations are meant.
+    time?"), the newest conversations are meant. A model puts them into order if the settings ask for it.
 
     Raises:
         AgentMemoryError: if the archive cannot be searched.
@@ -53,7 +54,7 @@ async def search_archive(
     topic = re.sub(phrases, " ", query.replace("’", "'"), flags=re.IGNORECASE)
     parameters: dict[str, Any] = {"thread": thread_id or "", "limit": settings.archive_limit * 3}
     sql = queries.NEWEST_ARCHIVE
-    if says_something(topic):
+    if names_topic := says_something(topic):
         sql = queries.NEAREST_ARCHIVE
         vector = (await searcher.embeddings.embed([topic])).vectors[0]
         parameters |= {"vector": vector, "model": searcher.embeddings.model_id}
@@ -67,7 +68,14 @@ async def search_archive(
     for row in near:
         best.setdefault(row["thread_id"], _conversation(row))
     logger.debug("Memory: %d other conversations found after %r", len(best), trigger)
-    return list(best.values())[: settings.archive_limit]
+    found = list(best.values())
+    if names_topic and searcher.chat is not None and settings.rerank and len(found) > 1:
+        found, _ = await rerank(found, _said, topic.strip(), searcher.chat, settings.rerank_timeout)
+    return found[: settings.archive_limit]
+
+
+def _said(account: Conversation) -> tuple[datetime, str]:
+    return account.at, account.content
 
 
 def _conversation(row: Document) -> Conversation:

@@ -34,6 +34,7 @@ from agent_memory.recall.render import Line, archive_line, memory_line, profile_
 from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
+from agent_memory.store.chunks import says_only
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.summaries import read_profile, read_state, read_summary
 from agent_memory.store.windows import last_live_turns
@@ -280,11 +281,13 @@ def _swallow(task: asyncio.Task[None]) -> None:
 
 
 def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Context:
-    worth = _worth_telling(parts.hits, request, recaller.searcher.settings.context_cut)
+    shown = _shown(parts.turns, request.query)
+    hits = [hit for hit in parts.hits if not _is_at_hand(hit.memory, shown, request.query)]
+    worth = _worth_telling(hits, request, recaller.searcher.settings.context_cut)
     memories = [memory_line(hit.memory, hit.score) for hit in worth]
     lines: dict[str, list[Line]] = {
         "memories": memories,
-        TURNS: [_turn_line(turn) for turn in reversed(_shown(parts.turns, request.query))],
+        TURNS: [_turn_line(turn) for turn in reversed(shown)],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),
@@ -316,6 +319,14 @@ def _worth_telling(hits: Sequence[Hit], request: ContextRequest, cut: float) -> 
     """The hits that are not far behind the best, without raw talk that says what has been replaced since."""
     least = cut * max((hit.score for hit in hits), default=0.0)
     return [hit for hit in hits if hit.score >= least and not (_is_overtaken(hit) and request.as_of is None)]
+
+
+def _is_at_hand(memory: Memory, shown: Sequence[Turn], query: str) -> bool:
+    """Whether a memory is raw talk that the agent has before it anyway: one of the last turns, or the question."""
+    if memory.kind != "chunk":
+        return False
+    here = {(turn.thread_id, turn.id) for turn in shown}
+    return (memory.thread_id, memory.source_turn_ids[0]) in here or says_only(memory, query)
 
 
 def _is_overtaken(hit: Hit) -> bool:

@@ -19,6 +19,7 @@ from agent_memory.recall.talk import Talk
 from agent_memory.recall.terms import query_terms
 from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
+from agent_memory.store.chunks import undated
 
 RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places of either arm count."""
@@ -180,4 +181,4 @@ def _repeats(said: set[str], other: set[str], overlap: float) -> bool:
 
 def _said(memory: Memory) -> str:
     """What a memory says; of raw talk without the day, on which people may say the same again."""
-    return memory.content.split("] ", 1)[-1] if memory.kind == "chunk" else memory.content
+    return undated(memory.content) if memory.kind == "chunk" else memory.content

@@ -97,10 +97,16 @@ def archive_line(account: Conversation) -> Line:
 def state_lines(state: dict[str, Any]) -> list[Line]:
     """A thread's state, one line a value; lists on one line."""
     return [
-        Line(STATE, f"{name}: {'; '.join(map(str, value)) if isinstance(value, list) else value}", {"type": "state"})
+        Line(STATE, f"{name}: {_in_words(value)}", {"type": "state"})
         for name, value in state.items()
         if value not in (None, "", [], {})
     ]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_in_words(item)}" for name, item in value.items())
+    return "; ".join(map(_in_words, value)) if isinstance(value, list) else str(value)
 
 
 def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:

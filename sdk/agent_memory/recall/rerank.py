@@ -1,4 +1,4 @@
-"""Reranking: a model puts the best hits into the order in which they answer the question.
+"""Reranking: a model puts the best results into the order in which they answer the question.
 
 The order of the search is kept where the model says nothing, fails or is late.
 """
@@ -7,28 +7,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import RERANK, ChatModel, NoteView, RerankInput
-from agent_memory.models import Hit
+
+R = TypeVar("R")
 
 logger = logging.getLogger("agent_memory")
 
 
-async def rerank(hits: Sequence[Hit], question: str, chat: ChatModel, timeout: float) -> tuple[list[Hit], str | None]:
-    """The hits in the model's order, and why they are in the old one if it gave none in time.
+async def rerank(
+    results: Sequence[R], said: Callable[[R], tuple[datetime, str]], question: str, chat: ChatModel, timeout: float
+) -> tuple[list[R], str | None]:
+    """The results in the model's order, and why they are in the old one if it gave none in time.
 
-    Hits keep the scores that the search gave them. What the model does not name follows in the old order.
+    `said` tells when and what a result says. What the model does not name follows in the old order.
     """
-    by_ref = {f"n{place}": hit for place, hit in enumerate(hits, 1)}
-    notes = [NoteView(ref=ref, said=hit.memory.created_at, text=hit.memory.content) for ref, hit in by_ref.items()]
+    by_ref = {f"n{place}": result for place, result in enumerate(results, 1)}
+    notes = [NoteView(ref=ref, said=at, text=text) for ref, result in by_ref.items() for at, text in [said(result)]]
     try:
         async with asyncio.timeout(timeout):
             refs = (await chat.run(RERANK, RerankInput(question=question, notes=notes))).output.refs
     except (AgentMemoryError, TimeoutError) as error:
         reason = str(error) or "not ready in time"
         logger.warning("Memory rerank failed, keeping the order of the search: %s", reason)
-        return list(hits), reason
+        return list(results), reason
     order = dict.fromkeys([*(ref for ref in refs if ref in by_ref), *by_ref])
     return [by_ref[ref] for ref in order], None

@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, Vector
-from agent_memory.models import Hit, Memory, SearchFilters, now
+from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
+from agent_memory.policy.switches import Rules
 from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
+from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
-from agent_memory.settings import RecallSettings
+from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store import queries
+from agent_memory.store.chunks import chunk_id, says_only
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 from agent_memory.store.filters import ANYTHING, condition
 from agent_memory.store.filters import parameters as filter_parameters
-from agent_memory.store.ids import derived_id
 
 logger = logging.getLogger("agent_memory")
 
@@ -42,6 +45,9 @@ class Searcher:
     cache: HitCache | None = None
     chat: ChatModel | None = None
     """Reranks, if the settings ask for it."""
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    rules: Rules | None = None
+    """Of the scope that is searched: what may be told of talk that is not indexed yet. None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,10 @@ async def _search(
         words = {f"t{number}": term for number, term in enumerate(terms)}
         sql = queries.best_text(where, len(terms), similarity=vector is not None)
         arms["text"] = _arm(searcher, sql, partition, parameters | words)
-    answers = await asyncio.gather(*arms.values(), return_exceptions=True)
+    answers, said = await asyncio.gather(
+        asyncio.gather(*arms.values(), return_exceptions=True),
+        _fresh(searcher, partition, terms, filters, degraded),
+    )
     ranked: dict[str, list[Candidate]] = {}
     broken: AgentMemoryError | None = None
     for name, answer in zip(arms, answers, strict=True):
@@ -123,16 +132,21 @@ async def _search(
     least = filters.get("threshold")
     found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least)
     try:
-        found += await _beside(searcher, partition, found, where, parameters, similarity=vector is not None)
+        talk = {chunk_id(turn.user_id, turn.thread_id, turn.id): turn for turn in said}
+        found += await _beside(searcher, partition, found, where, parameters, list(talk), similarity=vector is not None)
+        known = {candidate.memory.id for candidate in found}
+        unknown = [turn for key, turn in talk.items() if key not in known]
+        found += [Candidate(chunk, None) for chunk in await _as_chunks(searcher, unknown)]
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
+    found = [candidate for candidate in found if not says_only(candidate.memory, query)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     best = searcher.settings.rerank if searcher.chat is not None else 0
     hits = rank(found, query, searcher.settings, at=at, times=times, limit=max(limit, best), past="as_of" in filters)
     if searcher.chat is not None and best and len(hits) > 1:
-        first, failure = await rerank(hits[:best], query, searcher.chat, searcher.settings.rerank_timeout)
+        first, failure = await rerank(hits[:best], _said, query, searcher.chat, searcher.settings.rerank_timeout)
         hits = [*first, *hits[best:]]
         degraded += [f"rerank: {failure}"] if failure else []
     return Found(hits[:limit], degraded)
@@ -143,25 +157,54 @@ async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameter
     return [Candidate(from_document(Memory, row), row.get("similarity")) for row in rows]
 
 
+def _said(hit: Hit) -> tuple[datetime, str]:
+    return hit.memory.created_at, hit.memory.content
+
+
+async def _fresh(
+    searcher: Searcher, partition: Sequence[str], terms: Sequence[str], filters: SearchFilters, degraded: list[str]
+) -> list[Turn]:
+    """What was said lately, as far as it can be had and may be told."""
+    if searcher.rules is None:
+        return []
+    try:
+        return await fresh_turns(searcher.store, partition, terms, filters, searcher.settings.fresh_seconds)
+    except AgentMemoryError as error:
+        logger.warning("What was said lately could not be read: %s", error)
+        degraded.append(f"fresh turns: {error}")
+        return []
+
+
+async def _as_chunks(searcher: Searcher, turns: Sequence[Turn]) -> list[Memory]:
+    if searcher.rules is None:
+        return []
+    return await as_chunks(turns, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
+
+
 async def _beside(
     searcher: Searcher,
     partition: Sequence[str],
     found: Sequence[Candidate],
     where: str,
     parameters: dict[str, Any],
+    ids: Sequence[str],
     *,
     similarity: bool,
 ) -> list[Candidate]:
-    """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next."""
+    """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next.
+
+    And the chunks with these ids, as far as there are any.
+    """
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach
     talk = Talk(candidate.memory for candidate in found)
     spans = spans_around([spot for memory in best if (spot := talk.spot(memory.id)) is not None], reach)
     own = [
-        derived_id("chunk", memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
+        chunk_id(memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
         for memory in best
         if memory.kind != "chunk" and memory.source_turn_ids
     ]
+    own += ids
     if not spans and not own:
         return []
     sql = queries.chunks_around(where, len(spans), similarity=similarity)

@@ -118,7 +118,8 @@ async def find(
         least = asked.config.similarity_threshold
         if least is not None:
             filters["threshold"] = max(least, filters.get("threshold") or least)
-        return (await search(runtime.searcher, partition, query, limit=most, filters=filters)).hits
+        searcher = replace(runtime.searcher, rules=rules)
+        return (await search(searcher, partition, query, limit=most, filters=filters)).hits
 
 
 def search_filters(given: SearchFilters) -> SearchFilters:
@@ -161,7 +162,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         if not rules.recall:
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
-        searcher = with_threshold(runtime.searcher, asked.config.similarity_threshold)
+        searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
         recaller = replace(runtime.recaller, searcher=searcher)
         left = max(0.0, timeout - (time.perf_counter() - started))
         context = await build_context(recaller, replace(request, limit=most, timeout=left))

@@ -22,6 +22,10 @@ _CONDITIONS = {
     "project_id": "c.project_id = @project_id",
     "exclude_threads": "NOT ARRAY_CONTAINS(@exclude_threads, c.thread_id)",
 }
+_OF_TURNS = ("created_after", "created_before", "agent_id", "project_id", "exclude_threads")
+"""The filters that mean the same of a turn."""
+_NOT_OF_TURNS = {"tags", "min_importance", "as_of", "threshold"}
+"""Those that no turn meets, or that cannot be told of one."""
 _ANY_TYPE = 'c.type IN ("fact", "episodic", "procedural", "reflection")'
 
 
@@ -37,14 +41,26 @@ def condition(filters: SearchFilters) -> str:
     )
 
 
-def parameters(filters: SearchFilters) -> dict[str, Any]:
+def condition_of_turns(filters: SearchFilters) -> str | None:
+    """What a turn must meet to be found with these filters; None if they leave raw talk out."""
+    types, kinds = filters.get("types"), filters.get("kinds")
+    if types is not None:
+        stored, of_types = types_and_kinds(types)
+        if "episodic" not in stored and "chunk" not in of_types:
+            return None
+    if (kinds is not None and "chunk" not in kinds) or not _NOT_OF_TURNS.isdisjoint(filters):
+        return None
+    return " AND ".join(["true", *(_CONDITIONS[name] for name in _OF_TURNS if name in filters)])
+
+
+def parameters(filters: SearchFilters, *, of_turns: bool = False) -> dict[str, Any]:
     """The values of a condition, by name."""
     values: dict[str, Any] = {
         name: iso(value) if isinstance(value, datetime) else value
         for name, value in filters.items()
-        if name != "threshold"
+        if name != "threshold" and (name in _OF_TURNS or not of_turns)
     }
-    types = filters.get("types")
+    types = None if of_turns else filters.get("types")
     if types is not None:
         values["types"], values["type_kinds"] = types_and_kinds(types)
     return values

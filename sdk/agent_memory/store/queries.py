@@ -6,6 +6,7 @@ cross-partition says so; nothing that a scope offers uses it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -321,6 +322,15 @@ def turns_that_say(words: int, *, every: bool) -> str:
     """The turns that hold all (or any) of some words (`@w0`, …), in whatever case, also inside other words."""
     said = (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
     return f"SELECT {TURN_FIELDS} FROM c WHERE {said}"
+
+
+def fresh_turns(where: str, words: Sequence[str]) -> str:
+    """What was said since `@since` and holds one of some words, in whatever case, also inside other words."""
+    said = " OR ".join(f"CONTAINS(c.content, @{word}, true)" for word in words)
+    return (
+        f'SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
+        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND {where} AND ({said}) ORDER BY c._ts DESC"
+    )
 
 
 def turns_of(*, project: bool, since: bool, until: bool) -> str:

@@ -7,7 +7,7 @@ it). Windows of several turns lower recall, so neighbours are brought in when se
 
 from __future__ import annotations
 
-from agent_memory.models import Memory, ProcessResult, Turn, content_hash, day, now
+from agent_memory.models import ProcessResult, content_hash
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
 from agent_memory.policy.tombstones import forgotten_turns
@@ -15,13 +15,11 @@ from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.processing.pieces import cut
+from agent_memory.store.chunks import SHORTEST, chunk_of, chunk_text, undated
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
-from agent_memory.store.ids import derived_id
 
 NAME = "index"
-SHORTEST = 8
-"""Characters below which a turn ("ok", "thanks!") has nothing to be found by."""
 LONGEST = 8000
 """Bytes of text in one chunk; a longer turn becomes several."""
 MOST_PARTS = 24
@@ -43,7 +41,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             if turn.role in ("user", "agent") and turn.id not in forgotten
         }
         parted = [
-            _chunk(turn, position, number, part, tools.embeddings.model_id)
+            chunk_of(turn, chunk_text(turn, part), tools.embeddings.model_id, position=position, number=number)
             for position, turn in enumerate(found.turns, found.before.cursor.count)
             for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
             if len(part) >= SHORTEST
@@ -58,7 +56,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             for chunk in parted
             for text in screen_lines([chunk.content], tools.rules, tools.policy)
         ]
-        embedded = await tools.embeddings.embed([_undated(chunk.content) for chunk in chunks])
+        embedded = await tools.embeddings.embed([undated(chunk.content) for chunk in chunks])
         return Derived(
             ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
             create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
@@ -66,40 +64,3 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         )
 
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
-
-
-def chunk_text(turn: Turn, part: str | None = None) -> str:
-    """What is indexed of a turn, or of a part of it: when, who, what."""
-    speaker = turn.name or turn.role
-    return f"[{day(turn.created_at)}] {speaker}: {turn.content.strip() if part is None else part}"
-
-
-def _undated(text: str) -> str:
-    """What is embedded of a chunk: who, what."""
-    return text.split("] ", 1)[-1]
-
-
-def _chunk(turn: Turn, position: int, number: int, part: str, embedding_model: str) -> Memory:
-    text = chunk_text(turn, part)
-    place = [turn.user_id, turn.thread_id, turn.id] + ([str(number)] if number else [])
-    return Memory(
-        id=derived_id("chunk", *place),
-        user_id=turn.user_id,
-        thread_id=turn.thread_id,
-        type="episodic",
-        kind="chunk",
-        content=text,
-        confidence=1.0,
-        importance=0.3,
-        source="agent" if turn.role == "agent" else "user",
-        source_turn_ids=[turn.id],
-        metadata={"position": position} | ({"speaker": turn.name} if turn.name else {}),
-        agent_id=turn.agent_id,
-        project_id=turn.project_id,
-        run_id=turn.run_id,
-        created_at=turn.created_at,
-        valid_from=turn.created_at,
-        recorded_at=now(),
-        content_hash=content_hash(text),
-        embedding_model=embedding_model,
-    )
