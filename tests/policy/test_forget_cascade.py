@@ -9,8 +9,8 @@ from store_scan import scan
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, ModelError, NotFound
 from agent_memory.models import ForgetReceipt, Memory
-from agent_memory.policy.forgetting import chunk_id
 from agent_memory.processing.dead_letters import list_dead_letters
+from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
