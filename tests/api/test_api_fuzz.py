@@ -24,9 +24,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from agent_memory import Cadence, Memory
+from agent_memory.api.operator import MAX_WAIT
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 CASES = int(os.environ.get("API_CASES", "300"))
+PATIENCE = MAX_WAIT + 30
+"""Seconds: a route may wait for as long as it is asked to."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -79,7 +82,8 @@ def test_no_operation_breaks_its_word():
                 def run(case: Case, real: bool) -> None:
                     if real:
                         case.path_parameters = {name: known.get(name, "x") for name in case.path_parameters or {}}  # noqa: B023
-                    response = case.call(base_url=url, session=session, headers={"x-user-id": user_id})  # noqa: B023
+                    headers = {"x-user-id": user_id}  # noqa: B023
+                    response = case.call(base_url=url, session=session, headers=headers, timeout=PATIENCE)
                     statuses[response.status_code] += 1
                     case.validate_response(response, checks=CHECKS)
 
