@@ -78,6 +78,7 @@ def write_all(memory: Memory) -> None:
 
 
 CHANGING = {"recorded_at", "superseded_at", "updated_at", "last_accessed_at"}
+"""Times."""
 
 
 def contents(memory: Memory) -> dict[tuple[str, str], Document]:
@@ -106,7 +107,8 @@ def reconciled(memory: Memory) -> bool:
     )
     users = run(store.query(MEMORIES, done.format("reconcile")))
     threads = run(store.query(SUMMARIES, done.format("summarize")))
-    return (users, threads) == ([len(USERS)], [len(USERS) * len(THREADS)])
+    untold = run(store.query(MEMORIES, "SELECT VALUE COUNT(1) FROM c WHERE IS_STRING(c.untold_since)"))
+    return (users, threads, untold) == ([len(USERS)], [len(USERS) * len(THREADS)], [0])
 
 
 @pytest.fixture(scope="module")

@@ -197,6 +197,21 @@ async def test_without_a_model_the_rules_put_the_new_value_in_the_place_of_the_o
         assert "peanuts" in said
 
 
+async def test_the_rules_correct_turns_that_are_summarised_together_with_it():
+    async with opened(OfflineChat()) as memory:
+        alice = memory.user("alice")
+        await alice.thread("a").add("user", "My budget for the Hawaii trip is $10,000.", created_at=MARCH)
+        await alice.thread("a").process("extract")
+        await tell(memory, "b", "My budget for the Hawaii trip is $15,000 now.", day=1)
+        await alice.process("reconcile")
+        await alice.thread("a").process("summarize")
+        state = await alice.thread("a").state()
+        assert state is not None
+        said = "\n".join([*await points(memory, "a"), str(state.state)])
+        assert "$15,000" in said
+        assert "$10,000" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "was", "now", "expected"),
     [

@@ -89,6 +89,7 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     said = [_said(memory.content, turn.created_at) for turn, memory in memories]
     informed = [_said(text, turn.created_at) for turn in turns if turn.role == "agent" for text in _informing(turn)]
     before = _corrected([_said(text, start) for text in earlier.key_points], data.corrections)
+    said, informed = (_corrected(items, data.corrections, later=False) for items in (said, informed))
     new = sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)
     points = _strongest(_current([*before, *new]), MOST_POINTS)
     settled = _corrected([_said(text, start) for text in earlier.decisions], data.corrections)
@@ -108,11 +109,20 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     )
 
 
-def _corrected(items: Sequence[Said], corrections: Sequence[Correction]) -> list[Said]:
-    """Sentences with those that a correction concerns in the words of what is true now."""
+def _corrected(items: Sequence[Said], corrections: Sequence[Correction], *, later: bool = True) -> list[Said]:
+    """Sentences with those that a correction concerns in the words of what is true now.
+
+    If `later` ones too, their times are not minded: those of an earlier summary have none of their own.
+    """
     for correction in corrections:
         was, now = _said(correction.was, correction.said_at), _said(correction.now, correction.said_at)
-        items = [now if _rests_on(item.statement, was.statement, now.statement) else item for item in items]
+        items = [
+            now
+            if (later or item.statement.fact.said_at < correction.said_at)
+            and _rests_on(item.statement, was.statement, now.statement)
+            else item
+            for item in items
+        ]
     return list({item.text: item for item in items}.values())
 
 
