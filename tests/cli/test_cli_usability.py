@@ -150,7 +150,8 @@ def test_completion_is_offered():
     assert set(done.stdout.split()) == {"search", "settings", "serve"}
 
 
-def test_status_shows_what_is_there_and_what_waits(store, tmp_path):
+def test_status_shows_what_is_there_and_what_waits(store, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     shown = run("status", "--store", store).stdout
     assert "MB" in shown
     assert "nothing, all turns are processed" in shown

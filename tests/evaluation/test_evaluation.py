@@ -96,7 +96,8 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     assert "submarine" not in CliRunner().invoke(app, ["show", "--store", str(store)]).stdout
 
 
-def test_the_report_as_tables(dataset: Path):
+def test_the_report_as_tables(dataset: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "100")
     shown = run(dataset).stdout
     assert "1 conversations, 5 turns, 2 questions" in shown
     for word in ("agent-memory", "dense", "bm25", "rrf", "multi-hop", "some evidence 100.0%"):
