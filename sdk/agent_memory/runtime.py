@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.policy.audit import Auditor
+from agent_memory.policy.uses import UseCounter
 from agent_memory.processing.activities import Activity, Json, activities
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps
@@ -34,6 +35,7 @@ class Runtime:
     static: StaticFacts
     activities: Mapping[str, Activity]
     auditor: Auditor
+    uses: UseCounter
     worker: Worker | None
 
     @classmethod
@@ -52,6 +54,7 @@ class Runtime:
             static=StaticFacts(store),
             activities=activities(tools),
             auditor=Auditor(store, tools.policy.audit_days),
+            uses=UseCounter(store, enabled=recall.count_uses),
             worker=Worker(tools, cadence) if inline else None,
         )
 
@@ -60,6 +63,7 @@ class Runtime:
         if self.worker is not None:
             await self.worker.stop()
         await self.auditor.close()
+        await self.uses.close()
         await self.store.close()
         await self.tools.chat.close()
         await self.tools.embeddings.close()

@@ -86,10 +86,11 @@ class RecallSettings:
     `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
     happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
     away), plus `thread_lift` of the best of the conversation. `recency_weight`, `importance_weight`, `use_weight` and
-    `trust_weight` count what a memory is worth whatever the question (`recall.worth`). What a better hit says with
-    `repeat_overlap` of all their words and the same figures is left out. A language model puts the best `rerank` of
-    the hits into order, and the conversations found in the archive (0: none is asked), if it does so within
-    `rerank_timeout` seconds.
+    `trust_weight` count what a memory is worth whatever the question (`recall.worth`). How often a memory was recalled
+    is known, also to what fades or is given up for others, if `count_uses` is on; that costs a query and a small write
+    for each user who searches, every half minute. What a better hit says with `repeat_overlap` of all their words and
+    the same figures is left out. A language model puts the best `rerank` of the hits into order, and the conversations
+    found in the archive (0: none is asked), if it does so within `rerank_timeout` seconds.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind.
 
@@ -117,6 +118,7 @@ class RecallSettings:
     recency_weight: float = 0.0
     importance_weight: float = 0.0
     use_weight: float = 0.0
+    count_uses: bool = False
     trust_weight: float = 0.0
     repeat_overlap: float = 0.9
     rerank: int = 0

@@ -18,6 +18,7 @@ from datetime import datetime
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import AuditEntry, iso, now
+from agent_memory.policy.behind import WriteBehind
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
@@ -68,10 +69,9 @@ class Auditor:
     def __init__(self, store: Store, days: int, delay: float = DELAY) -> None:
         self._store = store
         self._days = days
-        self._delay = delay
         self._waiting: dict[str, list[AuditEntry]] = defaultdict(list)
-        self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+        self._behind = WriteBehind(self.flush, lambda: bool(self._waiting), delay, "agent-memory-audit")
 
     def note(self, user_id: str, action: str, *, changes: bool, thread_id: str | None, ids: list[str]) -> None:
         """Notes an operation; it is written soon. Costs no request."""
@@ -90,8 +90,7 @@ class Auditor:
             count=len(ids),
         )
         self._waiting[user_id].append(entry)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._write_soon(), name="agent-memory-audit")
+        self._behind.soon()
 
     async def drop(self, user_id: str) -> None:
         """Gives up what is not written yet of a user, who is to be erased."""
@@ -124,17 +123,7 @@ class Auditor:
 
     async def close(self) -> None:
         """Writes what waits, and ends."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        await self.flush()
-
-    async def _write_soon(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(self._delay)
-            await self.flush()
+        await self._behind.close()
 
     def _bound(self, user_id: str) -> None:
         waiting = self._waiting[user_id]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from agent_memory.errors import QuotaExceeded
 from agent_memory.models import Memory, now
 from agent_memory.policy.switches import Rules
+from agent_memory.policy.uses import read_uses
 from agent_memory.policy.value import eviction_order
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -79,7 +80,8 @@ async def make_room(store: Store, rules: Rules, user_id: str, fresh: Sequence[Me
     over = await count_kept(store, user_id) + len(counted) - most
     if over <= 0:
         return Room()
-    return choose(await list_memories(store, user_id), counted, over)
+    uses = await read_uses(store, user_id)
+    return choose([uses.of(memory) for memory in await list_memories(store, user_id)], counted, over)
 
 
 def choose(kept: Sequence[Memory], fresh: Sequence[Memory], over: int) -> Room:

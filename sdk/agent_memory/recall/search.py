@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, Vector
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
 from agent_memory.policy.switches import Rules
+from agent_memory.policy.uses import read_uses
 from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fresh import as_chunks, fresh_turns
@@ -143,6 +144,9 @@ async def _search(
     found = [candidate for candidate in found if not says_only(candidate.memory, query)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
+    if searcher.settings.use_weight:
+        uses = await read_uses(searcher.store, partition[0])
+        found = [replace(candidate, memory=uses.of(candidate.memory)) for candidate in found]
     best = searcher.settings.rerank if searcher.chat is not None else 0
     hits = rank(found, query, searcher.settings, at=at, times=times, limit=max(limit, best), past="as_of" in filters)
     if searcher.chat is not None and best and len(hits) > 1:

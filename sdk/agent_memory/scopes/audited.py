@@ -30,7 +30,9 @@ def audited(*, changes: bool) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
         async def noted(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             auditor = scope._runtime.auditor
             if kwargs.get("everything") and not kwargs.get("dry_run"):
-                await auditor.drop(scope.user_id)  # of a user who is erased nothing is written any more
+                # Of a user who is erased nothing is written any more.
+                await auditor.drop(scope.user_id)
+                await scope._runtime.uses.drop(scope.user_id)
                 return await method(scope, *args, **kwargs)
             result = await method(scope, *args, **kwargs)
             real = changes and not (isinstance(result, ForgetReceipt) and result.dry_run)

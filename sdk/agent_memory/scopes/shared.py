@@ -119,7 +119,9 @@ async def find(
         if least is not None:
             filters["threshold"] = max(least, filters.get("threshold") or least)
         searcher = replace(runtime.searcher, rules=rules)
-        return (await search(searcher, partition, query, limit=most, filters=filters)).hits
+        hits = (await search(searcher, partition, query, limit=most, filters=filters)).hits
+        runtime.uses.note(partition[0], (hit.memory.id for hit in hits))
+        return hits
 
 
 def search_filters(given: SearchFilters) -> SearchFilters:
@@ -166,6 +168,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         recaller = replace(runtime.recaller, searcher=searcher)
         left = max(0.0, timeout - (time.perf_counter() - started))
         context = await build_context(recaller, replace(request, limit=most, timeout=left))
+        runtime.uses.note(request.user_id, (one["id"] for one in context.used if "id" in one and one["type"] != "turn"))
         context.milliseconds = _since(started)
         return context
 

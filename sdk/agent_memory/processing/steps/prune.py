@@ -11,6 +11,7 @@ import math
 from datetime import datetime, timedelta
 
 from agent_memory.models import Memory, ProcessResult, iso, now
+from agent_memory.policy.uses import read_uses
 from agent_memory.policy.value import STRENGTH_DAYS, retention
 from agent_memory.processing.draft import Draft, Retirement, finish
 from agent_memory.processing.gather import StepRequest, Tools
@@ -42,7 +43,8 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def read(_: StoredCursor) -> list[Memory]:
         rows = await tools.store.query(MEMORIES, queries.FADING, (request.user_id,), before=_before(clock))
-        memories = [from_document(Memory, row) for row in rows]
+        uses = await read_uses(tools.store, request.user_id)
+        memories = [uses.of(from_document(Memory, row)) for row in rows]
         return sorted((one for one in memories if retention(one, clock) < FADED), key=lambda one: one.id)
 
     stored, faded = await read_ahead(tools.store, MEMORIES, partition, NAME, read)

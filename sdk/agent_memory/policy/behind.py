@@ -1,0 +1,39 @@
+"""Writing behind: what need not be written at once is written a little later, many notes in one request."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+
+class WriteBehind:
+    """Calls `flush` a while after something was noted, until nothing is `waiting`, and once more at the end."""
+
+    def __init__(
+        self, flush: Callable[[], Awaitable[None]], waiting: Callable[[], bool], delay: float, name: str
+    ) -> None:
+        self._flush = flush
+        self._waiting = waiting
+        self._delay = delay
+        self._name = name
+        self._task: asyncio.Task[None] | None = None
+
+    def soon(self) -> None:
+        """Says that something was noted. Costs no request."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._write(), name=self._name)
+
+    async def close(self) -> None:
+        """Writes what waits, and ends."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._flush()
+
+    async def _write(self) -> None:
+        while self._waiting():
+            await asyncio.sleep(self._delay)
+            await self._flush()
