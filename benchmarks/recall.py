@@ -29,7 +29,7 @@ from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, Usage, content_hash, now
 from agent_memory.settings import RecallSettings
-from agent_memory.store.chunks import chunk_text
+from agent_memory.store.chunks import chunk_of, chunk_text
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document
@@ -181,7 +181,8 @@ async def fill(memory: AsyncMemory, embeddings: PreparedEmbeddings, user_id: str
 
 
 async def counted(memory: AsyncMemory, user_id: str, turns: int) -> None:
-    """Waits until the background worker has counted the turns, so that it does not share the measured time."""
+    """Waits until the turns are history: counted by the background worker, and no longer among what was just said."""
+    await asyncio.sleep(RecallSettings().fresh_seconds + 1)
     while sum(counter.count for counter in await memory.runtime.counters.of_user(user_id)) < turns:  # noqa: ASYNC110 (it tells nobody)
         await asyncio.sleep(0.5)
 
@@ -200,9 +201,8 @@ def make_turns(user_id: str, count: int) -> Iterator[Turn]:
 
 
 def make_chunk(turn: Turn) -> Memory:
-    text = chunk_text(turn)
-    number = int(turn.id.removeprefix("turn-"))
-    return remembered(turn, f"chunk-{number}", text, "episodic", "chunk", {"position": number % THREAD_TURNS})
+    position = int(turn.id.removeprefix("turn-")) % THREAD_TURNS
+    return chunk_of(turn, chunk_text(turn), HashingEmbeddings().model_id, position=position)
 
 
 def make_facts(user_id: str, count: int) -> Iterator[Memory]:
@@ -216,23 +216,22 @@ def make_facts(user_id: str, count: int) -> Iterator[Memory]:
             content=f"{sentence(rng)} for {rng.randrange(10, 9999)} dollars",
             created_at=START + timedelta(hours=number),
         )
-        yield remembered(source, f"fact-{number}", source.content, "fact", "fact", {})
+        yield make_fact(source, f"fact-{number}")
 
 
-def remembered(source: Turn, item_id: str, text: str, type_: Any, kind: str, metadata: dict[str, Any]) -> Memory:
+def make_fact(source: Turn, fact_id: str) -> Memory:
     return Memory(
-        id=item_id,
+        id=fact_id,
         user_id=source.user_id,
         thread_id=source.thread_id,
-        type=type_,
-        kind=kind,
-        content=text,
+        type="fact",
+        kind="fact",
+        content=source.content,
         source_turn_ids=[source.id],
-        metadata=metadata,
         created_at=source.created_at,
         valid_from=source.created_at,
         recorded_at=now(),
-        content_hash=content_hash(text),
+        content_hash=content_hash(source.content),
         embedding_model=HashingEmbeddings().model_id,
     )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from agent_memory.language.stems import stem
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.tombstones import forgotten_turns
+from agent_memory.recall.bm25 import words
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.chunks import SHORTEST, chunk_of, chunk_text
@@ -25,8 +25,8 @@ from agent_memory.store.documents import from_document
 from agent_memory.store.filters import condition_of_turns
 from agent_memory.store.filters import parameters as filter_parameters
 
-MOST = 20
-"""Turns at most, the newest."""
+MOST = 30
+"""Turns that are looked at, the newest."""
 LONGEST = 8000
 """Characters that are read of one."""
 
@@ -38,21 +38,12 @@ async def fresh_turns(
     where = condition_of_turns(filters)
     if where is None or not terms or seconds <= 0:
         return []
-    words = {f"w{number}": _beginning(term) for number, term in enumerate(terms)}
-    sql = queries.fresh_turns(where, list(words))
-    since = int(time.time() - seconds)
-    rows = await store.query(
-        TURNS, sql, partition, limit=MOST, since=since, **words, **filter_parameters(filters, of_turns=True)
-    )
-    return [from_document(Turn, row) for row in rows]
-
-
-def _beginning(term: str) -> str:
-    """What the forms of a word have in common at least: its stem, as far as the word spells it."""
-    root = stem(term)
-    while not term.startswith(root):
-        root = root[:-1]
-    return root or term
+    values = {"limit": MOST, "since": int(time.time() - seconds)} | filter_parameters(filters, of_turns=True)
+    rows = await store.query(TURNS, queries.fresh_turns(where), partition, **values)
+    asked = {word for term in terms for word in words(term)}
+    turns = [from_document(Turn, row) for row in rows]
+    # Words are compared here, because the store would look into every turn of a history that is being imported.
+    return [turn for turn in turns if not asked.isdisjoint(words(turn.content[:LONGEST]))]
 
 
 async def as_chunks(

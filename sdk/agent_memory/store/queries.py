@@ -6,7 +6,6 @@ cross-partition says so; nothing that a scope offers uses it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -324,12 +323,11 @@ def turns_that_say(words: int, *, every: bool) -> str:
     return f"SELECT {TURN_FIELDS} FROM c WHERE {said}"
 
 
-def fresh_turns(where: str, words: Sequence[str]) -> str:
-    """What was said since `@since` and holds one of some words, in whatever case, also inside other words."""
-    said = " OR ".join(f"CONTAINS(c.content, @{word}, true)" for word in words)
+def fresh_turns(where: str) -> str:
+    """What was said since `@since`, the last first."""
     return (
         f'SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
-        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND {where} AND ({said}) ORDER BY c._ts DESC"
+        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND {where} ORDER BY c._ts DESC"
     )
 
 
