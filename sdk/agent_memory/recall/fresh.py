@@ -18,9 +18,9 @@ from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.recall.bm25 import words
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
-from agent_memory.store.chunks import SHORTEST, chunk_of, chunk_text
+from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of, chunk_text
 from agent_memory.store.client import Store
-from agent_memory.store.containers import TURNS
+from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.filters import condition_of_turns
 from agent_memory.store.filters import parameters as filter_parameters
@@ -49,14 +49,18 @@ async def fresh_turns(
 async def as_chunks(
     turns: Sequence[Turn], store: Store, embeddings: EmbeddingModel, rules: Rules, policy: PolicySettings
 ) -> list[Memory]:
-    """Turns as they will be indexed, without those that will not.
+    """Turns of one user as they will be indexed, without those that are already, and those that will not be.
 
     Raises:
         AgentMemoryError: if the store, or the embedding model where something was forgotten, is unavailable.
     """
+    ids = {chunk_id(turn.user_id, turn.thread_id, turn.id): turn for turn in turns}
+    user_id = turns[0].user_id
+    indexed = await store.query(MEMORIES, queries.IDS_THAT_EXIST, (user_id,), ids=list(ids))
+    turns = [turn for key, turn in ids.items() if key not in indexed]
     if not turns:
         return []
-    forgotten = await forgotten_turns(store, embeddings, turns[0].user_id, turns)
+    forgotten = await forgotten_turns(store, embeddings, user_id, turns)
     texts = {turn.id: without_injected(turn.content[:LONGEST]).strip() for turn in turns if turn.id not in forgotten}
     return [
         chunk_of(turn, line, None)

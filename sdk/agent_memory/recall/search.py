@@ -133,11 +133,8 @@ async def _search(
     least = filters.get("threshold")
     found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least)
     try:
-        talk = {chunk_id(turn.user_id, turn.thread_id, turn.id): turn for turn in said}
-        found += await _beside(searcher, partition, found, where, parameters, list(talk), similarity=vector is not None)
-        known = {candidate.memory.id for candidate in found}
-        unknown = [turn for key, turn in talk.items() if key not in known]
-        found += [Candidate(chunk, None) for chunk in await _as_chunks(searcher, unknown)]
+        found += await _beside(searcher, partition, found, where, parameters, similarity=vector is not None)
+        found += await _not_indexed(searcher, said, found)
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
@@ -145,8 +142,7 @@ async def _search(
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     if searcher.settings.use_weight:
-        uses = await read_uses(searcher.store, partition[0])
-        found = [replace(candidate, memory=uses.of(candidate.memory)) for candidate in found]
+        found = await _with_uses(searcher, partition[0], found, degraded)
     best = searcher.settings.rerank if searcher.chat is not None else 0
     hits = rank(found, query, searcher.settings, at=at, times=times, limit=max(limit, best), past="as_of" in filters)
     if searcher.chat is not None and best and len(hits) > 1:
@@ -179,10 +175,24 @@ async def _fresh(
         return []
 
 
-async def _as_chunks(searcher: Searcher, turns: Sequence[Turn]) -> list[Memory]:
-    if searcher.rules is None:
+async def _not_indexed(searcher: Searcher, said: Sequence[Turn], found: Sequence[Candidate]) -> list[Candidate]:
+    """Those of the turns said lately that are not found as chunks, because they are no chunks yet."""
+    known = {candidate.memory.id for candidate in found}
+    unknown = [turn for turn in said if chunk_id(turn.user_id, turn.thread_id, turn.id) not in known]
+    if searcher.rules is None or not unknown:
         return []
-    return await as_chunks(turns, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
+    chunks = await as_chunks(unknown, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
+    return [Candidate(chunk, None) for chunk in chunks]
+
+
+async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], degraded: list[str]) -> list[Candidate]:
+    try:
+        uses = await read_uses(searcher.store, user_id)
+    except AgentMemoryError as error:
+        logger.warning("How often memories were recalled could not be read: %s", error)
+        degraded.append(f"uses: {error}")
+        return found
+    return [replace(candidate, memory=uses.of(candidate.memory)) for candidate in found]
 
 
 async def _beside(
@@ -191,14 +201,10 @@ async def _beside(
     found: Sequence[Candidate],
     where: str,
     parameters: dict[str, Any],
-    ids: Sequence[str],
     *,
     similarity: bool,
 ) -> list[Candidate]:
-    """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next.
-
-    And the chunks with these ids, as far as there are any.
-    """
+    """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next."""
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach
     talk = Talk(candidate.memory for candidate in found)
@@ -208,7 +214,6 @@ async def _beside(
         for memory in best
         if memory.kind != "chunk" and memory.source_turn_ids
     ]
-    own += ids
     if not spans and not own:
         return []
     sql = queries.chunks_around(where, len(spans), similarity=similarity)
