@@ -22,7 +22,7 @@ from agent_memory.processing.steps.prune import fading_users
 from agent_memory.settings import Cadence
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import LEASES, MEMORIES, TURNS
+from agent_memory.store.containers import LEASES, MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters, ThreadCounter
 from agent_memory.store.documents import Document
 
@@ -47,9 +47,15 @@ class Recount:
 
 
 async def finish_intents(store: Store) -> int:
-    """Completes the supersessions that a crash left recorded but not applied; how many memories it superseded."""
-    cursors = await store.query(MEMORIES, queries.UNFINISHED_CURSORS)
-    return sum([await finish(store, MEMORIES, (c["user_id"], c["thread_id"]), c["step"]) for c in cursors])
+    """Completes what a crash left recorded beside a commit but not done; how many memories it superseded.
+
+    Two queries if there is nothing.
+    """
+    done = 0
+    for container in (MEMORIES, SUMMARIES):
+        for cursor in await store.query(container, queries.UNFINISHED_CURSORS):
+            done += await finish(store, container, (cursor["user_id"], cursor["thread_id"]), cursor["step"])
+    return done
 
 
 async def finish_deletions(store: Store, counters: Counters, activities: Mapping[str, Activity]) -> int:

@@ -24,7 +24,7 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
-from agent_memory.processing.maintenance import due_for_deepening, finish_deletions, note_deepening
+from agent_memory.processing.maintenance import due_for_deepening, finish_deletions, finish_intents, note_deepening
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import USER, Counters, ThreadCounter
@@ -115,6 +115,7 @@ class Worker:
     async def _drain_once(self, progress: Progress | None) -> bool:
         """One pass over everything that is pending; whether nothing is left."""
         async with self._cycle:
+            await finish_intents(self._tools.store)
             await self._count_new_turns()
             pending = await self.counters.pending()
             await self._settle(pending, progress)
@@ -130,6 +131,7 @@ class Worker:
             try:
                 async with self._cycle:
                     if failed:
+                        await finish_intents(self._tools.store)
                         await finish_deletions(self._tools.store, self.counters, self._activities)
                     touched = await self._count_new_turns()
                     quiet = self._cadence.idle_seconds
