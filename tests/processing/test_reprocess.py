@@ -253,3 +253,38 @@ async def test_what_was_merged_twice_falls_as_a_whole_and_what_was_replaced_sinc
     learn(chat, "script-3", lambda line: None if line == "home town=Lis-bon" else line)
     await alice.reprocess()
     assert {one.content for one in await alice.memories() if "home" in one.content} == {"home town=Porto"}
+
+
+async def test_what_was_given_by_hand_is_no_merge_of_what_says_the_same(memory: AsyncMemory, chat: ScriptedChat):
+    alice = memory.user("alice")
+    await say(memory, "t1", "fact: home town=Lisbon")
+    given = await alice.remember("The home town is Lisbon")
+    learn(chat, "script-2", lambda line: "The home town is Lisbon")
+    await alice.reprocess()
+    assert [one.id for one in await alice.memories()] == [given.id]
+    learn(chat, "script-3", lambda line: None)
+    await alice.reprocess()
+    assert [one.id for one in await alice.memories()] == [given.id]
+
+
+@pytest.mark.parametrize("towns", [("Lisbon", "Lis-bon"), ("Lisbon", "Lis-bon", "L-isbon")])
+async def test_what_was_replaced_while_the_model_worked_does_not_stand_again(
+    memory: AsyncMemory, chat: ScriptedChat, towns: tuple[str, ...]
+):
+    alice = memory.user("alice")
+    for number, town in enumerate(towns):
+        await say(memory, f"t{number}", f"fact: home town={town}", day=number)
+        await alice.process("reconcile")
+    (merged,) = await alice.memories()
+    learn(chat, "script-2", lambda line: None if line == "home town=Lisbon" else line)
+    request = {"user_id": "alice", "thread_id": "t0"}
+    activities = memory.runtime.activities
+    begun = await activities["reprocess.think"](request)
+    assert begun is not None
+    await activities["commit"](begun)
+    draft = await activities["reprocess.think"](request)
+    assert draft is not None
+    assert draft["release"]
+    await alice.update(merged.id, content="home town=Porto")
+    await activities["commit"](draft)
+    assert [one.content for one in await alice.memories()] == ["home town=Porto"]

@@ -41,11 +41,12 @@ class Retirement(Model):
 
 
 class Release(Model):
-    """The intent to let a memory stand again that a withdrawn one had replaced."""
+    """The intent to let a memory stand again once the merge that it went into, at once or by others, is withdrawn."""
 
     memory_id: str
     thread_id: str
     winner_id: str
+    merge_id: str
 
 
 class Reaffirmation(Model):
@@ -181,7 +182,7 @@ async def _apply(
     for gone in intents.retire:
         done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
     for freed in intents.release:
-        await release(store, user_id, freed.thread_id, freed.memory_id, freed.winner_id)
+        await release(store, user_id, (freed.thread_id, freed.memory_id), freed.winner_id, freed.merge_id)
     if intents.new_chunks:
         await outdate_new_chunks(store, partition, intents.new_chunks)
     for told in intents.told:

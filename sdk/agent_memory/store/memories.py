@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,14 @@ SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FI
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
 _TYPES = '"fact", "episodic", "procedural", "reflection"'
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A memory that a merge replaced, and the merge in whose place it would stand again."""
+
+    memory: Memory
+    merge_id: str
 
 
 async def list_memories(
@@ -200,11 +209,16 @@ async def retire(store: Store, user_id: str, thread_id: str, memory_id: str, rea
     return True
 
 
-async def release(store: Store, user_id: str, thread_id: str, memory_id: str, winner_id: str) -> bool:
-    """Lets a memory stand again that a memory which was withdrawn had replaced.
+async def release(store: Store, user_id: str, part: tuple[str, str], winner_id: str, merge_id: str) -> bool:
+    """Lets a part (thread, id) of a merge which was withdrawn stand again.
 
-    False if another has replaced it since, it stands already, or it was forgotten.
+    `winner_id` is what replaced it: the merge, or one that went into it. False if the merge stands or was itself
+    replaced, or if the part was replaced by another since, stands already, or was forgotten.
     """
+    merge = await store.read(MEMORIES, merge_id, (user_id, USER_THREAD))
+    if merge is None or merge.get("supersede_reason") != "revoked":
+        return False
+    thread_id, memory_id = part
     while True:
         stored = await store.read(MEMORIES, memory_id, (user_id, thread_id))
         if stored is None or stored.get("superseded_by") != winner_id:
@@ -278,29 +292,33 @@ async def _outdate(store: Store, chunk: tuple[str, str, str], valid_to: datetime
         )
 
 
-async def unmerged(store: Store, user_id: str, parts: Sequence[Memory]) -> tuple[list[Memory], list[Memory]]:
+async def unmerged(store: Store, user_id: str, parts: Sequence[Memory]) -> tuple[list[Memory], list[Part]]:
     """What merges of these parts, which hold no more, are to be withdrawn, and the other parts, which then stand.
 
-    Nothing where what came of a merge has been replaced by something else since, or is pinned. Costs two queries for
+    Nothing where what came of a merge has been replaced by something else since, or is pinned. A merge names what it
+    was made of; a memory that merely says the same, given by hand perhaps, does not, and stays. Costs two queries for
     each level of merging.
     """
     merges: dict[str, Memory] = {}
     level = list(parts)
     while level:
-        ids = {one.superseded_by for one in level if one.superseded_by and one.supersede_reason == "duplicate"}
-        found = await get_memories(store, user_id, sorted(ids - merges.keys()))
-        level = [memory for memory in found if memory.thread_id == USER_THREAD]
+        into = {one.superseded_by for one in level if one.superseded_by and one.supersede_reason == "duplicate"}
+        found = await get_memories(store, user_id, sorted(into - merges.keys()))
+        known = {one.id for one in level}
+        level = [one for one in found if one.thread_id == USER_THREAD and known.intersection(one.supersedes_ids)]
         merges |= {memory.id: memory for memory in level}
     standing = [memory for memory in merges.values() if memory.superseded_by is None and not memory.pinned]
-    members: dict[str, Memory] = {}
+    gone = {part.id for part in parts}
+    members: dict[str, Part] = {}
+    top = {memory.id: memory.id for memory in standing}
     level = standing
     while level:
         rows = await store.query(MEMORIES, queries.SUPERSEDED_BY, (user_id,), ids=[memory.id for memory in level])
         under = [from_document(Memory, row) for row in rows if row["supersede_reason"] == "duplicate"]
-        members |= {memory.id: memory for memory in under if memory.id not in merges}
+        top |= {memory.id: top[str(memory.superseded_by)] for memory in under}
+        members |= {one.id: Part(one, top[one.id]) for one in under if one.id not in merges and one.id not in gone}
         level = [memory for memory in under if memory.id in merges]
-    gone = {part.id for part in parts}
-    return standing, [memory for memory in members.values() if memory.id not in gone]
+    return standing, list(members.values())
 
 
 async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:

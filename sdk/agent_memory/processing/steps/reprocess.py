@@ -27,7 +27,7 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
-from agent_memory.store.memories import active_by_hash, unmerged
+from agent_memory.store.memories import Part, active_by_hash, unmerged
 
 NAME = "reprocess"
 PLAN = "reprocess.plan"
@@ -172,7 +172,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         for old, new in matched.changed
         if old not in lost
     ]
-    merges, members = await unmerged(tools.store, request.user_id, matched.orphaned)
+    merges, parts = await unmerged(tools.store, request.user_id, matched.orphaned)
     gone = [*matched.gone, *lost, *merges]
     counts = {
         "kept": len(matched.kept) + len(matched.settled),
@@ -186,9 +186,15 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         patch={old.id: _stamp(target) for old in matched.kept if not _stamped(old, target)},
         supersede=changed,
         retire=[Retirement(memory_id=old.id, thread_id=old.thread_id, reason="revoked") for old in gone],
-        release=[Release(memory_id=m.id, thread_id=m.thread_id, winner_id=str(m.superseded_by)) for m in members],
+        release=[_release(part) for part in parts],
         reaffirm=_again(candidates, stand_in),
     )
+
+
+def _release(part: Part) -> Release:
+    one = part.memory
+    winner_id = str(one.superseded_by)
+    return Release(memory_id=one.id, thread_id=one.thread_id, winner_id=winner_id, merge_id=part.merge_id)
 
 
 def _again(candidates: Sequence[Memory], stand_in: dict[str, Memory]) -> list[Reaffirmation]:
