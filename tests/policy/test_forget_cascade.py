@@ -39,6 +39,36 @@ async def contents(memory: AsyncMemory) -> list[str]:
     return sorted(one.content for one in await memory.user("alice").memories())
 
 
+@pytest.mark.req("S0-063", "S0-064")
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"id": "t1-0-0"},
+        {"query": "locker code"},
+        {"thread_id": "t1"},
+        {"project_id": "p1"},
+        {"until": SPRING + DAY},
+        {"delete": True},
+    ],
+    ids=lambda place: next(iter(place)),
+)
+async def test_a_long_turn_goes_with_all_the_parts_that_it_is_searched_by(
+    memory: AsyncMemory, place: dict[str, object]
+):
+    filler = "Nothing of interest is said here. " * 500
+    await tell(memory, "t1", f"My locker code is 4711. {filler} The parrot is called Polly.", project="p1")
+    await tell(memory, "t2", "The bicycle is red and fast.", day=2)
+    alice = memory.user("alice")
+    (hit,) = await alice.search("parrot called Polly", limit=1)
+    assert "Polly" in hit.memory.content
+    if place.pop("delete", False):
+        await alice.thread("t1").delete()
+    else:
+        await alice.forget(**place)  # type: ignore[arg-type]
+    assert await scan(memory, "polly", "4711", "nothing of interest", "t1-0-0") == []
+    assert [hit.memory.source_turn_ids for hit in await alice.search("bicycle", types=["episodic"])] == [["t2-2-0"]]
+
+
 @pytest.mark.req("S0-007", "S0-062", "C21")
 async def test_a_fact_goes_with_its_turn_its_chunk_the_summary_and_the_profile(memory: AsyncMemory):
     alice, chat = memory.user("alice"), memory.user("alice").thread("t1")

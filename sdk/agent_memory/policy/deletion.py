@@ -18,7 +18,6 @@ from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.models import Memory
 from agent_memory.policy.forgetting import made_from
 from agent_memory.store import queries, untold
-from agent_memory.store.chunks import chunk_id
 from agent_memory.store.client import Operation, Store
 from agent_memory.store.commits import delete, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
@@ -39,6 +38,8 @@ from agent_memory.store.windows import cleared_cursor, forget_turns
 
 BATCH = 100
 """Operations of a transactional batch."""
+SOURCES = 1000
+"""Turns whose chunks are asked for at once."""
 PARALLEL = 8
 _RETRIES = 20
 
@@ -57,9 +58,9 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     retold: list[str] = []
     if not job["keeps_memories"]:
         memories = memories | await _late(store, user_id, job)
+    await _all(_delete_chunks(store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
     await _all(
-        delete_items(store, MEMORIES, (user_id, thread_id), ids)
-        for thread_id, ids in _by_thread(user_id, turns, memories).items()
+        delete_items(store, MEMORIES, (user_id, thread_id), ids) for thread_id, ids in _by_thread(memories).items()
     )
     if not job["keeps_memories"]:
         await _touch_cursors(store, user_id, turns, memories)
@@ -113,9 +114,21 @@ async def delete_items(store: Store, container: str, partition: Sequence[str], i
     return deleted
 
 
-def _by_thread(user_id: str, turns: Mapping[str, list[str]], memories: Mapping[str, str]) -> dict[str, list[str]]:
-    """The memories that go, and the chunks of the turns that go, by thread."""
-    found = {thread_id: [chunk_id(user_id, thread_id, turn_id) for turn_id in ids] for thread_id, ids in turns.items()}
+async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Sequence[str]) -> None:
+    """Deletes the chunks of turns that went, all that a long turn has.
+
+    They are found by their source, which no index has: the thread's chunks are read for each 1,000 turns. Their ids
+    could be told, but only as far as it is known into how many parts the index has ever cut a turn.
+    """
+    for start in range(0, len(turn_ids), SOURCES):
+        part = list(turn_ids[start : start + SOURCES])
+        await delete_items(
+            store, MEMORIES, partition, await store.query(MEMORIES, queries.CHUNKS_OF, partition, turns=part)
+        )
+
+
+def _by_thread(memories: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for memory_id, thread_id in memories.items():
         found.setdefault(thread_id, []).append(memory_id)
     return found

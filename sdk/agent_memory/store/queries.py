@@ -179,6 +179,7 @@ NEAREST_OF_ALL = (
     ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
     " ORDER BY VectorDistance(c.embedding, @vector)"
 )
+CHUNKS_OF = f"SELECT VALUE c.id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
 SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"
 OF_TYPES = "SELECT * FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
