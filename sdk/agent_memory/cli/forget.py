@@ -26,7 +26,7 @@ from agent_memory.models import ForgetItem, ForgetReceipt
 
 EXAMPLES = examples(
     'forget "the code of my locker" --user maya',
-    "forget --id fact_8b5e --yes",
+    "forget --id 8b5e02c1 --yes",
     "forget --thread trip-2026-05-17",
     "forget --everything --user maya",
 )
@@ -58,7 +58,7 @@ def forget(
     """Forget something and all that rests on it. Shows what would go, and asks before it does."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
-        named = None if item is None else full_id(scope, item)
+        named = None if item is None else full_id(scope, item, lambda id: scope.forget(id, dry_run=True))
 
         def run(*, dry: bool) -> ForgetReceipt:
             return scope.forget(

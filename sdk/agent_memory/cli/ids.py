@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_memory.cli.failures import with_hint
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.models import Memory
 
 if TYPE_CHECKING:
     from agent_memory.sync import UserScope
@@ -14,26 +16,40 @@ if TYPE_CHECKING:
 _MADE = re.compile(
     r"[a-z_]+_[0-9a-f-]{24,28}(?P<end>[0-9a-f]{8})"
 )  # of 1,000 memories, two end alike in one store of 8,000
-_TYPED = re.compile(r"[0-9a-f]{4,31}")
+_TYPED = re.compile(r"[0-9a-f-]{8,31}")
+_TYPES = ["fact", "episodic", "procedural", "reflection"]
 
 
-def short_id(full: str) -> str:
-    """What a table shows of an id: its last digits, or all of an id that somebody chose."""
-    made = _MADE.fullmatch(full)
-    return made["end"] if made else full
+def short_id(memory: Memory) -> str:
+    """What a table shows of an id: its last digits if `full_id` finds the memory by them, else all of it."""
+    made = _MADE.fullmatch(memory.id)
+    listed = memory.kind != "chunk" and (memory.status == "active" or memory.superseded_by is None)
+    return made["end"] if made and listed else memory.id
 
 
-def full_id(scope: UserScope, typed: str) -> str:
-    """The id of the memory that is meant. What looks like no end of one is given back as it is.
+def full_id(scope: UserScope, typed: str, look: Callable[[str], object] | None = None) -> str:
+    """The id of what is meant: the very one that was typed, or else the one that ends so, of eight characters or more.
+
+    What is neither is given back as it is.
+
+    Args:
+        scope: Whose memory.
+        typed: An id, or the end of one.
+        look: Finds what has an id, or raises NotFound; memories are looked for, if not given.
 
     Raises:
         InvalidInput: if several memories end so.
     """
     if not _TYPED.fullmatch(typed):
         return typed
-    types = ["fact", "episodic", "procedural", "reflection"]
-    found = [memory.id for memory in scope.memories(types=types, include_superseded=True) if memory.id.endswith(typed)]
+    try:
+        (look or scope.get)(typed)
+    except NotFound:
+        listed = [*scope.memories(types=_TYPES, include_superseded=True), *scope.review()]
+    else:
+        return typed
+    found = [memory.id for memory in listed if memory.id.endswith(typed)]
     if len(found) > 1:
         several = InvalidInput(f"{len(found)} memories end with {typed}")
-        raise with_hint(several, f"type more of it: {', '.join(found[:3])}")
+        raise with_hint(several, f"type more of it: {', '.join(found)}")
     return found[0] if found else typed

@@ -66,7 +66,7 @@ def _show(waiting: list[Remembered], as_json: bool) -> None:
         return
     for memory in waiting:
         reason = memory.review_reason or f"said by {memory.source}"
-        console.print(f"{short_id(memory.id)}  {day(memory.created_at)}  {one_line(reason)}")
+        console.print(f"{short_id(memory)}  {day(memory.created_at)}  {one_line(reason)}")
         console.print(f"  {one_line(memory.content)}")
 
 

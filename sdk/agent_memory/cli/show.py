@@ -149,4 +149,4 @@ def _show_history(console: Console, versions: list[Remembered]) -> None:
         until = f" to {day(version.valid_to)}" if version.valid_to else ""
         since = f"true from {day(version.valid_from or version.created_at)}{until}"
         reason = f", replaced ({version.supersede_reason})" if version.superseded_at else ""
-        console.print(f"  {short_id(version.id)}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")
+        console.print(f"  {short_id(version)}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")

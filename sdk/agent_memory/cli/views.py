@@ -16,6 +16,8 @@ from agent_memory.cli.terminal import clean, counted, one_line
 from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
+_ID_WIDTH = 24
+"""What an id may take of a line; the rest is for the words."""
 
 
 def day(moment: datetime | None) -> str:
@@ -55,9 +57,8 @@ def memory_table(memories: Iterable[Memory]) -> Table:
     """Memories with their id, their kind, how sure they are, and when they were said."""
     made = table("id", "kind", "remembered", "sure", "said", right=["sure"])
     for memory in memories:
-        made.add_row(
-            short_id(memory.id), _kind(memory), statement(memory), f"{memory.confidence:.2f}", day(memory.created_at)
-        )
+        id, words = _named(memory)
+        made.add_row(id, _kind(memory), words, f"{memory.confidence:.2f}", day(memory.created_at))
     return made
 
 
@@ -84,9 +85,8 @@ def hit_table(hits: Iterable[Hit]) -> Table:
     made = table("id", "kind", "remembered", "near", "said", right=["near"])
     for hit in hits:
         near = "" if hit.similarity is None else f"{hit.similarity:.2f}"
-        made.add_row(
-            short_id(hit.memory.id), _kind(hit.memory), statement(hit.memory), near, day(hit.memory.created_at)
-        )
+        id, words = _named(hit.memory)
+        made.add_row(id, _kind(hit.memory), words, near, day(hit.memory.created_at))
     return made
 
 
@@ -147,6 +147,12 @@ def _bullets(items: Iterable[str], limit: int) -> list[RenderableType]:
     if len(shown) > limit:
         lines.append(Text(f"    and {len(shown) - limit} more", style="dim"))
     return lines
+
+
+def _named(memory: Memory) -> tuple[str, Text]:
+    """The id and the words of a memory; an id that is too long for its column stands beneath the words."""
+    id, words = clean(short_id(memory)), statement(memory)
+    return (id, words) if len(id) <= _ID_WIDTH else ("", words.append(f"\n{id}", style="dim"))
 
 
 def _kind(memory: Memory) -> str:
