@@ -27,7 +27,6 @@ from agent_memory.store.ids import (
     FORGOTTEN_THREAD,
     NOBODY,
     USER_SUMMARY_THREAD,
-    USER_THREAD,
     cursor_id,
     state_id,
     summary_id,
@@ -76,8 +75,10 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     ]
     if not job["keeps_memories"]:
         await _mend(store, user_id, turns, memories)
-        for letter in await store.query(MEMORIES, queries.DEAD_LETTERS, (user_id, USER_THREAD)):
-            await store.delete(MEMORIES, letter["id"], (user_id, USER_THREAD))  # its error may quote what goes
+        for container in (MEMORIES, SUMMARIES):
+            for letter in await store.query(container, queries.DEAD_LETTERS, (user_id,)):
+                if not letter["turn_ids"]:  # of a pass over memories; its error may quote what goes
+                    await store.delete(container, letter["id"], (user_id, letter["thread_id"]))
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)

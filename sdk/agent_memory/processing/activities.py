@@ -80,7 +80,8 @@ def activities(tools: Tools) -> dict[str, Activity]:
         except ModelError as error:
             await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
             if name in _OF_USER and not error.retryable:
-                await note_failure(tools.store, request.user_id, name, error)
+                kept = await reconcile.answered(tools, request.user_id) if name == reconcile.NAME else {}
+                await note_failure(tools.store, request.user_id, name, error, kept)
             raise
         if name in _OF_USER:
             await clear_failure(tools.store, request.user_id, name)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from agent_memory.errors import ModelError, NotFound
+from agent_memory.errors import Conflict, ModelError, NotFound
 from agent_memory.models import DeadLetter, Turn, Usage, now
 from agent_memory.processing.gather import StepRequest
 from agent_memory.store import queries
 from agent_memory.store.client import Store
+from agent_memory.store.commits import replace, upsert
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
-from agent_memory.store.ids import FEED_THREAD, STORE_USER, USER_THREAD, derived_id
+from agent_memory.store.ids import (
+    FEED_THREAD,
+    PROCEDURES_THREAD,
+    STORE_USER,
+    USER_SUMMARY_THREAD,
+    USER_THREAD,
+    cursor_id,
+    derived_id,
+)
 from agent_memory.telemetry import dead_letters
 
 INTAKE = "intake"
 """Stands for the step in the dead letter of a turn that could not be counted."""
+_PLACES = {"profile": (SUMMARIES, USER_SUMMARY_THREAD), "synthesize": (MEMORIES, PROCEDURES_THREAD)}
+"""Where the steps over a user's memories commit that do so elsewhere than in `USER_THREAD`."""
 
 
 def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
@@ -33,35 +45,55 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
     )
 
 
-async def note_failure(store: Store, user_id: str, step: str, error: ModelError) -> None:
+async def note_failure(store: Store, user_id: str, step: str, error: ModelError, kept: Mapping[str, Any]) -> None:
     """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
 
     One record for each step: its work stays due as a whole, so the next answer that can be used settles all of it.
+    It is written together with the step's cursor, which keeps `kept` too; where that is gone the user was erased,
+    and nothing is written.
     """
     dead_letters.add(1, {"step": step})
-    before = await _failure(store, user_id, step)
-    letter = DeadLetter(
-        id=_failure_id(user_id, step),
-        user_id=user_id,
-        thread_id=USER_THREAD,
-        step=step,
-        turn_ids=[],
-        error=str(error),
-        created_at=before.created_at if before else now(),
-        usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
-    )
-    await store.upsert(MEMORIES, to_document(letter))
+    container, partition = _place(user_id, step)
+    while True:
+        cursor = await store.read(container, cursor_id(step), partition)
+        if cursor is None:
+            return
+        before = await _failure(store, user_id, step)
+        letter = DeadLetter(
+            id=_failure_id(user_id, step),
+            user_id=user_id,
+            thread_id=partition[1],
+            step=step,
+            turn_ids=[],
+            error=str(error),
+            created_at=before.created_at if before else now(),
+            usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
+        )
+        moved = cursor | {"extra": cursor["extra"] | kept}
+        try:
+            await store.batch(container, partition, [upsert(to_document(letter)), replace(moved, cursor["_etag"])])
+        except Conflict:
+            continue
+        return
 
 
 async def clear_failure(store: Store, user_id: str, step: str) -> None:
     """Removes that record, if there is one. Costs a point read."""
     if await _failure(store, user_id, step) is not None:
-        await store.delete(MEMORIES, _failure_id(user_id, step), (user_id, USER_THREAD))
+        container, partition = _place(user_id, step)
+        await store.delete(container, _failure_id(user_id, step), partition)
 
 
 async def _failure(store: Store, user_id: str, step: str) -> DeadLetter | None:
-    document = await store.read(MEMORIES, _failure_id(user_id, step), (user_id, USER_THREAD))
+    container, partition = _place(user_id, step)
+    document = await store.read(container, _failure_id(user_id, step), partition)
     return from_document(DeadLetter, document) if document else None
+
+
+def _place(user_id: str, step: str) -> tuple[str, tuple[str, str]]:
+    """The container and the partition that a step over a user's memories commits to."""
+    container, thread_id = _PLACES.get(step, (MEMORIES, USER_THREAD))
+    return container, (user_id, thread_id)
 
 
 def _failure_id(user_id: str, step: str) -> str:

@@ -76,9 +76,7 @@ async def commit(
         Conflict: if the cursor has moved since it was read: another run committed first, and nothing was written.
     """
     document = cursor_document(partition, step, cursor, extra)
-    move: Operation = (
-        ("replace", (document["id"], document), {"if_match_etag": etag}) if etag else ("create", (document,), {})
-    )
+    move = replace(document, etag) if etag else create(document)
     await store.batch(container, partition, [*operations, move])
 
 
@@ -106,6 +104,11 @@ def create(document: Document) -> Operation:
 def upsert(document: Document) -> Operation:
     """The batch operation that writes a document, whatever was there."""
     return ("upsert", (document,), {})
+
+
+def replace(document: Document, etag: str) -> Operation:
+    """The batch operation that writes a document in the place of the version that has this ETag."""
+    return ("replace", (document["id"], document), {"if_match_etag": etag})
 
 
 def patch(item_id: str, fields: Mapping[str, Any]) -> Operation:

@@ -69,7 +69,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
         etag=stored.etag,
         extra={
-            "extractions": await count_extractions(tools, request.user_id),
+            **await answered(tools, request.user_id),
             "recorded": max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)]),
         },
         upsert=[to_document(memory, vector) for memory, vector in zip(plan.merged, embedded.vectors, strict=True)],
@@ -87,6 +87,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 async def count_extractions(tools: Tools, user_id: str) -> int:
     """How many extractions have been committed for a user, over all threads."""
     return int(sum(await tools.store.query(MEMORIES, queries.EXTRACTIONS, (user_id,))))
+
+
+async def answered(tools: Tools, user_id: str) -> dict[str, int]:
+    """What the cursor keeps after an answer, also one that cannot be used: from where the next run is counted."""
+    return {"extractions": await count_extractions(tools, user_id)}
 
 
 async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
