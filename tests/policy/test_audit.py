@@ -16,6 +16,7 @@ from agent_memory.models import now
 from agent_memory.policy.audit import PAGE, Actor, Auditor, acting
 from agent_memory.settings import PolicySettings
 from agent_memory.store.containers import SUMMARIES
+from agent_memory.store.documents import Document
 
 SECRET = "the launch code is 4711"
 
@@ -90,6 +91,30 @@ async def test_what_cannot_be_written_waits(chat: ScriptedChat, monkeypatch: pyt
             broken.setattr(store, "create", unavailable)
             assert await alice.audit() == []
         assert [entry.action for entry in await alice.audit()] == ["search"]
+
+
+async def test_a_write_that_is_under_way_is_not_cut_short_at_the_end(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    async with opened(chat, audit_days=30) as memory:
+        store, written = memory.runtime.store, asyncio.Event()
+        create = store.create
+
+        async def slow(container: str, document: Document) -> Document:
+            created = await create(container, document)
+            written.set()
+            await asyncio.sleep(0.05)  # the answer is on its way
+            return created
+
+        auditor = Auditor(store, 30, delay=0.01)
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "create", slow)
+            for user_id in ("alice", "bob"):
+                auditor.note(user_id, "search", changes=False, thread_id=None, ids=["cat"])
+            await written.wait()
+            await auditor.close()
+        for user_id in ("alice", "bob"):
+            assert [entry.action for entry in await auditor.entries(user_id, None, 9)] == ["search"], user_id
 
 
 async def test_the_audit_goes_with_the_user(chat: ScriptedChat):

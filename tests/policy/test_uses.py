@@ -1,9 +1,11 @@
 """How often a memory was recalled is counted if it is asked for, and counts where it should."""
 
+import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from store_scan import documents
@@ -11,10 +13,11 @@ from store_scan import documents
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Memory, iso, now
-from agent_memory.policy.uses import MOST_KEPT, read_uses
+from agent_memory.policy.uses import MOST_KEPT, UseCounter, read_uses
 from agent_memory.processing.steps.prune import FIRST_DAYS
 from agent_memory.settings import RecallSettings
 from agent_memory.store.containers import COUNTER, MEMORIES
+from agent_memory.store.documents import Document
 
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 
@@ -22,6 +25,11 @@ NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 def opened(**recall: float) -> AsyncMemory:
     settings = RecallSettings(**({"count_uses": True} | recall))
     return AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=NEVER, recall=settings)
+
+
+def opened_at(path: Path) -> AsyncMemory:
+    settings = RecallSettings(count_uses=True)
+    return AsyncMemory.local(path, embedding_model=HashingEmbeddings(), cadence=NEVER, recall=settings)
 
 
 @pytest.fixture
@@ -135,13 +143,35 @@ async def test_a_store_that_is_away_costs_the_counts_only(counting: AsyncMemory,
 
 
 async def test_what_waits_is_written_when_the_memory_is_closed(tmp_path):
-    settings = RecallSettings(count_uses=True)
     for expected in (1, 2):
-        async with AsyncMemory.local(
-            tmp_path / "m.db", embedding_model=HashingEmbeddings(), cadence=NEVER, recall=settings
-        ) as memory:
+        async with opened_at(tmp_path / "m.db") as memory:
             alice = memory.user("alice")
             cat = (await alice.memories())[0] if expected == 2 else await alice.remember("The cat is called Tom")
             await alice.search("cat")
-        async with AsyncMemory.local(tmp_path / "m.db", embedding_model=HashingEmbeddings(), cadence=NEVER) as memory:
+        async with opened_at(tmp_path / "m.db") as memory:
             assert (await read_uses(memory.runtime.store, "alice")).of(cat).access_count == expected
+
+
+async def test_uses_that_are_being_written_when_the_memory_is_closed_are_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    memory, reading = opened_at(tmp_path / "m.db"), asyncio.Event()
+    async with memory:
+        cats = {user: await memory.user(user).remember("The cat is called Tom") for user in ("alice", "bob", "carol")}
+        store = memory.runtime.store
+        read = store.read
+
+        async def slow(container: str, item_id: str, partition: Sequence[str]) -> Document | None:
+            reading.set()
+            await asyncio.sleep(0.02)
+            return await read(container, item_id, partition)
+
+        monkeypatch.setattr(store, "read", slow)
+        uses = UseCounter(store, enabled=True, delay=0.01)
+        for user, cat in cats.items():
+            uses.note(user, [cat.id])
+        await reading.wait()
+        await uses.close()
+    async with opened_at(tmp_path / "m.db") as memory:
+        found = {user: (await read_uses(memory.runtime.store, user)).of(cat).access_count for user, cat in cats.items()}
+    assert found == {"alice": 1, "bob": 1, "carol": 1}

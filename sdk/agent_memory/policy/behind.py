@@ -17,23 +17,26 @@ class WriteBehind:
         self._waiting = waiting
         self._delay = delay
         self._name = name
+        self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def soon(self) -> None:
         """Says that something was noted. Costs no request."""
         if self._task is None or self._task.done():
+            self._closing = asyncio.Event()
             self._task = asyncio.create_task(self._write(), name=self._name)
 
     async def close(self) -> None:
-        """Writes what waits, and ends."""
+        """Writes what waits, and ends. A write that is under way is not cut short: nobody would know what it wrote."""
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            self._closing.set()
+            await asyncio.wait([task])
         await self._flush()
 
     async def _write(self) -> None:
         while self._waiting():
-            await asyncio.sleep(self._delay)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), self._delay)
+                return
             await self._flush()
