@@ -56,6 +56,12 @@ async def test_searches_and_contexts_count_what_they_tell(counting: AsyncMemory)
     last = (await read_uses(counting.runtime.store, "alice")).of(cat).last_accessed_at
     assert last is not None
     assert before < last <= now()
+    await alice.thread("t").add("user", "Another cat is called Kit")
+    hits = await alice.search("What is the cat called?", limit=20)
+    assert any("Kit" in hit.memory.content for hit in hits)
+    await alice.context("Is Kit a cat?")
+    await counting.runtime.uses.flush()
+    assert len((await read_uses(counting.runtime.store, "alice")).entries) <= 2  # raw talk does not fade
     stored = await alice.get(cat.id)
     assert (stored.updated_at, stored.access_count) == (cat.updated_at, 0)  # the memory itself is left alone
 

@@ -2,13 +2,17 @@
 
 import logging
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import Embedded
+from agent_memory.models import iso, now
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.settings import RecallSettings
+from agent_memory.store.containers import MEMORIES
 
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 KEY = "AKIA" + "QWERTYUIOP123456"
@@ -51,6 +55,21 @@ async def test_a_question_does_not_find_itself(idle: AsyncMemory):
     assert await texts(alice, question) == [SAID]
     await chat.process("index")
     assert await texts(alice, question) == [SAID]
+
+
+async def test_a_question_put_before_is_no_answer_and_a_statement_is(idle: AsyncMemory):
+    alice = idle.user("alice")
+    chat = alice.thread("home")
+    said = ["Which tea do I like?", "Oolong tea from Taiwan"]
+    await chat.add_many([{"role": "user", "content": text, "created_at": "2026-03-01T10:00:00Z"} for text in said])
+    await chat.process("index")
+    old = iso(now() - timedelta(days=1))
+    store = idle.runtime.store
+    for row in await store.query(MEMORIES, "SELECT c.id, c.thread_id FROM c", ("alice",)):
+        await store.patch(MEMORIES, row["id"], ("alice", row["thread_id"]), {"recorded_at": old}, "FROM c WHERE true")
+    assert await texts(alice, "Which tea do I like?") == ["Oolong tea from Taiwan"]
+    assert "Oolong tea from Taiwan" in await texts(alice, "Oolong tea from Taiwan")
+    assert "Oolong tea from Taiwan" in (await alice.context("oolong tea from Taiwan")).text
 
 
 async def test_the_last_turns_are_not_told_as_memories_too(idle: AsyncMemory):
@@ -113,6 +132,65 @@ async def test_what_keeps_talk_out_of_the_index_keeps_it_out_of_this(idle: Async
     assert KEY not in found[0]
     await alice.update_settings(deny_categories=["plumber"])
     assert await texts(alice, "plumber") == []
+
+
+async def test_the_settings_of_its_own_conversation_hold_for_it(idle: AsyncMemory):
+    alice = idle.user("alice")
+    doctor, work = alice.thread("doctor"), alice.thread("work")
+    await doctor.update_settings(deny_categories=["health"])
+    await doctor.add("user", "I have diabetes and I need insulin")
+    assert await texts(alice, "insulin for diabetes") == []
+    assert "insulin" not in (await work.context("Do I need insulin for diabetes?")).text
+    await work.add("user", "The plumber told me of his insulin")
+    await work.update_settings(enabled=False)
+    assert await texts(alice, "plumber insulin") == []
+
+
+async def test_turns_of_one_id_in_two_conversations_are_told_apart(idle: AsyncMemory):
+    alice = idle.user("alice")
+    turn = {"role": "user", "content": SAID, "id": "t1", "created_at": "2026-03-01T10:00:00Z"}
+    await alice.thread("home").add_many([turn])
+    await alice.forget(thread_id="home")
+    await alice.thread("home").add_many([turn])
+    await alice.thread("work").add_many([turn | {"content": "The plumber wants 80 euros", "created_at": None}])
+    assert await texts(alice, "plumber") == ["The plumber wants 80 euros"]
+
+
+async def test_a_pasted_page_waits_for_the_index(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", "The plumber's manual. " * 1000)
+    assert await texts(alice, "plumber manual") == []
+    await alice.thread("home").process("index")
+    assert len(await texts(alice, "plumber manual")) > 0
+
+
+async def test_nothing_more_is_embedded_where_no_meaning_was_forgotten():
+    class Counting(HashingEmbeddings):
+        texts = 0
+
+        async def embed(self, texts: list[str]) -> Embedded:
+            self.texts += len(texts)
+            return await super().embed(texts)
+
+    embeddings = Counting()
+    async with AsyncMemory.local(embedding_model=embeddings, cadence=NEVER) as memory:
+        alice = memory.user("alice")
+        await alice.thread("home").add("user", SAID)
+        await alice.forget(thread_id="old")
+        before = embeddings.texts
+        assert await texts(alice, "plumber") == [SAID]
+        assert embeddings.texts == before + 1
+
+
+async def test_a_cache_hides_nothing_that_was_just_said():
+    async with opened(cache_seconds=300) as memory:
+        alice = memory.user("alice")
+        await alice.remember("The garden has roses")
+        assert await texts(alice, "insulin for the garden") == ["The garden has roses"]
+        await alice.thread("home").add("user", "I need insulin every day")
+        assert "I need insulin every day" in await texts(alice, "insulin for the garden")
+        await alice.update_settings(deny_categories=["health"])
+        assert await texts(alice, "insulin for the garden") == ["The garden has roses"]
 
 
 async def test_what_was_forgotten_and_is_sent_again_is_not_told(idle: AsyncMemory):

@@ -107,6 +107,11 @@ class Forgotten:
         """Whether there is anything."""
         return bool(self._turns or self._said or self._places)
 
+    @property
+    def has_meanings(self) -> bool:
+        """Whether anything was forgotten by its meaning."""
+        return bool(self._meanings)
+
     def has_turn(self, thread_id: str, turn_id: str) -> bool:
         """Whether this turn was forgotten."""
         return _keyed(self._user_id, thread_id, turn_id) in self._turns
@@ -163,17 +168,22 @@ async def sent_again(store: Store, turns: Sequence[Turn]) -> set[str]:
 
 
 async def forgotten_turns(store: Store, embeddings: EmbeddingModel, user_id: str, turns: Sequence[Turn]) -> set[str]:
-    """Those of these turns (of one thread) that were forgotten after they were said. They are embedded only if need be.
+    """Those of these turns (of one thread) that were forgotten after they were said.
+
+    They are embedded only where something was forgotten by its meaning, and their place and words do not tell.
 
     Raises:
         ModelError: if the embedding model is needed and unavailable.
     """
     first = min(turn.created_at for turn in turns)
     forgotten = await forgotten_after(store, user_id, first, embeddings.model_id)
-    if not forgotten:
-        return set()
-    vectors = (await embeddings.embed([turn.content for turn in turns])).vectors
-    return {turn.id for turn, vector in zip(turns, vectors, strict=True) if forgotten.covers(_said(turn, vector))}
+    found = {turn.id for turn in turns if forgotten.covers(_said(turn))}
+    unknown = [turn for turn in turns if turn.id not in found]
+    if not unknown or not forgotten.has_meanings:
+        return found
+    vectors = (await embeddings.embed([turn.content for turn in unknown])).vectors
+    alike = zip(unknown, vectors, strict=True)
+    return found | {turn.id for turn, vector in alike if forgotten.covers(_said(turn, vector))}
 
 
 def _said(turn: Turn, vector: Vector | None = None) -> Said:

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from agent_memory.errors import InvalidInput
@@ -24,6 +24,7 @@ from agent_memory.models import (
     ThreadSummary,
     Turn,
     UserProfile,
+    now,
 )
 from agent_memory.recall.archive import Conversation, search_archive, trigger_in
 from agent_memory.recall.bm25 import Bm25
@@ -34,7 +35,7 @@ from agent_memory.recall.render import Line, archive_line, memory_line, profile_
 from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
-from agent_memory.store.chunks import says_only
+from agent_memory.store.chunks import is_question
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.summaries import read_profile, read_state, read_summary
 from agent_memory.store.windows import last_live_turns
@@ -245,7 +246,9 @@ async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str]
 
 async def _search(searcher: Searcher, request: ContextRequest, question: Question, parts: _Parts) -> list[Hit]:
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
-    found = await search(searcher, (request.user_id,), question.text, limit=request.limit, filters=filters)
+    # Some of what is found may be shown as turns of the conversation already.
+    most = request.limit + LAST_TURNS + 1
+    found = await search(searcher, (request.user_id,), question.text, limit=most, filters=filters)
     parts.degraded.extend(found.degraded)
     return found.hits
 
@@ -282,7 +285,10 @@ def _swallow(task: asyncio.Task[None]) -> None:
 
 def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Context:
     shown = _shown(parts.turns, request.query)
-    hits = [hit for hit in parts.hits if not _is_at_hand(hit.memory, shown, request.query)]
+    since = now() - timedelta(seconds=recaller.searcher.settings.fresh_seconds)
+    hits = [
+        hit for hit in parts.hits if not (_is_shown(hit.memory, shown) or is_question(hit.memory, request.query, since))
+    ][: request.limit]
     worth = _worth_telling(hits, request, recaller.searcher.settings.context_cut)
     memories = [memory_line(hit.memory, hit.score) for hit in worth]
     lines: dict[str, list[Line]] = {
@@ -321,12 +327,10 @@ def _worth_telling(hits: Sequence[Hit], request: ContextRequest, cut: float) -> 
     return [hit for hit in hits if hit.score >= least and not (_is_overtaken(hit) and request.as_of is None)]
 
 
-def _is_at_hand(memory: Memory, shown: Sequence[Turn], query: str) -> bool:
-    """Whether a memory is raw talk that the agent has before it anyway: one of the last turns, or the question."""
-    if memory.kind != "chunk":
-        return False
+def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
+    """Whether a memory is one of the last turns, which the agent has before it anyway."""
     here = {(turn.thread_id, turn.id) for turn in shown}
-    return (memory.thread_id, memory.source_turn_ids[0]) in here or says_only(memory, query)
+    return memory.kind == "chunk" and (memory.thread_id, memory.source_turn_ids[0]) in here
 
 
 def _is_overtaken(hit: Hit) -> bool:

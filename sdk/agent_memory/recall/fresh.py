@@ -6,14 +6,16 @@ keeps talk out of the index: the switches, the screen, and what was forgotten.
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
-from agent_memory.policy.switches import Rules
+from agent_memory.policy.switches import Rules, read_rules
 from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.recall.bm25 import words
 from agent_memory.settings import PolicySettings
@@ -28,7 +30,7 @@ from agent_memory.store.filters import parameters as filter_parameters
 MOST = 30
 """Turns that are looked at, the newest."""
 LONGEST = 8000
-"""Characters that are read of one."""
+"""Characters of one; what is longer is found once it is indexed."""
 
 
 async def fresh_turns(
@@ -38,12 +40,13 @@ async def fresh_turns(
     where = condition_of_turns(filters)
     if where is None or not terms or seconds <= 0:
         return []
-    values = {"limit": MOST, "since": int(time.time() - seconds)} | filter_parameters(filters, of_turns=True)
+    bounds = {"limit": MOST, "since": int(time.time() - seconds), "longest": LONGEST}
+    values = bounds | filter_parameters(filters, of_turns=True)
     rows = await store.query(TURNS, queries.fresh_turns(where), partition, **values)
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.
-    return [turn for turn in turns if not asked.isdisjoint(words(turn.content[:LONGEST]))]
+    return [turn for turn in turns if not asked.isdisjoint(words(turn.content))]
 
 
 async def as_chunks(
@@ -51,20 +54,40 @@ async def as_chunks(
 ) -> list[Memory]:
     """Turns of one user as they will be indexed, without those that are already, and those that will not be.
 
+    What the settings of their own conversations keep out is left out, and what those of the search do (`rules`).
+
     Raises:
         AgentMemoryError: if the store, or the embedding model where something was forgotten, is unavailable.
     """
     ids = {chunk_id(turn.user_id, turn.thread_id, turn.id): turn for turn in turns}
-    user_id = turns[0].user_id
-    indexed = await store.query(MEMORIES, queries.IDS_THAT_EXIST, (user_id,), ids=list(ids))
-    turns = [turn for key, turn in ids.items() if key not in indexed]
-    if not turns:
-        return []
-    forgotten = await forgotten_turns(store, embeddings, user_id, turns)
-    texts = {turn.id: without_injected(turn.content[:LONGEST]).strip() for turn in turns if turn.id not in forgotten}
+    indexed = await store.query(MEMORIES, queries.IDS_THAT_EXIST, (turns[0].user_id,), ids=list(ids))
+    threads: dict[str, list[Turn]] = defaultdict(list)
+    for key, turn in ids.items():
+        if key not in indexed:
+            threads[turn.thread_id].append(turn)
+    parts = await asyncio.gather(*(_of_thread(part, store, embeddings, policy) for part in threads.values()))
     return [
-        chunk_of(turn, line, None)
+        chunk
+        for turn, text in (one for part in parts for one in part)
+        for line in screen_lines([text], rules, policy)
+        for chunk in [chunk_of(turn, line, None)]
+    ]
+
+
+async def _of_thread(
+    turns: Sequence[Turn], store: Store, embeddings: EmbeddingModel, policy: PolicySettings
+) -> list[tuple[Turn, str]]:
+    """The turns of one thread that may be told, each with its text."""
+    user_id, thread_id = turns[0].user_id, turns[0].thread_id
+    rules, forgotten = await asyncio.gather(
+        read_rules(store, policy, user_id, thread_id), forgotten_turns(store, embeddings, user_id, turns)
+    )
+    if not (rules.recall and rules.derive):
+        return []
+    said = {turn.id: without_injected(turn.content).strip() for turn in turns if turn.id not in forgotten}
+    return [
+        (turn, line)
         for turn in turns
-        if len(texts.get(turn.id, "")) >= SHORTEST
-        for line in screen_lines([chunk_text(turn, texts[turn.id])], rules, policy)
+        if len(said.get(turn.id, "")) >= SHORTEST
+        for line in screen_lines([chunk_text(turn, said[turn.id])], rules, policy)
     ]

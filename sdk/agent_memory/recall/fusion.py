@@ -101,7 +101,7 @@ Parts = dict[str, dict[str, float]]
 
 
 def _matches(found: Mapping[str, Candidate], terms: Sequence[str], settings: RecallSettings, past: bool) -> Parts:
-    """How well each candidate matches by its words and by its vector."""
+    """How well each candidate matches by its words and by its vector; where no vector was compared, by words alone."""
     index = Bm25({key: candidate.memory.content for key, candidate in found.items()})
     text = _scaled(index.scores(terms))
     vector = _scaled({key: c.similarity for key, c in found.items() if c.similarity is not None})
@@ -109,7 +109,8 @@ def _matches(found: Mapping[str, Candidate], terms: Sequence[str], settings: Rec
     parts: Parts = {}
     for key, candidate in found.items():
         weight = _weight(candidate.memory, settings, past)
-        parts[key] = {"text": weight * share * text[key], "vector": weight * (1 - share) * vector.get(key, 0.0)}
+        by_words = share if key in vector else 1.0
+        parts[key] = {"text": weight * by_words * text[key], "vector": weight * (1 - share) * vector.get(key, 0.0)}
     return parts
 
 

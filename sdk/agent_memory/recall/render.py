@@ -63,6 +63,8 @@ def memory_line(memory: Memory, score: float | None = None) -> Line:
         if memory.valid_to is not None and memory.superseded_by is not None:
             note += f", until {day(memory.valid_to)}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
+    if memory.kind == "chunk":
+        used["kind"] = memory.kind
     return Line(section_of(memory), memory.content, used | ({} if score is None else {"score": score}), note, place)
 
 

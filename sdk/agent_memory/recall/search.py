@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
@@ -23,7 +23,7 @@ from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store import queries
-from agent_memory.store.chunks import chunk_id, says_only
+from agent_memory.store.chunks import chunk_id, is_question
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -81,12 +81,15 @@ async def search(
         return await _search(searcher, partition, query, limit, filters)
     # The mark is read first: what is written during the search makes this entry one that nobody looks up.
     options = sorted(filters.items(), key=str)
-    key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
+    rules = searcher.rules and (sorted(searcher.rules.deny), sorted(searcher.rules.allow or ["*"]))
+    asked = (tuple(partition), mark, query, limit, options, rules)
+    key = cache_key(*asked, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
         return Found(hits, [])
     found = await _search(searcher, partition, query, limit, filters)
-    if not found.degraded:
+    # Talk that is not indexed is told by settings that no mark speaks of.
+    if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
     return found
 
@@ -138,7 +141,8 @@ async def _search(
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
-    found = [candidate for candidate in found if not says_only(candidate.memory, query)]
+    since = at - timedelta(seconds=searcher.settings.fresh_seconds)
+    found = [candidate for candidate in found if not is_question(candidate.memory, query, since)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     if searcher.settings.use_weight:
@@ -155,6 +159,10 @@ async def _search(
 async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
     rows = await searcher.store.query(MEMORIES, sql, partition, **parameters)
     return [Candidate(from_document(Memory, row), row.get("similarity")) for row in rows]
+
+
+def _is_fresh(memory: Memory) -> bool:
+    return memory.kind == "chunk" and memory.embedding_model is None
 
 
 def _said(hit: Hit) -> tuple[datetime, str]:

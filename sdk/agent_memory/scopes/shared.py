@@ -120,7 +120,7 @@ async def find(
             filters["threshold"] = max(least, filters.get("threshold") or least)
         searcher = replace(runtime.searcher, rules=rules)
         hits = (await search(searcher, partition, query, limit=most, filters=filters)).hits
-        runtime.uses.note(partition[0], (hit.memory.id for hit in hits))
+        runtime.uses.note(partition[0], (hit.memory.id for hit in hits if hit.memory.kind != "chunk"))
         return hits
 
 
@@ -168,7 +168,8 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         recaller = replace(runtime.recaller, searcher=searcher)
         left = max(0.0, timeout - (time.perf_counter() - started))
         context = await build_context(recaller, replace(request, limit=most, timeout=left))
-        runtime.uses.note(request.user_id, (one["id"] for one in context.used if "id" in one and one["type"] != "turn"))
+        told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
+        runtime.uses.note(request.user_id, (one["id"] for one in told))
         context.milliseconds = _since(started)
         return context
 

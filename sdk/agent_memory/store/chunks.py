@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from agent_memory.models import Memory, Turn, content_hash, day, now
 from agent_memory.store.ids import derived_id
 
@@ -25,12 +27,15 @@ def undated(text: str) -> str:
     return text.split("] ", 1)[-1]
 
 
-def says_only(memory: Memory, text: str) -> bool:
-    """Whether a memory is raw talk that says this and nothing else."""
-    if memory.kind != "chunk":
+def is_question(memory: Memory, text: str, since: datetime) -> bool:
+    """Whether a memory is only this question, put by the user: just now (`since`), or earlier with a question mark.
+
+    Applications write a message and ask with it. What was said earlier in the same words, and does not ask, tells.
+    """
+    if memory.kind != "chunk" or memory.source != "user":
         return False
-    said = undated(memory.content).split(": ", 1)[-1]
-    return said.strip().casefold() == text.strip().casefold()
+    said, asked = undated(memory.content).split(": ", 1)[-1].strip(), text.strip()
+    return said.casefold() == asked.casefold() and (asked.endswith(("?", "？", "؟")) or memory.recorded_at >= since)
 
 
 def chunk_of(

@@ -19,7 +19,7 @@ from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.store import queries
-from agent_memory.store.containers import COUNTER, MEMORIES, ContainerSpec, container_specs
+from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, ContainerSpec, container_specs
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("agent_memory")
 
 MARK_ID = "memories_mark"
-"""The document, one for each user, that changes whenever their memories do."""
+"""The document, one for each user, that changes whenever their memories or their talk do."""
 
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
@@ -309,7 +309,7 @@ class Store:
         await self._mark(container, where)
 
     async def _mark(self, container: str, where: Document | Sequence[str]) -> None:
-        if not self._marks_changes or container != MEMORIES:
+        if not self._marks_changes or container not in (MEMORIES, TURNS):
             return
         user_id = where["user_id"] if isinstance(where, dict) else where[0]
         mark = {"id": MARK_ID, "user_id": user_id, "thread_id": COUNTERS_THREAD, "type": MARK_ID}

@@ -325,10 +325,11 @@ def turns_that_say(words: int, *, every: bool) -> str:
 
 
 def fresh_turns(where: str) -> str:
-    """What was said since `@since`, the last first."""
+    """What was said since `@since` in at most `@longest` characters, the last first."""
     return (
         f'SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
-        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND {where} ORDER BY c._ts DESC"
+        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND LENGTH(c.content) <= @longest AND {where}"
+        " ORDER BY c._ts DESC"
     )
 
 
