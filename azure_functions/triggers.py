@@ -11,15 +11,10 @@ import azure.functions as func
 
 from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.policy.erasure import pending_erasures
+from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
-from agent_memory.processing.maintenance import (
-    due_for_deepening,
-    finish_intents,
-    note_deepening,
-    recently_extracted,
-    recount,
-)
+from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
 from azure_functions.wiring import open_parts
 
@@ -103,14 +98,21 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 @blueprint.timer_trigger(arg_name="timer", schedule="0 43 * * * *")
 @blueprint.durable_client_input(client_name="client")
 async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
-    """Looks whether it is time to deepen what was said, and to prune what nobody has used in a long time."""
+    """Looks whether it is time to deepen what was said, and to prune what nobody has used in a long time.
+
+    The clock moves when all runs are started; each is durable, and retries what may pass by itself.
+    """
     parts = await open_parts()
-    store = parts.runtime.store
-    due = await due_for_deepening(store, parts.cadence)
-    if due is not None:
+    store, through = parts.runtime.store, False
+    due = await claim_deepening(store, parts.cadence)
+    if due is None:
+        return
+    try:
         for user_id in due.users:
             await start(client, Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id}))
-        await note_deepening(store, due.at)
+        through = True
+    finally:
+        await end_deepening(store, due, through=through)
 
 
 async def _purge(client: df.DurableOrchestrationClient) -> int:

@@ -1,17 +1,26 @@
 """Deepening by the clock, in the process that keeps the memory."""
 
-from datetime import timedelta
+import asyncio
+from dataclasses import replace
+from datetime import datetime, time, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.errors import ModelError
+from agent_memory.errors import ModelError, QuotaExceeded
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.models import now
-from agent_memory.processing.maintenance import DEEPENING_CLOCK, due_for_deepening, note_deepening
-from agent_memory.processing.worker import Pace, Worker
+from agent_memory.models import iso, now
+from agent_memory.processing.clock import (
+    DEEPENING_CLOCK,
+    claim_deepening,
+    end_deepening,
+    note_deepened,
+    set_clock,
+)
+from agent_memory.processing.worker import Worker
 from agent_memory.settings import Environment
 from agent_memory.store.containers import LEASES
 
@@ -24,15 +33,15 @@ def opened(chat: ScriptedChat, path: Path | None = None, cadence: Cadence = QUIE
     return AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence)
 
 
-async def tell(memory: AsyncMemory) -> None:
-    thread = memory.user("alice").thread("t")
+async def tell(memory: AsyncMemory, user: str = "alice") -> None:
+    thread = memory.user(user).thread("t")
     await thread.add_many([{"role": "user", "content": line} for line in ALIKE])
     await thread.process("extract")
 
 
 async def passed(memory: AsyncMemory, hours: float) -> None:
     """Sets the clock as if it had been looked at so long ago."""
-    await note_deepening(memory.runtime.store, now() - timedelta(hours=hours))
+    await set_clock(memory.runtime.store, now() - timedelta(hours=hours))
 
 
 @pytest.mark.req("S0-066", "S0-067")
@@ -51,7 +60,7 @@ async def test_the_worker_deepens_when_the_time_has_come_and_once(chat: Scripted
         assert any(" + " in one.content for one in await memory.user("alice").memories())
         await worker._deepen()
         assert chat.calls["consolidate"] == 1
-        assert await due_for_deepening(memory.runtime.store, DAILY) is None
+        assert await claim_deepening(memory.runtime.store, DAILY) is None
 
 
 async def test_an_open_memory_looks_at_the_clock_by_itself_and_closes_cleanly(chat: ScriptedChat, tmp_path: Path):
@@ -67,24 +76,117 @@ async def test_an_open_memory_looks_at_the_clock_by_itself_and_closes_cleanly(ch
         assert chat.calls["consolidate"] == 1
 
 
-async def test_what_failed_is_done_again_at_the_next_look(chat: ScriptedChat):
+async def clock(memory: AsyncMemory) -> dict[str, Any]:
+    return await memory.runtime.store.read(LEASES, DEEPENING_CLOCK, (DEEPENING_CLOCK,)) or {}
+
+
+async def waited(memory: AsyncMemory, user: str) -> None:
+    """Sets the clock as if a user who failed had waited long enough."""
+    stored = await clock(memory)
+    stored["waiting"][user]["until"] = "2026-01-01T00:00:00Z"
+    await memory.runtime.store.upsert(LEASES, stored)
+
+
+async def test_who_failed_is_done_again_after_a_while_and_nobody_else(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        for user in ("alice", "bob"):
+            await tell(memory, user)
+        await passed(memory, 25)
+        worker = Worker(memory.runtime.tools, DAILY)
+        fails = ModelError("down", retryable=True)
+        answer, seen = worker._activities["consolidate.think"], []
+
+        async def consolidate(payload: dict[str, Any]) -> dict[str, Any] | None:
+            seen.append(payload["user_id"])
+            if payload["user_id"] == "bob" and chat.fault is not None:
+                raise fails
+            return await answer(payload)
+
+        worker._activities["consolidate.think"] = consolidate
+        chat.fault = lambda task, call: None
+        await worker._deepen()
+        assert seen.count("alice") == 1
+        tried = seen.count("bob")
+        await worker._deepen()
+        assert (seen.count("alice"), seen.count("bob")) == (1, tried)
+        await waited(memory, "bob")
+        await worker._deepen()
+        assert seen.count("bob") == 2 * tried
+        wait = (await clock(memory))["waiting"]["bob"]
+        assert wait["tries"] == 2
+        assert timedelta(minutes=15) < datetime.fromisoformat(wait["until"]) - now() <= timedelta(minutes=20)
+        chat.fault = None
+        await waited(memory, "bob")
+        await worker._deepen()
+        assert (seen.count("alice"), seen.count("bob")) == (1, 2 * tried + 1)
+        assert (await clock(memory))["waiting"] == {}
+
+
+async def test_who_has_spent_the_budget_waits_for_tomorrow(chat: ScriptedChat):
     async with opened(chat) as memory:
         await tell(memory)
         await passed(memory, 25)
-        worker = Worker(memory.runtime.tools, DAILY, Pace())
-        chat.fault = lambda task, call: ModelError("down", retryable=True) if task == "consolidate" else None
-        await worker._deepen()
-        chat.fault = None
-        calls = chat.calls["consolidate"]
-        await worker._deepen()
-        assert chat.calls["consolidate"] == calls + 1
-        assert await due_for_deepening(memory.runtime.store, DAILY) is None
+        due = await claim_deepening(memory.runtime.store, DAILY)
+        assert due is not None
+        due = await note_deepened(memory.runtime.store, due, {"alice": QuotaExceeded("spent")})
+        assert due is not None
+        await end_deepening(memory.runtime.store, due, through=True)
+        until = datetime.fromisoformat((await clock(memory))["waiting"]["alice"]["until"])
+        assert (until.date() - now().date(), until.time()) == (timedelta(days=1), time())
+
+
+async def test_of_several_workers_one_deepens_and_a_claim_lapses(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        for user in ("u1", "u2", "u3"):
+            await tell(memory, user)
+        await passed(memory, 25)
+        await asyncio.gather(*(Worker(memory.runtime.tools, DAILY)._deepen() for _ in range(3)))
+        assert chat.calls["consolidate"] == 3
+        await passed(memory, 25)
+        killed = await claim_deepening(memory.runtime.store, DAILY)
+        assert killed is not None
+        assert await claim_deepening(memory.runtime.store, DAILY) is None
+        stored = await clock(memory) | {"claimed_at": iso(now() - timedelta(hours=2))}
+        await memory.runtime.store.upsert(LEASES, stored)
+        heir = await claim_deepening(memory.runtime.store, DAILY)
+        assert heir is not None
+        assert heir.users == ["u1", "u2", "u3"]
+        assert await note_deepened(memory.runtime.store, killed, {}) is None, "it was taken over"
+        await end_deepening(memory.runtime.store, killed, through=True)
+        assert "claimed_at" in await clock(memory)
+
+
+async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_claim(chat: ScriptedChat, tmp_path: Path):
+    path = tmp_path / "memory.db"
+    async with opened(chat, path) as memory:
+        await tell(memory)
+        await passed(memory, 25)
+    begun, answer = asyncio.Event(), chat.run
+
+    async def run(task: Any, data: Any) -> Any:
+        if task.name == "consolidate":
+            begun.set()
+            await asyncio.sleep(3600)
+        return await answer(task, data)
+
+    chat.run = run  # type: ignore[method-assign]
+    async with opened(chat, path, replace(DAILY, extract=1)) as memory:
+        async with asyncio.timeout(20):
+            await begun.wait()
+            await memory.user("bob").thread("t").add("user", "fact: city=Rome on the hills")
+            assert await memory.drain() == 0
+        assert [one.content for one in await memory.user("bob").memories()] == ["city=Rome on the hills"]
+    chat.run = answer  # type: ignore[method-assign]
+    async with opened(chat, path) as memory:
+        due = await claim_deepening(memory.runtime.store, DAILY)
+        assert due is not None
+        assert "alice" in due.users
 
 
 @pytest.mark.parametrize("cadence", [QUIET, Cadence(deepen=5, deepen_hours=0)])
 async def test_where_it_is_off_there_is_no_clock(chat: ScriptedChat, cadence: Cadence):
     async with opened(chat) as memory:
-        assert await due_for_deepening(memory.runtime.store, cadence) is None
+        assert await claim_deepening(memory.runtime.store, cadence) is None
         assert await memory.runtime.store.read(LEASES, DEEPENING_CLOCK, (DEEPENING_CLOCK,)) is None
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from agent_memory.models import iso, now
 from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.policy.erasure import pending_erasures
 from agent_memory.processing.activities import Activity
@@ -18,24 +16,11 @@ from agent_memory.processing.draft import finish
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns
-from agent_memory.processing.steps.prune import fading_users
-from agent_memory.settings import Cadence
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import LEASES, MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters, ThreadCounter
 from agent_memory.store.documents import Document
-
-DEEPENING_CLOCK = "clock_deepen"
-"""The document, among the leases, that says when deepening was last done by the clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deepening:
-    """The users who are to be deepened by the clock, and when that was found."""
-
-    users: list[str]
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +59,6 @@ async def recount(tools: Tools, counters: Counters, since: float, until: float) 
     missed = [row for row in rows if seen[row["user_id"], row["thread_id"]].cursor.is_new(row["id"], row["_ts"])]
     mended = {(one.user_id, one.thread_id): one for one in await count_turns(tools, counters, missed)}
     return Recount(list((seen | mended).values()), len(missed))
-
-
-async def due_for_deepening(store: Store, cadence: Cadence) -> Deepening | None:
-    """Who is to be deepened because time has passed, in one process of all; None if it has not.
-
-    Those of whom something was extracted since the last time, and those of whom something has faded. The clock is in
-    the store; where there is none yet it is started. One point read until the time has come.
-    """
-    if cadence.deepen <= 0 or cadence.deepen_hours <= 0:
-        return None
-    clock = now()
-    stored = await store.read(LEASES, DEEPENING_CLOCK, (DEEPENING_CLOCK,))
-    if stored is None:
-        await note_deepening(store, clock)
-        return None
-    last = datetime.fromisoformat(stored["at"])
-    if clock - last < timedelta(hours=cadence.deepen_hours):
-        return None
-    users = {*await recently_extracted(store, last.timestamp()), *await fading_users(store, clock)}
-    return Deepening(sorted(users), clock)
-
-
-async def note_deepening(store: Store, at: datetime) -> None:
-    """Notes when deepening was last begun and got through, so that all processes wait from then on."""
-    await store.upsert(LEASES, {"id": DEEPENING_CLOCK, "at": iso(at)})
 
 
 async def recently_extracted(store: Store, since: float) -> list[str]:

@@ -14,17 +14,18 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
+from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
-from agent_memory.processing.maintenance import due_for_deepening, finish_deletions, finish_intents, note_deepening
+from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.settings import Cadence
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import USER, Counters, ThreadCounter
@@ -37,10 +38,13 @@ PAGE = 200
 PARALLEL = 4
 """Threads that are processed at once; with a remote model nearly all of that is waiting."""
 
+DEEPENED = 20
+"""Users that are deepened by the clock before that is noted."""
 DRAIN_STALLS = 5
 """Passes without progress after which `drain` gives up, if no timeout made it earlier."""
 
 Progress = Callable[[int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._cycle = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._deepening: asyncio.Task[None] | None = None
         self._stopping = False
 
     def start(self) -> None:
@@ -81,16 +86,16 @@ class Worker:
 
     async def stop(self) -> None:
         """Ends the background work; what is under way is given a moment, then left for the next start."""
-        task, self._task = self._task, None
-        if task is None:
+        tasks = [task for task in (self._task, self._deepening) if task is not None]
+        self._task = self._deepening = None
+        if not tasks:
             return
         self._stopping = True
         self._awake.set()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(asyncio.shield(task), self._pace.shutdown)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait(tasks, timeout=self._pace.shutdown)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self) -> None:
         """Says that turns were written."""
@@ -142,9 +147,10 @@ class Worker:
                     if sweep:
                         quiet_ones = idle(pending, self._cadence, now().timestamp())
                         failed |= not await self._settle(quiet_ones, ended=self._cadence.archive)
-                    if loop.time() >= next_look:
-                        next_look = loop.time() + self._pace.clock
-                        await self._deepen()
+                if loop.time() >= next_look and (self._deepening is None or self._deepening.done()):
+                    next_look = loop.time() + self._pace.clock
+                    # Beside the cycle: it may take long, and new turns do not wait for it.
+                    self._deepening = asyncio.create_task(self._try_deepening(), name="agent-memory-deepening")
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
@@ -177,7 +183,7 @@ class Worker:
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
         """Runs what thresholds call for, threads first; whether all went well."""
-        done = await self._all([partial(self._run, work) for work in due_work(counters, self._cadence)])
+        done = all(await self._all([partial(self._run, work) for work in due_work(counters, self._cadence)]))
         for user_id in sorted({counter.user_id for counter in counters}):
             for work in await due_user_work(self._tools, self.counters, self._cadence, user_id):
                 done &= await self._run(work)
@@ -210,7 +216,7 @@ class Worker:
             return True
 
         report(0)
-        done = await self._all([partial(settle_thread, counter) for counter in counters])
+        done = all(await self._all([partial(settle_thread, counter) for counter in counters]))
         for user_id in sorted({counter.user_id for counter in counters}):
             done &= await self._settle_user(user_id, [c for c in counters if c.user_id == user_id])
         return done
@@ -224,13 +230,37 @@ class Worker:
             await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
         return True
 
+    async def _try_deepening(self) -> None:
+        try:
+            await self._deepen()
+        except AgentMemoryError as error:
+            logger.warning("deepening will be tried again: %s", error)
+        except Exception:
+            if threading.main_thread().is_alive():
+                logger.exception("deepening met a fault of its own and will be tried again")
+
     async def _deepen(self) -> None:
-        """Deepens whom the clock calls for. If that fails for anybody, it is done again when it is looked at next."""
-        due = await due_for_deepening(self._tools.store, self._cadence)
-        if due is not None:
-            tries = [partial(self._try, "deepen", {"user_id": user_id}) for user_id in due.users]
-            if await self._all(tries):
-                await note_deepening(self._tools.store, due.at)
+        """Deepens whom the clock calls for, a few at a time. Who fails waits, and nobody else is done again for it."""
+        store, through = self._tools.store, False
+        due = await claim_deepening(store, self._cadence)
+        if due is None:
+            return
+        try:
+            for start in range(0, len(due.users), DEEPENED):
+                if self._stopping:
+                    return
+                users = due.users[start : start + DEEPENED]
+                outcomes = await self._all([partial(self._deepen_user, user_id) for user_id in users])
+                noted = await note_deepened(store, due, dict(outcomes))
+                if noted is None:  # it took so long that another process went on with it
+                    return
+                due = noted
+            through = True
+        finally:
+            await end_deepening(store, due, through=through)
+
+    async def _deepen_user(self, user_id: str) -> tuple[str, Exception | None]:
+        return user_id, await self._fails("deepen", {"user_id": user_id})
 
     async def _run(self, work: Work) -> bool:
         """Runs one workflow, if no switch is off, and notes it; False if it failed and is to be tried again."""
@@ -247,7 +277,11 @@ class Worker:
         return True
 
     async def _try(self, workflow: str, request: dict[str, str]) -> bool:
-        """Runs a workflow; False if it failed and is to be tried again.
+        """Runs a workflow; False if it failed and is to be tried again."""
+        return await self._fails(workflow, request) is None
+
+    async def _fails(self, workflow: str, request: dict[str, str]) -> Exception | None:
+        """Runs a workflow; the error with which it failed, if it is to be tried again.
 
         A model that was reached and gave nothing usable is not asked again until there is something new.
         """
@@ -256,23 +290,25 @@ class Worker:
         except AgentMemoryError as error:
             final = isinstance(error, ModelError) and not error.retryable
             logger.warning("%s of %s failed%s: %s", workflow, request, "" if final else ", will be tried again", error)
-            return final
-        except Exception:  # A fault of an injected model must not end the background work of all users.
+            return None if final else error
+        except Exception as error:  # A fault of an injected model must not end the background work of all users.
             logger.exception("%s of %s met an unexpected fault and will be tried again", workflow, request)
-            return False
-        return True
+            return error
+        return None
 
-    async def _all(self, work: Sequence[Callable[[], Awaitable[bool]]]) -> bool:
-        """Does these things a few at a time; whether all went well."""
+    async def _all(self, work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """Does these things a few at a time; what they gave."""
         gate = asyncio.Semaphore(PARALLEL)
 
-        async def one(item: Callable[[], Awaitable[bool]]) -> bool:
+        async def one(item: Callable[[], Awaitable[T]]) -> T:
             async with gate:
                 return await item()
 
         # Also after a failure the others are waited for, so that nothing goes on behind the worker's back.
         outcomes = await asyncio.gather(*(one(item) for item in work), return_exceptions=True)
+        given: list[T] = []
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-        return all(outcomes)
+            given.append(outcome)
+        return given
