@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx2 as httpx
 import pytest
 from api_world import client_of
 from scripted_model import ScriptedChat
+from store_requests import asked_meanwhile, record_requests
 from store_scan import documents, scan
 
 from agent_memory import AsyncMemory
 from agent_memory.api import replies
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
+from agent_memory.policy.deletion import finish_forgettings
+from agent_memory.scopes import forgetting
 from agent_memory.store import replies as kept_replies
 from agent_memory.store.replies import claim_key
 
@@ -23,13 +27,14 @@ TEA = {"content": "Drinks oolong in the afternoon"}
 class SlowEmbeddings(HashingEmbeddings):
     """Counts what it is asked, and takes its time."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = 0.2) -> None:
         super().__init__()
         self.asked = 0
+        self.seconds = seconds
 
     async def embed(self, texts: list[str]) -> Embedded:
         self.asked += 1
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(self.seconds)
         return await super().embed(texts)
 
 
@@ -118,6 +123,112 @@ async def test_an_answer_does_not_outlive_a_forgetting(memory: AsyncMemory, inst
     again = await instances[1].post("/v1/memories", json=TEA, headers=KEY)
     assert (again.status_code, again.json()["error"]["code"]) == (409, "conflict")
     assert await scan(memory, "oolong") == []
+
+
+async def test_what_is_answered_during_a_forgetting_is_not_kept(
+    memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+):
+    made = (await instances[0].post("/v1/memories", json=TEA, headers={"x-user-id": "alice"})).json()
+    done, go_on = asyncio.Event(), asyncio.Event()
+    real = replies.keep_reply
+
+    async def late(*given: Any) -> None:
+        done.set()
+        await go_on.wait()
+        await real(*given)
+
+    monkeypatch.setattr(replies, "keep_reply", late)
+    path = f"/v1/memories/{made['id']}"
+    patch = asyncio.create_task(instances[0].patch(path, json={"pinned": True}, headers=KEY))
+    await done.wait()
+    await memory.user("alice").forget(query="oolong")
+    go_on.set()
+    answer = await patch
+    assert (answer.status_code, "oolong" in answer.text) == (200, True)
+    assert await scan(memory, "oolong") == []
+    assert (await instances[1].patch(path, json={"pinned": True}, headers=KEY)).status_code == 409
+
+
+async def test_a_write_that_fails_during_a_forgetting_still_frees_its_key(memory: AsyncMemory):
+    store = memory.runtime.store
+    held, _ = await claim_key(store, "alice", "key-1", "a request")
+    await kept_replies.forget_replies(store, "alice")
+    await kept_replies.free_key(store, held)
+    _, ours = await claim_key(store, "alice", "key-1", "another request")
+    assert ours
+
+
+async def test_a_dry_run_keeps_no_answer_and_its_key_serves_the_forgetting(
+    memory: AsyncMemory, instances: list[httpx.AsyncClient]
+):
+    await memory.user("alice").remember(TEA["content"])
+    asked = {"query": "oolong", "dry_run": True}
+    dry = await instances[0].post("/v1/memory/forget", json=asked, headers=KEY)
+    assert [item["content"] for item in dry.json()["items"]] == [TEA["content"]]
+    assert not [row for row in await documents(memory) if row["type"] == "reply"]
+    receipts = [await http.post("/v1/memory/forget", json={"query": "oolong"}, headers=KEY) for http in instances]
+    assert {(one.status_code, one.text) for one in receipts} == {(200, receipts[0].text)}  # its own answer is kept
+    assert receipts[0].json()["deleted"] == dry.json()["deleted"]
+
+
+async def test_a_deleted_thread_and_a_finished_forgetting_clear_answers_too(
+    memory: AsyncMemory, instances: list[httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+):
+    alice = memory.user("alice")
+    await alice.thread("t1").add("user", "fact: drink=oolong in the afternoon")
+    await memory.drain(timeout=30)
+    (fact,) = await alice.memories()
+    patched = await instances[0].patch(f"/v1/memories/{fact.id}", json={"pinned": True}, headers=KEY)
+    assert "oolong" in patched.text
+    await alice.thread("t1").delete()
+    assert not any("reply" in found for found in await scan(memory, "oolong"))
+    second = KEY | {"idempotency-key": "key-2"}
+
+    async def killed(*given: object, **named: object) -> None:
+        raise ConnectionError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(forgetting, "carry_out", killed)
+        with pytest.raises(ConnectionError):
+            await alice.forget(query="oolong")
+    await instances[0].patch(f"/v1/memories/{fact.id}", json={"pinned": False}, headers=second)
+    await finish_forgettings(memory.runtime.store, memory.runtime.counters)
+    assert await scan(memory, "oolong") == []
+
+
+async def test_many_answers_are_cleared_together(monkeypatch: pytest.MonkeyPatch):
+    record_requests(monkeypatch)
+    async with AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=HashingEmbeddings()) as memory:
+        store = memory.runtime.store
+        reply = {"status": 200, "headers": {}, "body": "Drinks oolong"}
+        for number in range(120):
+            held, _ = await claim_key(store, "alice", f"key-{number}", "a request")
+            await kept_replies.keep_reply(store, held, reply)
+        with asked_meanwhile() as asked:
+            await kept_replies.forget_replies(store, "alice")
+        assert asked.total() == 3  # a query and two batches
+        assert await scan(memory, "oolong") == []
+
+
+async def test_a_slow_write_is_not_taken_for_dead_and_waiting_for_it_only_reads(monkeypatch: pytest.MonkeyPatch):
+    record_requests(monkeypatch)
+    monkeypatch.setattr(kept_replies, "CLAIM_SECONDS", 0.5)
+    monkeypatch.setattr(replies, "RENEW_SECONDS", 0.1)
+    embeddings = SlowEmbeddings(seconds=1.2)
+    async with (
+        AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=embeddings) as memory,
+        client_of(memory) as one,
+        client_of(memory) as two,
+    ):
+        before = embeddings.asked
+        first = asyncio.create_task(one.post("/v1/memories", json=TEA, headers=KEY))
+        await asyncio.sleep(0.1)
+        with asked_meanwhile() as asked:
+            second = await two.post("/v1/memories", json=TEA, headers=KEY)
+        assert (await first).text == second.text
+        assert embeddings.asked == before + 1
+        taken = sum(count for request, count in asked.items() if request[0] == "POST" and request[-2] == "409")
+        assert (taken, sum(count for request, count in asked.items() if request[0] == "GET") > 3) == (1, True)
 
 
 async def test_answers_are_the_users_own_for_ten_minutes_and_in_no_export(

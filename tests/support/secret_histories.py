@@ -27,6 +27,8 @@ ORDINARY = (
 )
 ECHOES = ("Thanks, noted.", "Got it: {value}.", "Alright, I'll keep in mind: {told}")
 TAKEN_UP = ("{value}? I see.", "That must keep you busy, {value} I mean.")
+PASTED = "The minutes say that nothing of interest was decided. " * 320
+"""What is pasted into a turn: 17 KB."""
 ASIDE = (
     "Sure. The train to {city} takes three hours.",
     "Here is the function you asked for: def area(w, h): return w * h",
@@ -166,7 +168,9 @@ def make_history(seed: int) -> History:
     for position, (thread, line, tells) in enumerate(lines):
         clock += timedelta(minutes=rng.randrange(1, 600))
         turn_id = f"turn-{seed}-{position:02d}"
-        turn = {"role": "user", "content": line, "id": turn_id, "created_at": clock}
+        # A long turn becomes several chunks.
+        told = f"{line} {PASTED} {line}" if tells and seed % 4 == 1 and not history.telling else line
+        turn = {"role": "user", "content": told, "id": turn_id, "created_at": clock}
         into = history.late if position == late else history.threads
         into.setdefault(thread, []).append(turn)
         if tells:

@@ -89,7 +89,9 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
                 await _check(endpoint, memory, user_id, path, if_match)
             return await _run(endpoint, memory, user_id, path, given, if_match)
 
-        return await answer_once(request, user_id, idempotency_key, work)
+        # A dry run writes nothing, and its answer is full of what is to be forgotten.
+        key = None if getattr(given, "dry_run", False) else idempotency_key
+        return await answer_once(request, user_id, key, work)
 
     def named(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
         return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

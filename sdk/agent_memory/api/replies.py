@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import Response
 
 from agent_memory.errors import AgentMemoryError, Conflict, StoreUnavailable
 from agent_memory.store.client import Store
 from agent_memory.store.documents import Document
-from agent_memory.store.replies import claim_key, free_key, keep_reply
+from agent_memory.store.replies import at_work, claim_key, free_key, keep_reply, renew_claim
 
 WAIT_SECONDS = 20.0
 """How long a second request waits for the answer to the first."""
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
+RENEW_SECONDS = 20.0
+"""Between two signs of life of whoever is at work; who gives none for three times as long is taken for dead."""
 MOST_BYTES = 500_000
 """Of an answer that is kept; a document may have 2 MB, and JSON in JSON takes up to three times the room."""
 
@@ -34,9 +37,9 @@ async def answer_once_for(
         Conflict: if the key stands for another request, or its answer is not kept any more.
         StoreUnavailable: if the same request is still at work; the call may be repeated.
     """
-    deadline, wait = time.monotonic() + WAIT_SECONDS, FIRST_POLL
+    deadline, wait = time.monotonic() + WAIT_SECONDS, 0.0
     while True:
-        claim, ours = await claim_key(store, user_id, key, request)
+        claim, ours = await claim_key(store, user_id, key, request, waiting=wait > 0)
         if ours:
             return await _do(store, claim, work)
         if claim["state"] == "answered":
@@ -46,13 +49,14 @@ async def answer_once_for(
             raise Conflict("this was done under this Idempotency-Key, and its answer is not kept any more")
         if time.monotonic() > deadline:
             raise StoreUnavailable("the first request with this Idempotency-Key is still at work: ask again")
+        wait = min(2 * wait or FIRST_POLL, LONGEST_POLL)
         await asyncio.sleep(wait)
-        wait = min(2 * wait, LONGEST_POLL)
 
 
 async def _do(store: Store, claim: Document, work: Callable[[], Awaitable[Response]]) -> Response:
     try:
-        made = await work()
+        async with _at_work(store, claim):
+            made = await work()
     except Exception:
         with contextlib.suppress(AgentMemoryError):  # a claim that cannot be freed runs out
             await free_key(store, claim)
@@ -62,3 +66,22 @@ async def _do(store: Store, claim: Document, work: Callable[[], Awaitable[Respon
     with contextlib.suppress(AgentMemoryError):  # what was done is done: the caller is told, and a repetition waits
         await keep_reply(store, claim, reply if len(made.body) <= MOST_BYTES else None)
     return made
+
+
+@asynccontextmanager
+async def _at_work(store: Store, claim: Document) -> AsyncIterator[None]:
+    """Keeps a claim alive while its work is done."""
+    renewing, token = asyncio.create_task(_renew(store, claim)), at_work.set(claim["id"])
+    try:
+        yield
+    finally:
+        at_work.reset(token)
+        renewing.cancel()
+        await asyncio.wait([renewing])
+
+
+async def _renew(store: Store, claim: Document) -> None:
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        with contextlib.suppress(AgentMemoryError):  # the next time, perhaps
+            await renew_claim(store, claim)

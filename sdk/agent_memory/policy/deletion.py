@@ -33,6 +33,7 @@ from agent_memory.store.ids import (
     user_summary_id,
 )
 from agent_memory.store.memories import SUPERSESSION
+from agent_memory.store.replies import forget_replies
 from agent_memory.store.windows import cleared_cursor, forget_turns
 
 BATCH = 100
@@ -82,6 +83,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)
+    # At the end: whoever is at work by now may have read what went, who comes later does not.
+    await forget_replies(store, user_id)
     await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
     return redo
 

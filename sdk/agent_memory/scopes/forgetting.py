@@ -96,7 +96,6 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
         if dry_run:
             return (await _plan(runtime, request, now())).receipt(dry_run=True)
         await finish_forgettings(runtime.store, runtime.counters, request.user_id)
-        await forget_replies(runtime.store, request.user_id)
         at = now()
         receipt = ForgetReceipt(dry_run=False, at=at)
         if not request.is_claim:
@@ -105,6 +104,8 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
             await _do(runtime, plan, receipt)
             if request.is_claim:
                 break
+        else:  # nothing is left but what was answered of it, perhaps
+            await forget_replies(runtime.store, request.user_id)
         return receipt
 
 

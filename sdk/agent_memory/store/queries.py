@@ -214,7 +214,12 @@ KEPT_MEMORIES = (
     f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"
 )
 
-ANSWERED = 'SELECT * FROM c WHERE c.type = "reply" AND c.state = "answered"'
+TELLING_REPLIES = (
+    f"SELECT {fields('id', 'user_id', 'thread_id', 'type', 'state', 'request', 'claimed_at', 'owner', 'ttl', '_etag')}"
+    ' FROM c WHERE c.type = "reply" AND c.id != @own'
+    ' AND (c.state = "answered" OR (c.state = "claimed" AND NOT IS_DEFINED(c.silent)))'
+)
+"""Answers that were kept or may yet be, without what they say."""
 
 AUDIT_PAGES = (
     'SELECT TOP @limit c.entries FROM c WHERE c.type = "audit" AND c["until"] >= @since ORDER BY c["until"] DESC'

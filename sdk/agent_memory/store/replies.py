@@ -2,20 +2,23 @@
 
 A key is claimed ahead of the work by creating its document, so that of those who ask at once, through whatever
 process, one does the work. The documents lie in the user's partition for ten minutes. They hold neither the key nor the
-request, only hashes of them; what a reply said goes when anything is forgotten, and the claim stays.
+request, only hashes of them; what a reply said goes when anything is forgotten, and the claim stays. Whoever is at work
+then has read what is forgotten, perhaps: its claim becomes `silent`, and what it answers is not kept.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.models import iso, now
 from agent_memory.store import queries
-from agent_memory.store.client import Store
+from agent_memory.store.client import Operation, Store
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import REPLIES_THREAD, derived_id
@@ -23,12 +26,20 @@ from agent_memory.store.ids import REPLIES_THREAD, derived_id
 KEPT_SECONDS = 600
 CLAIM_SECONDS = 60
 """After which whoever claimed a key and has not answered is taken for dead."""
+BATCH = 100
+"""Operations of a transactional batch."""
+_RETRIES = 5
+
+at_work: ContextVar[str] = ContextVar("at_work", default="")
+"""The id of the claim under which the current task does its work, if it does it under one."""
 
 
-async def claim_key(store: Store, user_id: str, key: str, request: str) -> tuple[Document, bool]:
+async def claim_key(
+    store: Store, user_id: str, key: str, request: str, *, waiting: bool = False
+) -> tuple[Document, bool]:
     """The document of a key, and whether it was claimed by this call; if not, its `state` says how far it is.
 
-    `request` is hashed. Costs one write if the key is new.
+    `request` is hashed. Costs one write if the key is new, and one read while `waiting` for whoever has it.
 
     Raises:
         Conflict: if the key stands for another request.
@@ -42,13 +53,16 @@ async def claim_key(store: Store, user_id: str, key: str, request: str) -> tuple
         "state": "claimed",
         "request": derived_id("request", user_id, key, request),
         "claimed_at": iso(now()),
+        "owner": uuid4().hex,
         "ttl": KEPT_SECONDS,
     }
-    for _ in range(3):
-        with contextlib.suppress(Conflict):
-            return await store.create(SUMMARIES, fresh), True
-        known = await store.read(SUMMARIES, str(fresh["id"]), (user_id, REPLIES_THREAD))
+    expected = waiting
+    for _ in range(_RETRIES):
+        known = await store.read(SUMMARIES, str(fresh["id"]), (user_id, REPLIES_THREAD)) if expected else None
         if known is None:
+            with contextlib.suppress(Conflict):
+                return await store.create(SUMMARIES, fresh), True
+            expected = True
             continue
         if known["state"] != "free" and known["request"] != fresh["request"]:
             raise Conflict("this Idempotency-Key was used for another request")
@@ -60,27 +74,73 @@ async def claim_key(store: Store, user_id: str, key: str, request: str) -> tuple
     raise StoreUnavailable("others use this Idempotency-Key too: ask again")
 
 
+async def renew_claim(store: Store, claim: Document) -> None:
+    """Says that the owner of a claim is alive."""
+    await _change(store, claim, lambda known: known | {"claimed_at": iso(now())})
+
+
 async def keep_reply(store: Store, claim: Document, reply: Mapping[str, Any] | None) -> None:
-    """Keeps what was answered; with None, only that it was. Not if the user was erased, or another took over."""
-    state = {"state": "gone"} if reply is None else {"state": "answered", "reply": dict(reply)}
-    await _replace(store, claim, claim | state)
+    """Keeps what was answered; with None, or if something was forgotten meanwhile, only that it was.
+
+    Not if the user was erased, or another took over.
+    """
+
+    def answered(known: Document) -> Document:
+        if reply is None or known.get("silent"):
+            return known | {"state": "gone"}
+        return known | {"state": "answered", "reply": dict(reply)}
+
+    await _change(store, claim, answered)
 
 
 async def free_key(store: Store, claim: Document) -> None:
     """Lets a key be used again after its request failed, also for another request."""
-    await _replace(store, claim, claim | {"state": "free"})
+    await _change(store, claim, lambda known: known | {"state": "free"})
 
 
 async def forget_replies(store: Store, user_id: str) -> None:
-    """Deletes what was answered to a user. That it was stays: a write that is repeated brings nothing back."""
-    for known in await store.query(SUMMARIES, queries.ANSWERED, (user_id, REPLIES_THREAD)):
-        kept = {name: value for name, value in known.items() if name != "reply"}
-        await _replace(store, known, kept | {"state": "gone"})
+    """Deletes what was answered to a user, also what is about to be, but for what the forgetting itself answers.
+
+    That it was stays: a write that is repeated brings nothing back. Costs one query, and a write for 100 replies.
+
+    Raises:
+        StoreUnavailable: if others keep changing them.
+    """
+    partition = (user_id, REPLIES_THREAD)
+    for _ in range(_RETRIES):
+        rows = await store.query(SUMMARIES, queries.TELLING_REPLIES, partition, own=at_work.get())
+        raced = False
+        for start in range(0, len(rows), BATCH):
+            try:
+                await store.batch(SUMMARIES, partition, [_silenced(row) for row in rows[start : start + BATCH]])
+            except Conflict:  # one was answered, freed or renewed meanwhile
+                raced = True
+        if not raced:
+            return
+    raise StoreUnavailable(f"the replies to {user_id} are changed by too many at once")
 
 
-async def _replace(store: Store, known: Document, changed: Document) -> None:
-    with contextlib.suppress(Conflict, NotFound):
-        await store.replace(SUMMARIES, changed, known["_etag"])
+def _silenced(row: Document) -> Operation:
+    known = {name: value for name, value in row.items() if name != "_etag"}
+    change = {"silent": True} if row["state"] == "claimed" else {"state": "gone"}
+    return ("replace", (row["id"], known | change), {"if_match_etag": row["_etag"]})
+
+
+async def _change(store: Store, claim: Document, change: Callable[[Document], Document]) -> None:
+    """Changes a claim as long as it is its owner's, whoever else wrote it."""
+    known: Document | None = claim
+    for _ in range(_RETRIES):
+        if known is None or known["state"] != "claimed" or known.get("owner") != claim["owner"]:
+            return
+        try:
+            await store.replace(SUMMARIES, change(known), known["_etag"])
+        except NotFound:
+            return
+        except Conflict:
+            known = await store.read(SUMMARIES, claim["id"], (claim["user_id"], REPLIES_THREAD))
+            continue
+        return
+    raise StoreUnavailable("this Idempotency-Key is written by too many at once")
 
 
 def _is_dead(known: Document) -> bool:
