@@ -1,23 +1,32 @@
 """What is replaced in one conversation reaches the summaries of the others that say it."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from scripted_model import ScriptedChat
 from store_scan import scan
 
+import embedded_cosmos
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
-from agent_memory.processing.corrections import says
+from agent_memory.language.tasks import SummarizeInput
+from agent_memory.processing.corrections import read_untold, says
 from agent_memory.processing.driver import run_workflow
+from agent_memory.settings import Limits
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ON_DEMAND = Cadence(0, 0, 0, 0, idle_seconds=0)
 OLD, NEW, NEWER = "home town=Lisbon by the river", "home town=Porto by the sea", "home town=Faro in the south"
+
+
+class Killed(BaseException):
+    """The process ends."""
 
 
 def opened(chat: ScriptedChat | OfflineChat) -> AsyncMemory:
@@ -134,15 +143,12 @@ async def test_a_correction_by_hand_reaches_the_summary(chat: ScriptedChat):
         assert await points(memory, "a") == [f"fact: {NEW}"]
 
 
-@pytest.mark.parametrize("retryable", [True, False])
-async def test_a_model_that_fails_leaves_the_old_summary_and_the_next_pass_tells_it(
-    chat: ScriptedChat, retryable: bool
-):
+async def test_a_model_that_is_down_leaves_the_old_summary_and_the_next_pass_tells_it(chat: ScriptedChat):
     async with opened(chat) as memory:
         alice = memory.user("alice")
         await tell(memory, "a", f"fact: {OLD}")
         await tell(memory, "b", f"fact: {NEW}", day=1)
-        chat.fault = lambda task, call: ModelError("no", retryable=retryable) if task == "summarize" else None
+        chat.fault = lambda task, call: ModelError("no", retryable=True) if task == "summarize" else None
         with pytest.raises(ModelError):
             await alice.process("reconcile")
         assert await points(memory, "a") == [f"fact: {OLD}"]
@@ -151,7 +157,18 @@ async def test_a_model_that_fails_leaves_the_old_summary_and_the_next_pass_tells
         assert await points(memory, "a") == [f"fact: {NEW}"]
 
 
-async def test_a_run_that_was_killed_before_it_took_the_mark_off_is_finished_without_a_model(chat: ScriptedChat):
+async def test_a_run_that_was_killed_before_it_took_the_mark_off_is_finished_without_a_model(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    deadly = ""
+
+    class Machine(embedded_cosmos.AsyncTransport):
+        async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
+            if request.method == deadly:
+                raise Killed
+            return await super().send(request, **options)
+
+    monkeypatch.setattr(embedded_cosmos, "AsyncTransport", Machine)
     async with opened(chat) as memory:
         await tell(memory, "a", f"fact: {OLD}")
         await tell(memory, "b", f"fact: {NEW}", day=1)
@@ -162,13 +179,168 @@ async def test_a_run_that_was_killed_before_it_took_the_mark_off_is_finished_wit
             await runtime.activities["commit"](draft)
         told = await runtime.activities["summarize.think"]({"user_id": "alice", "thread_id": "a"})
         assert told is not None
-        assert told["told"][0]["shown"]
-        killed = told | {"told": []}  # as if the process had ended behind the batch
-        await runtime.activities["commit"](killed)
+        deadly = "PATCH"  # what comes behind the batch
+        with pytest.raises(Killed):
+            await runtime.activities["commit"](told)
+        deadly = ""
+        assert (await points(memory, "a"), await marked(memory)) == ([f"fact: {NEW}"], ["a"])
         calls = chat.calls["summarize"]
         await run_workflow("summarize", {"user_id": "alice", "thread_id": "a"}, runtime.activities)
         assert (chat.calls["summarize"], await marked(memory)) == (calls, [])
+        retold = "SELECT VALUE c.content FROM c WHERE c.retold"
+        assert await runtime.store.query(MEMORIES, retold, ("alice",)) == [OLD], "so that it can be forgotten"
+
+
+def unusable_with_corrections(chat: ScriptedChat, of: str = "") -> None:
+    """From now on no answer can be used where a summary is to be corrected (that of a thread that says `of`)."""
+
+    def fault(task: str, call: int) -> ModelError | None:
+        data = chat.seen[-1]
+        poison = task == "summarize" and data.corrections and of in data.model_dump_json()
+        return ModelError("nonsense", cost={"output_tokens": 7}) if poison else None
+
+    chat.fault = fault
+
+
+async def test_a_summary_that_cannot_be_corrected_is_a_dead_letter_and_the_others_go_on(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}")
+        await tell(memory, "b", "fact: pet=a cat named Tom")
+        await tell(memory, "c", f"fact: {NEW}", "fact: pet=a dog named Rex", day=1)
+        unusable_with_corrections(chat, "Lisbon")
+        result = await alice.process("reconcile")
+        assert (result.dead_letters, result.counts["corrected"], result.usage.output_tokens) == (1, 1, 5 + 5 + 7)
+        assert await points(memory, "a") == [f"fact: {OLD}"]
+        assert await points(memory, "b") == ["fact: pet=a dog named Rex"]
+        [letter] = await memory.dead_letters()
+        assert (letter.thread_id, letter.step, letter.turn_ids) == ("a", "summarize", [])
+        calls = chat.calls["summarize"]
+        await alice.process("reconcile")
+        assert chat.calls["summarize"] == calls, "a model is not asked again until somebody says so"
+        with pytest.raises(ModelError):
+            await memory.replay(letter.id)
+        assert await memory.dead_letters() == [letter]
+        chat.fault = None
+        await memory.replay(letter.id)
         assert await points(memory, "a") == [f"fact: {NEW}"]
+        assert (await memory.dead_letters(), await marked(memory)) == ([], [])
+
+
+async def test_turns_do_without_a_correction_that_no_model_can_make_anything_of(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        await tell(memory, "a", f"fact: {OLD}")
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        reconciled = await memory.runtime.activities["reconcile.think"]({"user_id": "alice"})
+        assert reconciled is not None
+        await memory.runtime.activities["commit"](reconciled)
+        assert await marked(memory) == ["a"]
+        unusable_with_corrections(chat)
+        await tell(memory, "a", "fact: pet=a cat", day=2)
+        await tell(memory, "a", "fact: car=a red Honda", day=3)
+        assert await points(memory, "a") == [f"fact: {OLD}", "fact: pet=a cat", "fact: car=a red Honda"]
+        [letter] = await memory.dead_letters()
+        assert (letter.turn_ids, letter.usage.output_tokens) == ([], 7)
+        chat.fault = None
+        await memory.replay(letter.id)
+        assert (await points(memory, "a"))[0] == f"fact: {NEW}"
+
+
+async def test_turns_of_which_nothing_can_be_made_are_the_dead_letter_and_not_the_corrections(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}")
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        await alice.thread("a").add("user", "fact: pet=a cat", id="poison")
+        chat.fault = lambda task, call: (
+            ModelError("nonsense", cost={"output_tokens": 7}) if task == "summarize" and chat.seen[-1].turns else None
+        )
+        result = await alice.process("reconcile")
+        [letter] = await memory.dead_letters()
+        assert (letter.turn_ids, letter.usage.output_tokens, result.dead_letters) == (["poison"], 14, 1)
+        await alice.process("reconcile")
+        assert await points(memory, "a") == [f"fact: {NEW}"]
+
+
+async def test_more_corrections_than_a_call_has_room_for_are_several_calls(chat: ScriptedChat):
+    room = Limits(batch_tokens=120)
+    memory = AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND, limits=room)
+    async with memory:
+        old, new = ([f"fact: thing {n}=value of {word} {n}" for n in range(10)] for word in ("yesterday", "tomorrow"))
+        await tell(memory, "a", *old)
+        await tell(memory, "b", *new, day=1)
+        chat.seen.clear()
+        assert (await memory.user("alice").process("reconcile")).counts["corrected"] == 10
+        told = [len(data.corrections) for data in chat.seen if isinstance(data, SummarizeInput)]
+        assert sum(told) == 10
+        assert max(told) * len(old[0] + new[0]) / 4 < 120
+        assert (sorted(await points(memory, "a")), await marked(memory)) == (sorted(new), [])
+
+
+async def test_a_summary_that_is_made_again_is_told_again(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}", "fact: dentist=Dr Molar")
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        await alice.process("reconcile")
+        [dentist] = [one for one in await alice.memories() if "Molar" in one.content]
+        await alice.forget(dentist.id)
+        await alice.thread("a").process("summarize")
+        assert await points(memory, "a") == [f"fact: {NEW}"]
+        assert await marked(memory) == []
+
+
+async def test_what_a_replayed_dead_letter_brings_is_corrected_too(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        await tell(memory, "a", "fact: pet=a cat")
+        chat.fault = lambda task, call: ModelError("nonsense") if task == "summarize" else None
+        await tell(memory, "a", f"fact: {OLD}", day=1)
+        chat.fault = None
+        await tell(memory, "b", f"fact: {NEW}", day=2)
+        await memory.user("alice").process("reconcile")
+        assert (await points(memory, "a"), await marked(memory)) == (["fact: pet=a cat"], [])
+        [letter] = await memory.dead_letters()
+        await memory.replay(letter.id)
+        assert await points(memory, "a") == ["fact: pet=a cat", f"fact: {NEW}"]
+        assert await memory.dead_letters() == []
+
+
+async def test_what_was_said_in_no_conversation_has_no_summary_to_correct_and_passes_it_on(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}")
+        given = await alice.remember(NEW)
+        await alice.process("reconcile")
+        assert await points(memory, "a") == [f"fact: {NEW}"]
+        await alice.update(given.id, content=NEWER)
+        assert await marked(memory) == ["a"]
+        await alice.process("reconcile")
+        assert (await points(memory, "a"), await marked(memory)) == ([f"fact: {NEWER}"], [])
+
+
+async def test_versions_that_replace_one_another_in_a_circle_correct_nothing(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}", "fact: pet=a cat")
+        one, two = await alice.memories()
+        for loser, winner in ((one, two), (two, one)):
+            circle = {"superseded_by": winner.id, "untold_since": "2026-03-01T09:00:00Z"}
+            await memory.runtime.store.patch(MEMORIES, loser.id, ("alice", "a"), circle, "FROM c WHERE true")
+        untold = await read_untold(memory.runtime.tools, "alice", "a")
+        assert {found.memory_id: found.corrections for found in untold} == {one.id: [], two.id: []}
+
+
+async def test_a_state_in_any_script_is_seen_to_say_it(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        chat.outputs["summarize"] = lambda data: (
+            ScriptedChat().outputs["summarize"](data).model_copy(update={"key_points": ["They talked."]})
+        )
+        await tell(memory, "a", "fact: home town=Zürich")
+        await tell(memory, "b", "fact: home town=Genève", day=1)
+        await memory.user("alice").process("reconcile")
+        state = await memory.user("alice").thread("a").state()
+        assert state is not None
+        assert state.state == {"last": "fact: home town=Genève"}
 
 
 async def test_what_a_summary_was_told_is_forgotten_with_its_source(chat: ScriptedChat):
@@ -220,6 +392,8 @@ async def test_the_rules_correct_turns_that_are_summarised_together_with_it():
         ("They moved to Lisbon in May.", "User lives in Lisbon", "User lives in Porto", True),
         ("They moved in May.", "User lives in Lisbon", "User lives in Porto", False),
         ("She eats meat on Sundays.", "Maya eats meat", "Maya never eats meat", True),
+        ("他说东京很热,住在东京", "用户住在东京", "用户住在大阪", True),
+        ("他说大阪很热", "用户住在东京", "用户住在大阪", False),
         ("She eats on Sundays.", "Maya eats meat in Lisbon", "Maya never eats meat in Lisbon", False),
     ],
 )

@@ -223,6 +223,8 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
     ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
     await forget_turns(store, user_id, thread_id, gone)
     redo = await _reset(store, partition, "summarize", ids)
+    if redo:
+        await untold.mark_again(store, user_id, thread_id)
     await counters.forget(user_id, thread_id, gone, redo=["summarize"] if redo else [])
     await _recount(store, partition)
     return redo

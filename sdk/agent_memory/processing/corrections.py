@@ -6,16 +6,20 @@ Whether a summary is concerned is seen by its words, so that no model is asked a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_memory.language.tasks import Correction
 from agent_memory.models import Memory
 from agent_memory.policy.likeness import stems
 from agent_memory.processing.gather import Tools
+from agent_memory.processing.pieces import BYTES_PER_TOKEN, OVERHEAD
 from agent_memory.store.memories import get_memories
 from agent_memory.store.untold import Told, untold
 
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+_UNSPACED = re.compile("[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+"""Runs of Japanese or Chinese, which are written without spaces."""
 _ENOUGH = 2 / 3
 """Share of the words of a statement that show it where all its words are in its successor too (a "not" came in)."""
 
@@ -37,6 +41,19 @@ class Untold:
         return Told(memory_id=self.memory_id, since=self.since, shown=bool(self.concerning(text)))
 
 
+def within_tokens(untold: Sequence[Untold], text: str, tokens: int) -> Sequence[Untold]:
+    """Those of the replacements, in their order, whose corrections of a text take so many tokens; at least one."""
+    for at, one in enumerate(untold):
+        tokens -= sum(_size(correction) for correction in one.concerning(text))
+        if tokens < 0 and at > 0:
+            return untold[:at]
+    return untold
+
+
+def _size(correction: Correction) -> int:
+    return len((correction.was + correction.now).encode()) // BYTES_PER_TOKEN + OVERHEAD
+
+
 async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold]:
     """What the summary of a thread has to be told. One query if there is nothing, else one more for each version."""
     found = await untold(tools.store, user_id, thread_id)
@@ -51,15 +68,16 @@ async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold
 
 def _corrections(memory: Memory, known: dict[str, Memory]) -> list[Correction]:
     """From a memory and each of its later versions to what is believed now; none if nothing is."""
-    line = [memory]
-    while line[-1].superseded_by in known:
-        line.append(known[line[-1].superseded_by])
-    *earlier, last = line
+    line = {memory.id: memory}
+    last = memory
+    while last.superseded_by in known and last.superseded_by not in line:  # what was imported may go in a circle
+        last = known[last.superseded_by]
+        line[last.id] = last
     if last.superseded_by is not None or last.status != "active":
         return []
     return [
         Correction(was=one.content, now=last.content, said_at=last.last_said_at)
-        for one in earlier
+        for one in line.values()
         if one.content != last.content
     ]
 
@@ -81,4 +99,7 @@ def _figures(text: str) -> set[str]:
 
 
 def _words(text: str) -> set[str]:
-    return stems(_FIGURE.sub(" ", text))
+    """The stems of its words; of scripts without spaces, the pairs of neighbouring signs."""
+    text = _FIGURE.sub(" ", text)
+    pairs = {run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(max(1, len(run) - 1))}
+    return stems(_UNSPACED.sub(" ", text)) | pairs

@@ -45,6 +45,21 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
     )
 
 
+def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> DeadLetter:
+    """The record, one for each thread, that its summary could not be told of what was replaced elsewhere."""
+    dead_letters.add(1, {"step": step})
+    return DeadLetter(
+        id=derived_id("dead", step, request.user_id, request.thread_id, "corrections"),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        step=step,
+        turn_ids=[],
+        error=f"what was replaced in other conversations could not be corrected: {error}",
+        created_at=now(),
+        usage=Usage.model_validate(error.cost),
+    )
+
+
 async def note_failure(store: Store, user_id: str, step: str, error: ModelError, kept: Mapping[str, Any]) -> None:
     """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
 

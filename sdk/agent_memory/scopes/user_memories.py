@@ -224,7 +224,7 @@ class UserMemories(UserPart):
             "superseded_at": to_document(new)["recorded_at"],
             "supersede_reason": "update",
             "valid_to": to_document(new)["valid_from"],
-            **untold.mark(),
+            **untold.mark(old.thread_id),
         }
         await untold.mark_earlier(self._runtime.store, self.user_id, old.id, None)
         await self._runtime.store.batch(

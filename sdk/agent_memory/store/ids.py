@@ -36,7 +36,13 @@ STORE_USER = "__store__"
 NOBODY = "__nobody__"
 """Stands for the successor of a memory that was withdrawn without one."""
 
+_RESERVED = "__"
 _FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f\x7f]")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether an id is one of ours: such a thread holds no conversation."""
+    return name.startswith(_RESERVED)
 
 
 def check_id(value: object, what: str) -> str:
@@ -50,7 +56,7 @@ def check_id(value: object, what: str) -> str:
         raise InvalidInput(f"{what} must be a text of 1 to 255 characters, not {value!r:.60}")
     if _FORBIDDEN.search(value):
         raise InvalidInput(f"{what} must hold none of / \\ ? # and no control character: {value!r:.60}")
-    if value.startswith("__"):
+    if is_reserved(value):
         raise InvalidInput(f"{what} must not begin with __, which is reserved: {value!r:.60}")
     try:
         value.encode()

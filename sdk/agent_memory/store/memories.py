@@ -161,7 +161,7 @@ async def supersede(
     if valid_to is not None:
         changes["valid_to"] = iso(valid_to)
         if winner.thread_id != thread_id:
-            changes |= untold.mark()
+            changes |= untold.mark(thread_id)
     try:
         loser = await store.patch(MEMORIES, loser_id, (user_id, thread_id), changes, f"FROM c WHERE {queries.ACTIVE}")
     except NotFound:

@@ -85,6 +85,7 @@ REPLACED_BY = (
 )
 UNTOLD = f"SELECT {MEMORY_FIELDS}, c.untold_since FROM c WHERE IS_STRING(c.untold_since)"
 UNTOLD_THREADS = "SELECT DISTINCT VALUE c.thread_id FROM c WHERE IS_STRING(c.untold_since)"
+TOLD = "SELECT VALUE c.id FROM c WHERE IS_NULL(c.untold_since)"
 SUMMARISED = 'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary" AND ARRAY_CONTAINS(@threads, c.thread_id)'
 NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"

@@ -15,6 +15,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document
+from agent_memory.store.ids import is_reserved
 
 FIELDS = ("untold_since", "retold")
 """What a replaced memory carries of this beside its own."""
@@ -28,9 +29,9 @@ class Told(Model):
     shown: bool
 
 
-def mark() -> dict[str, str]:
-    """The fields that say of a replaced memory that its thread's summary does not know it."""
-    return {"untold_since": iso(now())}
+def mark(thread_id: str) -> dict[str, str]:
+    """The fields that say of a replaced memory that the summary does not know it; none in a thread without one."""
+    return {} if is_reserved(thread_id) else {"untold_since": iso(now())}
 
 
 async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: str | None) -> None:
@@ -40,9 +41,18 @@ async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: st
     talk brought the replacement. Costs a query, and one more for each step back.
     """
     for row in await _said_by(store, user_id, [memory_id]):
-        if row["thread_id"] != thread_id:
+        changes = mark(row["thread_id"])
+        if changes and row["thread_id"] != thread_id:
             with contextlib.suppress(Conflict, NotFound):
-                await store.patch(MEMORIES, row["id"], (user_id, row["thread_id"]), mark(), "FROM c WHERE true")
+                await store.patch(MEMORIES, row["id"], (user_id, row["thread_id"]), changes, "FROM c WHERE true")
+
+
+async def mark_again(store: Store, user_id: str, thread_id: str) -> None:
+    """Marks all that ever was of a thread whose summary says again, or for the first time, what its turns said."""
+    partition = (user_id, thread_id)
+    for memory_id in await store.query(MEMORIES, queries.TOLD, partition):
+        with contextlib.suppress(Conflict, NotFound):
+            await store.patch(MEMORIES, memory_id, partition, mark(thread_id), "FROM c WHERE IS_NULL(c.untold_since)")
 
 
 async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[str]) -> set[str]:
@@ -52,7 +62,10 @@ async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[st
 
 
 async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:
-    """What stands for these memories in the summary of its thread: replaced by them, and alike or told."""
+    """What stands for these memories in the summary of its thread: replaced by them, and alike or told.
+
+    Also what was said in no conversation: others may have been told of it.
+    """
     found: list[Document] = []
     ids = list(memory_ids)
     while ids:
@@ -62,7 +75,12 @@ async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> l
             row
             for row in rows
             if row["id"] not in known
-            and (row.get("retold") or row.get("untold_since") or row["supersede_reason"] in ("duplicate", "rederived"))
+            and (
+                row.get("retold")
+                or row.get("untold_since")
+                or row["supersede_reason"] in ("duplicate", "rederived")
+                or is_reserved(row["thread_id"])
+            )
         ]
         found += fresh
         ids = [row["id"] for row in fresh]

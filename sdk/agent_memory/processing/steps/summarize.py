@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from agent_memory.language.tasks import SUMMARIZE, SummarizeInput, SummarizeOutput, SummaryView, TaskResult
-from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, now
+from agent_memory.errors import ModelError
+from agent_memory.language.tasks import (
+    SUMMARIZE,
+    Correction,
+    SummarizeInput,
+    SummarizeOutput,
+    SummaryView,
+    TaskResult,
+)
+from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
 from agent_memory.policy.screen import screen_values
-from agent_memory.processing.corrections import Untold, read_untold
-from agent_memory.processing.draft import Draft, finish
+from agent_memory.processing.corrections import Untold, read_untold, within_tokens
+from agent_memory.processing.dead_letters import make_untold_letter
+from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.processing.over_turns import Derived, think_over_turns
 from agent_memory.processing.pieces import portions
@@ -22,7 +31,7 @@ from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import state_id, summary_id
 from agent_memory.store.summaries import read_state, read_summary
-from agent_memory.store.untold import Told, untold_threads
+from agent_memory.store.untold import Told, mark_again, untold_threads
 
 NAME = "summarize"
 PLAN = "summarize.plan"
@@ -37,59 +46,124 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the next turns into the summary, and corrects what was replaced elsewhere. None if there is neither.
 
     Raises:
-        ModelError: if a model is unavailable; the summary stays as it is. An answer that cannot be used makes a
-            dead letter instead, if there are turns.
+        ModelError: if a model is unavailable, or a replay failed again; the summary stays as it is. Of an answer that
+            cannot be used comes a dead letter instead: of the turns, or of the corrections if the turns do without.
     """
-    corrections = [] if request.dead_letter_id else await read_untold(tools, request.user_id, request.thread_id)
-    if corrections:  # a process that was killed may have told them, and not taken their marks off
-        await finish(tools.store, SUMMARIES, (request.user_id, request.thread_id), NAME)
-        corrections = await read_untold(tools, request.user_id, request.thread_id)
-    told: list[Told] = []
+    user_id, thread_id = request.user_id, request.thread_id
+    if request.dead_letter_id is not None:  # its turns were not there when others were told
+        await mark_again(tools.store, user_id, thread_id)
+    made: list[Written] = []
 
     async def derive(found: TurnRange) -> Derived:
-        written = await _write(tools, request, found.turns, corrections)
-        # What is still to be summarised may say it too.
-        told.extend([] if found.more else written.told)
+        untold = await read_untold(tools, user_id, thread_id)
+        written = await _write(tools, request, found.turns, untold, last=not found.more)
+        made.append(written)
         return written.derived
 
     draft = await think_over_turns(tools, request, SUMMARIES, NAME, derive)
-    if draft is None and corrections:
-        draft = await _correct(tools, request, corrections)
-    return draft and draft.model_copy(update={"told": [*draft.told, *told]})
+    for written in made:
+        assert draft is not None  # there are turns
+        draft = draft.model_copy(update={"told": written.told, "more": draft.more or written.more})
+    if draft is None or (request.dead_letter_id is not None and not made):
+        untold = await read_untold(tools, user_id, thread_id)
+        return await _correct(tools, request, untold, draft) if untold else draft
+    return draft
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A summary to be written, and what it was told."""
+    """A summary to be written, what it was told, and whether there was more to tell than one call has room for."""
 
     derived: Derived
-    told: list[Told]
+    told: list[Told] = field(default_factory=list)
+    more: bool = False
 
 
-async def _write(tools: Tools, request: StepRequest, turns: Sequence[Turn], corrections: Sequence[Untold]) -> Written:
-    """Has turns merged into the summary, with the corrections that concern it; asks no model if there is neither."""
-    earlier = await read_summary(tools.store, request.user_id, request.thread_id)
-    state = await read_state(tools.store, request.user_id, request.thread_id)
-    known = [earlier.content] if earlier else []
-    text = "\n".join([*known, json.dumps(state.state if state else {}), *(turn.content for turn in turns)])
-    told = [one.told(text) for one in corrections]
-    needed = [correction for one in corrections for correction in one.concerning(text)]
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is known of a thread ahead of a merge."""
+
+    summary: ThreadSummary | None
+    state: ThreadState | None
+
+    def text(self, turns: Sequence[Turn]) -> str:
+        """All that a merge with these turns may say."""
+        known = [self.summary.content] if self.summary else []
+        state = json.dumps(self.state.state if self.state else {}, ensure_ascii=False)
+        return "\n".join([*known, state, *(turn.content for turn in turns)])
+
+
+async def _write(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], untold: Sequence[Untold], *, last: bool = True
+) -> Written:
+    """Has turns merged into the summary, with the corrections that concern it; asks no model if there is neither.
+
+    Nothing counts as told as long as these are not the last turns: what is still to be summarised may say it too.
+    What no model can make anything of is given up: it becomes a dead letter, and the turns go without it.
+    """
+    before = Before(
+        await read_summary(tools.store, request.user_id, request.thread_id),
+        await read_state(tools.store, request.user_id, request.thread_id),
+    )
+    text = before.text(turns)
+    taken = within_tokens(untold, text, tools.limits.batch_tokens)
+    told = [one.told(text) for one in taken]
+    needed = [correction for one in taken for correction in one.concerning(text)]
     if not turns and not needed:
         return Written(Derived(ProcessResult(step=NAME)), told)
-    view = SummaryView.model_validate(earlier.model_dump()) if earlier else None
+    try:
+        derived = await _merge(tools, request, turns, before, needed)
+    except ModelError as error:
+        if error.retryable or not needed or (request.dead_letter_id is not None and not turns):
+            raise
+        given_up = [one.model_copy(update={"shown": False}) for one in told]
+        return Written(await _do_without(tools, request, turns, before, error), given_up, len(taken) < len(untold))
+    if needed:
+        derived.result.counts["corrected"] = sum(one.shown for one in told)
+    return Written(derived, told if last else [], last and len(taken) < len(untold))
+
+
+async def _do_without(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, error: ModelError
+) -> Derived:
+    """The turns merged without the corrections that an error is about, and a dead letter of these."""
+    spent = Usage.model_validate(error.cost)
+    try:
+        derived = await _merge(tools, request, turns, before, []) if turns else Derived(ProcessResult(step=NAME))
+    except ModelError as other:  # so it is the turns
+        other.cost = (Usage.model_validate(other.cost) + spent).model_dump()
+        raise
+    letter = make_untold_letter(request, NAME, error)
+    changes = {
+        "dead_letters": 1,
+        "rejected": [*derived.result.rejected, letter.error],
+        "usage": derived.result.usage + spent,
+    }
+    return replace(
+        derived,
+        upsert=[*derived.upsert, to_document(letter)],
+        result=derived.result.model_copy(update=changes),
+    )
+
+
+async def _merge(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, corrections: list[Correction]
+) -> Derived:
+    """The summary and the state that a model makes of turns, of corrections, and of what was known."""
+    view = SummaryView.model_validate(before.summary.model_dump()) if before.summary else None
     answer: TaskResult[SummarizeOutput] | None = None
     for portion in list(portions(turns, tools.limits.batch_tokens)) or [[]]:
         data = SummarizeInput(
             earlier=answer.output if answer else view,
-            earlier_state=answer.output.state if answer else state.state if state else {},
+            earlier_state=answer.output.state if answer else before.state.state if before.state else {},
             turns=view_turns(portion),
             never=sorted(tools.rules.deny),
-            corrections=needed,
+            corrections=corrections,
         )
         answer = _after(answer, await tools.chat.run(SUMMARIZE, data))
     assert answer is not None  # there is a portion
     output = _screened(tools, answer.output)
-    summary = _merge(request, turns, earlier, output).model_copy(
+    summary = _merged(request, turns, before.summary, output).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
     )
     new_state = ThreadState(
@@ -103,31 +177,35 @@ async def _write(tools: Tools, request: StepRequest, turns: Sequence[Turn], corr
     document = to_document(summary, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
     result = ProcessResult(
         step=NAME,
-        created=1 if earlier is None else 0,
+        created=1 if before.summary is None else 0,
         rejected=answer.rejected,
-        counts={"corrected": sum(one.shown for one in told)} if needed else {},
         usage=answer.usage + embedded.usage,
     )
-    upsert = [document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}]
-    return Written(Derived(result, upsert=upsert), told)
+    return Derived(result, upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}])
 
 
-async def _correct(tools: Tools, request: StepRequest, corrections: Sequence[Untold]) -> Draft | None:
-    """The draft that corrects a summary without new turns. None if there is no summary."""
+async def _correct(tools: Tools, request: StepRequest, untold: Sequence[Untold], draft: Draft | None) -> Draft | None:
+    """The draft that corrects a summary without new turns, over that of a replay; that if there is no summary."""
     stored = await read_cursor(tools.store, SUMMARIES, (request.user_id, request.thread_id), NAME)
     if not stored.etag or await read_summary(tools.store, request.user_id, request.thread_id) is None:
-        return None
-    written = await _write(tools, request, [], corrections)
-    return Draft(
+        return draft
+    written = await _write(tools, request, [], untold)
+    draft = draft or Draft(
         step=NAME,
         container=SUMMARIES,
         user_id=request.user_id,
         thread_id=request.thread_id,
         cursor=stored.cursor.advanced([]).to_document(),
         etag=stored.etag,
-        upsert=written.derived.upsert,
-        told=written.told,
         result=written.derived.result,
+    )
+    return draft.model_copy(
+        update={
+            "upsert": written.derived.upsert,
+            "told": written.told,
+            "more": written.more,
+            "result": written.derived.result,
+        }
     )
 
 
@@ -158,7 +236,7 @@ def render_summary(view: SummaryView) -> str:
     return "\n".join(f"{title}: " + "; ".join(line.rstrip(".") for line in lines) for title, lines in parts if lines)
 
 
-def _merge(
+def _merged(
     request: StepRequest, turns: Sequence[Turn], earlier: ThreadSummary | None, output: SummarizeOutput
 ) -> ThreadSummary:
     times = [turn.created_at for turn in turns]
