@@ -1,6 +1,7 @@
 """A talk that turns to another topic is worked off ahead of its count."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from scripted_model import ScriptedChat
@@ -92,7 +93,16 @@ async def test_a_drift_is_found_again_by_the_next_worker_and_not_after_it_was_wo
         assert await drifted_work(runtime.tools, DRIFT, counter) == [], "nothing is indexed yet"
         await memory.user("alice").thread("t").process("index")
         due = await drifted_work(runtime.tools, DRIFT, counter)
-        assert due == [Work(step, "alice", "t", 6, 1) for step in ("extract", "summarize")]
+        assert due == [Work(step, "alice", "t", 6, 1, "drift-0") for step in ("extract", "summarize")]
+        await memory.user("alice").thread("t").add("user", KITCHEN[1])
+        [more] = await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
+        await memory.user("alice").thread("t").process("index")
+        again = await drifted_work(runtime.tools, DRIFT, more)
+        assert [one.count for one in again] == [7, 7]
+        assert [one.instance_id for one in again] == [one.instance_id for one in due], "one run for one change"
+        [next_, _] = await drifted_work(runtime.tools, DRIFT, more.ran("extract", 3).ran("summarize", 3))
+        assert next_.instance_id != due[0].instance_id
+        assert next_.instance_id not in {Work("extract", "alice", "t", n, 1).instance_id for n in range(9)}
         assert await drifted_work(runtime.tools, DRIFT, counter.ran("extract", 6)) == due[1:]
         done = counter.ran("extract", 6).ran("summarize", 6)
         assert await drifted_work(runtime.tools, DRIFT, done) == []
@@ -124,3 +134,21 @@ A, B = [1.0, 0.0], [0.0, 1.0]
 )
 def test_a_topic_is_three_turns_and_is_left_by_two(talk: list[list[float]], changes: list[int]):
     assert topic_changes(dict(enumerate(talk)), 0.6) == changes
+
+
+def test_a_long_talk_is_looked_at_once():
+    """Each look may add to the sums what came since the last, and not the whole topic again."""
+
+    class Read(list[float]):
+        """A vector that counts how often it is read."""
+
+        reads = 0
+
+        def __iter__(self) -> Iterator[float]:
+            Read.reads += 1
+            return super().__iter__()
+
+    for turns in (20, 80):
+        Read.reads = 0
+        assert topic_changes({n: Read(A) for n in range(turns)}, 0.6) == []
+        assert Read.reads <= 4 * turns

@@ -44,7 +44,9 @@ async def drifted_work(tools: Tools, cadence: Cadence, counter: ThreadCounter) -
     turned = topic_changes(_by_turn(rows), cadence.drift)
     # Where the new topic begins after all that a step has covered, something of the old one waits for it.
     due = [step for step in waiting if any(position > covered[step] for position in turned)]
-    return [Work(step, counter.user_id, counter.thread_id, counter.count, 1) for step in due]
+    place = (counter.user_id, counter.thread_id, counter.count)
+    # Further turns of the new topic are no other run: it is the same until the step has advanced.
+    return [Work(step, *place, 1, mark=f"drift-{covered[step]}") for step in due]
 
 
 def topic_changes(talk: Mapping[int, Vector], threshold: float) -> list[int]:
@@ -56,13 +58,13 @@ def topic_changes(talk: Mapping[int, Vector], threshold: float) -> list[int]:
     positions = sorted(talk)
     found: list[int] = []
     start = 0
-    for end in range(SAYING, len(positions) + 1):
-        turn = end - SAYING
+    topic: Vector = []
+    for turn in range(1, len(positions) - SAYING + 1):
+        topic = _sum([topic, talk[positions[turn - 1]]]) if turn - 1 > start else talk[positions[start]]
         if turn - start < TOPIC:
             continue
-        topic = [talk[position] for position in positions[start:turn]]
-        saying = [talk[position] for position in positions[turn:end]]
-        if 1.0 - _cosine(_sum(topic), _sum(saying)) > threshold:
+        saying = _sum([talk[position] for position in positions[turn : turn + SAYING]])
+        if 1.0 - _cosine(topic, saying) > threshold:
             found.append(positions[turn])
             start = turn
     return found

@@ -18,13 +18,17 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One workflow to run: of a thread, or (without a thread) of a user. `count` is how many turns called for it."""
+    """One workflow to run: of a thread, or (without a thread) of a user. `count` is how many turns called for it.
+
+    `mark` tells the run from others of its workflow where that is not which multiple of `every` was crossed.
+    """
 
     workflow: str
     user_id: str
     thread_id: str
     count: int
     every: int
+    mark: str = ""
 
     @property
     def request(self) -> dict[str, str]:
@@ -34,7 +38,7 @@ class Work:
     @property
     def instance_id(self) -> str:
         """The id of this run: the same for the same crossing, so that starting it twice is starting it once."""
-        return instance_id(self.workflow, self.user_id, self.thread_id, self.count // self.every)
+        return instance_id(self.workflow, self.user_id, self.thread_id, self.mark or self.count // self.every)
 
 
 def instance_id(workflow: str, user_id: str, thread_id: str, mark: str | int) -> str:
