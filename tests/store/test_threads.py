@@ -1,7 +1,9 @@
 """The threads of a user, in pages from the one that was written last."""
 
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,12 @@ from agent_memory.store import threads
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("read_ahead", [1, 3, 100])
+@pytest.mark.parametrize(("read_ahead", "most_known"), [(1, 1), (1, 500), (3, 2), (100, 500)])
 async def test_pages_hold_every_thread_once_however_their_turns_are_mixed(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, read_ahead: int
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, read_ahead: int, most_known: int
 ):
     monkeypatch.setattr(threads, "READ_AHEAD", read_ahead)
+    monkeypatch.setattr(threads, "MOST_KNOWN", most_known)
     rng = random.Random(7)
     user, last = memory.user("alice"), dict[str, int]()
     for number in range(12):
@@ -42,3 +45,35 @@ async def test_pages_hold_every_thread_once_however_their_turns_are_mixed(
     assert await memory.user("nobody").threads(limit=2) == []
     with pytest.raises(InvalidInput):
         await user.threads(limit=0)
+
+
+async def test_a_late_page_costs_as_little_as_an_early_one(local: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    user = local.user("alice")
+    for number in range(60):
+        at = START + timedelta(hours=number)
+        await user.thread(f"t{number:02}").add_many(
+            [{"role": "user", "content": "hello", "created_at": at + timedelta(minutes=n)} for n in range(10)]
+        )
+    await local.drain()
+    store, names, rows = local.runtime.store, list[int](), list[int]()
+    query = store.query
+
+    async def noted(container: str, sql: str, partition: Sequence[str] | None = None, **given: Any) -> list[Any]:
+        found = await query(container, sql, partition, **given)
+        names.append(max((len(value) for value in given.values() if isinstance(value, list)), default=0))
+        rows.append(len(found))
+        return found
+
+    monkeypatch.setattr(store, "query", noted)
+    before, found = None, list[str]()
+    for _ in range(6):
+        names.clear()
+        rows.clear()
+        page = await user.threads(limit=10, before=before)
+        found += [info.thread_id for info in page]
+        assert {(info.turns, info.unprocessed_turns) for info in page} == {(10, 10)}
+        assert len(rows) <= 2 + 2 + 10  # turns, and which threads were written since; what waits of all; the counts
+        assert max(names) <= 11  # with the thread that the page before ended with
+        assert sum(rows) <= 101 + 1 + 10 + 10 + 10
+        before = page[-1].last_turn_at
+    assert found == [f"t{number:02}" for number in range(59, -1, -1)]

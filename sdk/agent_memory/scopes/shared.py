@@ -31,7 +31,6 @@ from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.counters import ThreadCounter
 from agent_memory.telemetry import operation
 
 M = TypeVar("M", bound=Model)
@@ -42,6 +41,9 @@ _FILTERS = TypeAdapter(SearchFilters)
 
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of what a scope keeps; static knowledge belongs to none."""
+_THREADS_AT_ONCE = 500
+"""Threads that a query names: 255 characters each at most, where a query may hold 512 KB."""
+_COUNTS_AT_ONCE = 8
 
 
 def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
@@ -237,17 +239,29 @@ async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:
     )
 
 
-async def thread_info(
-    runtime: Runtime, partition: tuple[str, str], last_turn_at: str, counter: ThreadCounter | None
-) -> ThreadInfo:
-    """What a listing tells of a thread; two queries."""
-    turns, unprocessed = await _count_turns(runtime.store, partition)
-    return ThreadInfo(
-        thread_id=partition[1],
-        turns=turns,
-        unprocessed_turns=max(unprocessed, counter.pending if counter else 0),
-        last_turn_at=datetime.fromisoformat(last_turn_at),
-    )
+async def thread_infos(runtime: Runtime, user_id: str, found: Sequence[tuple[str, str]]) -> list[ThreadInfo]:
+    """What a listing tells of threads (id and time of the last turn): one query for each, and two for 500 of them."""
+    store, told = runtime.store, list[ThreadInfo]()
+    for start in range(0, len(found), _THREADS_AT_ONCE):
+        part = found[start : start + _THREADS_AT_ONCE]
+        ids = [thread_id for thread_id, _ in part]
+        pending = await runtime.counters.pending_of(user_id, ids)
+        rows = await store.query(MEMORIES, queries.COVERED_TURNS_OF, (user_id,), threads=ids)
+        covered = {row["thread_id"]: row["count"] for row in rows}
+        turns: list[int] = []
+        for first in range(0, len(ids), _COUNTS_AT_ONCE):
+            some = ids[first : first + _COUNTS_AT_ONCE]
+            turns += await asyncio.gather(*(store.count(TURNS, (user_id, thread_id)) for thread_id in some))
+        told += [
+            ThreadInfo(
+                thread_id=thread_id,
+                turns=count,
+                unprocessed_turns=max(0, count - covered.get(thread_id, 0), pending.get(thread_id, 0)),
+                last_turn_at=datetime.fromisoformat(last_turn_at),
+            )
+            for (thread_id, last_turn_at), count in zip(part, turns, strict=True)
+        ]
+    return told
 
 
 async def _count_turns(store: Store, partition: tuple[str, ...]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import count_stats, find, tell, thread_info, validated
+from agent_memory.scopes.shared import count_stats, find, tell, thread_infos, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_memories import UserMemories
@@ -79,13 +79,8 @@ class AsyncUserScope(UserMemories, UserControls):
         Raises:
             InvalidInput: for a limit below 1.
         """
-        counters = {counter.thread_id: counter for counter in await self._runtime.counters.of_user(self.user_id)}
-        return [
-            await thread_info(self._runtime, (self.user_id, thread_id), last_turn_at, counters.get(thread_id))
-            for thread_id, last_turn_at in await newest_threads(
-                self._runtime.store, self.user_id, before=before, limit=limit
-            )
-        ]
+        found = await newest_threads(self._runtime.store, self.user_id, before=before, limit=limit)
+        return await thread_infos(self._runtime, self.user_id, found)
 
     @audited(changes=False)
     async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:

@@ -115,6 +115,11 @@ class Counters:
         rows = await self._store.query(COUNTER, queries.THREAD_COUNTERS, (user_id,))
         return [read_counter(row, self._steps) for row in rows]
 
+    async def pending_of(self, user_id: str, thread_ids: Sequence[str]) -> dict[str, int]:
+        """How many counted turns of some threads wait for a step; a thread without a counter is not named."""
+        rows = await self._store.query(COUNTER, queries.PENDING_OF, (user_id,), threads=list(thread_ids))
+        return {row["thread_id"]: row["pending"] for row in rows}
+
     async def pending(self) -> list[ThreadCounter]:
         """The counters of all threads that some step has not been run for."""
         return [read_counter(row, self._steps) for row in await self._store.query(COUNTER, queries.PENDING_COUNTERS)]

@@ -195,12 +195,15 @@ COVERED = "SELECT VALUE COUNT(1) FROM c WHERE c._ts < @since OR ARRAY_CONTAINS(@
 
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
+_OF_THREADS = "ARRAY_CONTAINS(@threads, c.thread_id)"
+PENDING_OF = f'SELECT c.thread_id, c.pending FROM c WHERE c.type = "counter" AND {_OF_THREADS}'
 
 # Overviews.
-COVERED_TURNS = 'SELECT VALUE SUM(c.count) FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+_EXTRACTED = 'FROM c WHERE c.type = "cursor" AND c.step = "extract"'
+COVERED_TURNS = f"SELECT VALUE SUM(c.count) {_EXTRACTED}"
+COVERED_TURNS_OF = f"SELECT c.thread_id, c.count {_EXTRACTED} AND {_OF_THREADS}"
 THREAD_IDS = "SELECT DISTINCT VALUE c.thread_id FROM c"
-THREADS_SINCE = f"{THREAD_IDS} WHERE c.created_at >= @at"
-THREADS_AT = f"{THREAD_IDS} WHERE c.created_at = @at AND NOT ARRAY_CONTAINS(@known, c.thread_id)"
+THREADS_SINCE = f"{THREAD_IDS} WHERE c.created_at >= @at AND {_OF_THREADS}"
 MEMORY_OVERVIEW = (
     "SELECT c.type, c.created_at, c.superseded_by FROM c"
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
@@ -255,12 +258,11 @@ def turns(part: Part) -> str:
     return f"SELECT {part.top}{TURN_FIELDS} FROM c WHERE true{part.condition} ORDER BY c.created_at DESC"
 
 
-def turns_of_others(*, bounded: bool) -> str:
-    """Where and when the newest turns were said (ahead of `@at`), leaving out threads that are `@known`."""
-    ahead = " AND c.created_at < @at" if bounded else ""
+def turns_of_others(part: Part) -> str:
+    """Where and when turns were said, newest first, or a part of that; leaves out threads that are `@known`."""
     return (
-        "SELECT TOP @limit c.thread_id, c.created_at FROM c"
-        f" WHERE NOT ARRAY_CONTAINS(@known, c.thread_id){ahead} ORDER BY c.created_at DESC"
+        f"SELECT {part.top}c.thread_id, c.created_at FROM c"
+        f" WHERE NOT ARRAY_CONTAINS(@known, c.thread_id){part.condition} ORDER BY c.created_at DESC"
     )
 
 
