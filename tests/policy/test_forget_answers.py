@@ -7,10 +7,11 @@ from store_scan import scan
 
 from agent_memory import AsyncMemory
 from agent_memory.language.defaults import default_embeddings
-from agent_memory.policy.likeness import Likeness, cosine
+from agent_memory.policy.likeness import Likeness, cosine, telling_part
 
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
 INTERVIEW = "I have a job interview at Fabrikam on Friday."
+SALARY = "My salary at Contoso is 84500."
 
 ECHOES = [
     ("the Fabrikam interview", INTERVIEW, "Got it: Fabrikam."),
@@ -19,6 +20,14 @@ ECHOES = [
     ("my skin", "I was diagnosed with psoriasis last month.", "Psoriasis can be treated well. Shall I look it up?"),
     ("my locker", "The locker code is 9-0-2-1-0-7.", "902107, I have it."),
     ("my evenings", "I started playing the cello.", "Which cello pieces do you play?"),
+    (
+        "the Fabrikam interview",
+        INTERVIEW,
+        "Great! For Fabrikam prepare algorithms, and a few tales of your last project.",
+    ),
+    ("salary", SALARY, "Contoso it is, thanks."),
+    ("salary", SALARY, "A salary like that is well above the average for data engineers in Lisbon."),
+    ("Allergie", "Ich habe eine Allergie gegen Nüsse.", "Notiert: keine Nüsse."),
 ]
 OTHERS = [
     ("the Fabrikam interview", INTERVIEW, "The weather should stay dry on Friday."),
@@ -26,13 +35,22 @@ OTHERS = [
     ("my skin", "I was diagnosed with psoriasis last month.", "I have put milk and bread on the list."),
     ("my locker", "The locker code is 9-0-2-1-0-7.", "Sure. The train to Graz takes three hours."),
     ("my evenings", "I started playing the cello.", "Your next meeting is at ten."),
+    ("salary", SALARY, "Thanks. By the way, the Contoso office in Porto opens at nine on Mondays."),
+    ("salary", SALARY, "The Contoso canteen serves vegetarian dishes every day this week."),
+    ("my pet", "We adopted a beagle named Marisol in Porto.", "The Porto museum closes at six, and the ferry is late."),
+    (
+        "my budget for the trip",
+        "My budget for the trip is 2000 dollars.",
+        "The weather on your trip will be sunny: pack hats.",
+    ),
 ]
 
 
 async def taken_up(topic: str, said: str, answer: str) -> bool:
     embeddings = default_embeddings()
-    one, other = (await embeddings.embed([said, answer])).vectors
-    return Likeness.of(embeddings.model_id).takes_up(topic, said, answer, cosine(one, other))
+    part = telling_part(answer, f"{said} {topic}")
+    one, other = (await embeddings.embed([said, part])).vectors
+    return Likeness.of(embeddings.model_id).takes_up(topic, said, part, cosine(one, other))
 
 
 async def test_an_answer_that_takes_up_what_was_said_is_told_from_one_that_does_not():

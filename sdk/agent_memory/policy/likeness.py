@@ -4,7 +4,8 @@ Cosines alone do not tell: with all-MiniLM-L6-v2 two wordings of one claim lie b
 one thing between 0.3 and 0.72 (46 pairs and 160 pairs). So three signs are used: a telling figure in common (a code,
 an amount, a number), a high cosine, or a middling one together with most of the words. Where they err they forget
 too little by one wording rather than too much by one claim; naming the topic instead of the claim forgets more.
-An answer says little by itself ("Got it: Fabrikam."), but its place tells what it is about, so that one sign suffices.
+An answer says little by itself ("Got it: Fabrikam."), but its place tells what it is about, so that one sign suffices,
+unless it goes on about something else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 
 from agent_memory.language.stems import stem
 
+LITTLE = 3
+"""Words that "Got it, I'll keep that in mind" adds, and an answer that goes on about something else exceeds."""
 _SPELT = re.compile(r"(?<!\d)\d(?:[ -]\d){2,}(?!\d)")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d+)?")
 _CODE = re.compile(r"(?<!\w)(?=[\w-]*\d)(?=[\w-]*[a-z])[a-z0-9][\w-]{3,}(?!\w)")
@@ -70,13 +73,18 @@ class Likeness:
     def takes_up(self, topic: str, said: str, answer: str, cosine: float) -> bool:
         """Whether the answer to something that was said of a topic says it too, or what it is about.
 
-        Either names a name or figure of it, has half the words of the topic or most of the shorter text's, or has at
-        least one and a middling cosine.
+        It does if it has a figure of it, all words of the topic or half of them (more than one, or a name), most of
+        the shorter text's words, or at least one and a middling cosine. Another name that was said, or one word of a
+        topic of two, tells only where the answer adds little of its own: it may go on about something else.
         """
-        if figures(said) & figures(answer) or _names_in_both(said, answer):
+        if figures(said) & figures(answer):
             return True
         wanted, told, answered = stems(topic), stems(said), stems(answer)
-        if wanted and len(wanted & answered) / len(wanted) >= 1 / 2:
+        shared, names = wanted & answered, {stem(name) for name in _names_in_both(said, answer)}
+        half = bool(shared) and 2 * len(shared) >= len(wanted)
+        if half and (shared == wanted or len(shared) > 1 or shared & names):
+            return True
+        if (half or names) and len(answered - told - wanted) <= LITTLE:
             return True
         return _overlap(told, answered) >= 2 / 3 or (cosine >= self.near and bool(told & answered))
 
