@@ -18,7 +18,8 @@ from agent_memory.processing.corrections import read_untold, says
 from agent_memory.processing.driver import run_workflow
 from agent_memory.settings import Limits
 from agent_memory.store import queries
-from agent_memory.store.containers import MEMORIES
+from agent_memory.store.commits import read_cursor
+from agent_memory.store.containers import MEMORIES, SUMMARIES
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ON_DEMAND = Cadence(0, 0, 0, 0, idle_seconds=0)
@@ -187,8 +188,8 @@ async def test_a_run_that_was_killed_before_it_took_the_mark_off_is_finished_wit
         calls = chat.calls["summarize"]
         await run_workflow("summarize", {"user_id": "alice", "thread_id": "a"}, runtime.activities)
         assert (chat.calls["summarize"], await marked(memory)) == (calls, [])
-        retold = "SELECT VALUE c.content FROM c WHERE c.retold"
-        assert await runtime.store.query(MEMORIES, retold, ("alice",)) == [OLD], "so that it can be forgotten"
+        cursor = await read_cursor(runtime.store, SUMMARIES, ("alice", "a"), "summarize")
+        assert "intents" not in cursor.extra
 
 
 def unusable_with_corrections(chat: ScriptedChat, of: str = "") -> None:
@@ -356,6 +357,58 @@ async def test_what_a_summary_was_told_is_forgotten_with_its_source(chat: Script
         assert await points(memory, "a") == [f"fact: {OLD}", "fact: pet=a cat"]
         assert await scan(memory, "Porto", winner.id) == []
         assert OLD in [one.content for one in await alice.memories()]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+async def test_a_summary_knows_itself_what_it_was_told(chat: ScriptedChat, imported: bool):
+    async with opened(chat) as memory, opened(chat) as other:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}", "fact: pet=a cat")
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        await alice.process("reconcile")
+        if imported:
+            lines: list[str] = []
+            await alice.export(lines.append)
+            memory, alice = other, other.user("alice")
+            await alice.import_lines(lines)
+            assert (await points(memory, "a"))[0] == f"fact: {NEW}"
+        else:  # the row in between goes first, and what replaced it with it, but not the talk
+            [old] = [one for one in await alice.memories(include_superseded=True) if one.content == OLD]
+            await alice.forget(old.id, include_sources=False)
+            assert (await points(memory, "a"))[0] == f"fact: {OLD}"
+        await alice.thread("b").forget()
+        assert await scan(memory, "Porto") == []
+
+
+async def test_what_could_not_be_corrected_is_not_lost_with_a_dead_letter_that_a_forgetting_takes(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}")
+        await tell(memory, "b", f"fact: {NEW}", "fact: pet=a cat", day=1)
+        unusable_with_corrections(chat)
+        await alice.process("reconcile")
+        assert len(await memory.dead_letters()) == 1
+        chat.fault = None
+        [pet] = [one for one in await alice.memories() if one.content == "pet=a cat"]
+        await alice.forget(pet.id, include_sources=False)
+        assert (await memory.dead_letters(), await marked(memory)) == ([], ["a"])
+        await alice.process("reconcile")
+        assert await points(memory, "a") == [f"fact: {NEW}"]
+
+
+async def test_what_passes_a_conversation_that_does_not_say_it_reaches_those_before_it(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        alice = memory.user("alice")
+        await tell(memory, "a", f"fact: {OLD}")
+        silent = chat.outputs["summarize"]
+        chat.outputs["summarize"] = lambda data: silent(data).model_copy(update={"key_points": [], "state": {}})
+        await tell(memory, "b", f"fact: {NEW}", day=1)
+        chat.outputs["summarize"] = silent
+        await alice.process("reconcile")
+        for day, line in enumerate((NEWER, "home town=Braga in the north"), 2):
+            await tell(memory, f"t{day}", f"fact: {line}", day=day)
+            await alice.process("reconcile")
+            assert await points(memory, "a") == [f"fact: {line}"]
 
 
 async def test_without_a_model_the_rules_put_the_new_value_in_the_place_of_the_old_one():

@@ -87,6 +87,9 @@ class ThreadSummary(Model):
     turn_count: int = 0
     covers_from: UtcTime | None = None
     covers_to: UtcTime | None = None
+    told_ids: list[str] = Field(
+        default_factory=list, description="Memories of other conversations that corrected it; it goes when they do."
+    )
     created_at: UtcTime
     updated_at: UtcTime
     model: str | None = None

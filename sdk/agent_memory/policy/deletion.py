@@ -78,7 +78,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         await _mend(store, user_id, turns, memories)
         for container in (MEMORIES, SUMMARIES):
             for letter in await store.query(container, queries.DEAD_LETTERS, (user_id,)):
-                if not letter["turn_ids"]:  # of a pass over memories; its error may quote what goes
+                if not letter["turn_ids"]:  # of a pass over memories, or corrections; its error may quote what goes
+                    await untold.mark_again(store, user_id, letter["thread_id"])
                     await store.delete(container, letter["id"], (user_id, letter["thread_id"]))
     if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")

@@ -30,15 +30,16 @@ class Untold:
 
     memory_id: str
     since: str
+    winner_id: str
     corrections: list[Correction]
 
     def concerning(self, text: str) -> list[Correction]:
         """Those of the corrections that a text needs."""
         return [one for one in self.corrections if says(text, one.was, one.now)]
 
-    def told(self, text: str) -> Told:
-        """The note that the summary, which said this text, was told."""
-        return Told(memory_id=self.memory_id, since=self.since, shown=bool(self.concerning(text)))
+    def told(self) -> Told:
+        """The note that the summary was told."""
+        return Told(memory_id=self.memory_id, since=self.since)
 
 
 def within_tokens(untold: Sequence[Untold], text: str, tokens: int) -> Sequence[Untold]:
@@ -63,23 +64,24 @@ async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold
         wanted = sorted({memory.superseded_by for memory in ahead if memory.superseded_by} - known.keys())
         ahead = await get_memories(tools.store, user_id, wanted)
         known |= {memory.id: memory for memory in ahead}
-    return [Untold(memory.id, since, _corrections(memory, known)) for memory, since in found]
+    return [_untold(memory, since, known) for memory, since in found]
 
 
-def _corrections(memory: Memory, known: dict[str, Memory]) -> list[Correction]:
-    """From a memory and each of its later versions to what is believed now; none if nothing is."""
+def _untold(memory: Memory, since: str, known: dict[str, Memory]) -> Untold:
+    """Corrects a memory and each of its later versions to what is believed now; nothing if nothing is."""
     line = {memory.id: memory}
     last = memory
     while last.superseded_by in known and last.superseded_by not in line:  # what was imported may go in a circle
         last = known[last.superseded_by]
         line[last.id] = last
     if last.superseded_by is not None or last.status != "active":
-        return []
-    return [
+        return Untold(memory.id, since, last.id, [])
+    corrections = [
         Correction(was=one.content, now=last.content, said_at=last.last_said_at)
         for one in line.values()
         if one.content != last.content
     ]
+    return Untold(memory.id, since, last.id, corrections)
 
 
 def says(text: str, was: str, now: str) -> bool:

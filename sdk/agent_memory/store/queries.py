@@ -80,13 +80,16 @@ MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.t
 MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(@ids, c.id)"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 REPLACED_BY = (
-    "SELECT c.id, c.thread_id, c.supersede_reason, c.untold_since, c.retold FROM c"
-    " WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
+    "SELECT c.id, c.thread_id, c.supersede_reason, c.untold_since FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 )
 UNTOLD = f"SELECT {MEMORY_FIELDS}, c.untold_since FROM c WHERE IS_STRING(c.untold_since)"
 UNTOLD_THREADS = "SELECT DISTINCT VALUE c.thread_id FROM c WHERE IS_STRING(c.untold_since)"
 TOLD = "SELECT VALUE c.id FROM c WHERE IS_NULL(c.untold_since)"
 SUMMARISED = 'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary" AND ARRAY_CONTAINS(@threads, c.thread_id)'
+SUMMARIES_TOLD = (
+    'SELECT VALUE c.thread_id FROM c WHERE c.type = "summary"'
+    " AND EXISTS(SELECT VALUE t FROM t IN c.told_ids WHERE ARRAY_CONTAINS(@ids, t))"
+)
 NEWEST_FACTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} ORDER BY c.created_at DESC'

@@ -1,7 +1,8 @@
 """Untold: what was replaced in another conversation, so that the summary of its own does not know it yet.
 
 The mark (`untold_since`) stands on the memory that was replaced and is written with the replacement, so nothing is
-between the two. Once the summary has been told, it goes, and `retold` stays if the summary says the successor now.
+between the two. Once the summary has been told, it is null: so that it is known for later, when the successor is
+replaced or the summary is made again. What the summary says now of other conversations stands in its `told_ids`.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import is_reserved
 
-FIELDS = ("untold_since", "retold")
+FIELDS = ("untold_since",)
 """What a replaced memory carries of this beside its own."""
 
 
 class Told(Model):
-    """That a summary was told of a replacement, or (not `shown`) says nothing that it concerns."""
+    """That a summary was told of a replacement, or says nothing that it concerns."""
 
     memory_id: str
     since: str
-    shown: bool
 
 
 def mark(thread_id: str) -> dict[str, str]:
@@ -37,7 +37,7 @@ def mark(thread_id: str) -> dict[str, str]:
 async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: str | None) -> None:
     """Marks what a memory, which is replaced now, had replaced, where a summary says it because of that.
 
-    Such are those that said the same, and those whose summaries were told of it; but not in `thread_id`, whose own
+    Such are those that said the same, and those that were marked because of it; but not in `thread_id`, whose own
     talk brought the replacement. Costs a query, and one more for each step back.
     """
     for row in await _said_by(store, user_id, [memory_id]):
@@ -49,6 +49,8 @@ async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: st
 
 async def mark_again(store: Store, user_id: str, thread_id: str) -> None:
     """Marks all that ever was of a thread whose summary says again, or for the first time, what its turns said."""
+    if is_reserved(thread_id):
+        return
     partition = (user_id, thread_id)
     for memory_id in await store.query(MEMORIES, queries.TOLD, partition):
         with contextlib.suppress(Conflict, NotFound):
@@ -57,12 +59,14 @@ async def mark_again(store: Store, user_id: str, thread_id: str) -> None:
 
 async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[str]) -> set[str]:
     """The threads whose summaries say these memories of other threads, or are about to."""
-    rows = await _said_by(store, user_id, memory_ids)
-    return {row["thread_id"] for row in rows if row.get("retold") or row.get("untold_since")}
+    ids = list(memory_ids)
+    told = await store.query(SUMMARIES, queries.SUMMARIES_TOLD, (user_id,), ids=ids) if ids else []
+    rows = await _said_by(store, user_id, ids)
+    return {*told, *(row["thread_id"] for row in rows if row.get("untold_since"))}
 
 
 async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:
-    """What stands for these memories in the summary of its thread: replaced by them, and alike or told.
+    """What stands for these memories in the summary of its thread: replaced by them, and alike or ever marked.
 
     Also what was said in no conversation: others may have been told of it.
     """
@@ -76,8 +80,7 @@ async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> l
             for row in rows
             if row["id"] not in known
             and (
-                row.get("retold")
-                or row.get("untold_since")
+                "untold_since" in row
                 or row["supersede_reason"] in ("duplicate", "rederived")
                 or is_reserved(row["thread_id"])
             )
@@ -103,6 +106,6 @@ async def untold_threads(store: Store, user_id: str) -> list[str]:
 
 async def settle(store: Store, partition: tuple[str, str], told: Told) -> None:
     """Takes the mark off a memory, unless it was marked again meanwhile."""
-    changes = {"untold_since": None} | ({"retold": True} if told.shown else {})
+    unless_again = f'FROM c WHERE c.untold_since = "{told.since}"'
     with contextlib.suppress(Conflict, NotFound):
-        await store.patch(MEMORIES, told.memory_id, partition, changes, f'FROM c WHERE c.untold_since = "{told.since}"')
+        await store.patch(MEMORIES, told.memory_id, partition, {"untold_since": None}, unless_again)

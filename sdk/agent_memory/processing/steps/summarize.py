@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import (
     SUMMARIZE,
-    Correction,
     SummarizeInput,
     SummarizeOutput,
     SummaryView,
@@ -107,8 +106,8 @@ async def _write(
     )
     text = before.text(turns)
     taken = within_tokens(untold, text, tools.limits.batch_tokens)
-    told = [one.told(text) for one in taken]
-    needed = [correction for one in taken for correction in one.concerning(text)]
+    told = [one.told() for one in taken]
+    needed = [one for one in taken if one.concerning(text)]
     if not turns and not needed:
         return Written(Derived(ProcessResult(step=NAME)), told)
     try:
@@ -116,10 +115,9 @@ async def _write(
     except ModelError as error:
         if error.retryable or not needed or (request.dead_letter_id is not None and not turns):
             raise
-        given_up = [one.model_copy(update={"shown": False}) for one in told]
-        return Written(await _do_without(tools, request, turns, before, error), given_up, len(taken) < len(untold))
+        return Written(await _do_without(tools, request, turns, before, error), told, len(taken) < len(untold))
     if needed:
-        derived.result.counts["corrected"] = sum(one.shown for one in told)
+        derived.result.counts["corrected"] = len(needed)
     return Written(derived, told if last else [], last and len(taken) < len(untold))
 
 
@@ -147,9 +145,11 @@ async def _do_without(
 
 
 async def _merge(
-    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, corrections: list[Correction]
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, needed: Sequence[Untold]
 ) -> Derived:
     """The summary and the state that a model makes of turns, of corrections, and of what was known."""
+    text = before.text(turns)
+    told = [*(before.summary.told_ids if before.summary else []), *(one.winner_id for one in needed)]
     view = SummaryView.model_validate(before.summary.model_dump()) if before.summary else None
     answer: TaskResult[SummarizeOutput] | None = None
     for portion in list(portions(turns, tools.limits.batch_tokens)) or [[]]:
@@ -158,13 +158,17 @@ async def _merge(
             earlier_state=answer.output.state if answer else before.state.state if before.state else {},
             turns=view_turns(portion),
             never=sorted(tools.rules.deny),
-            corrections=corrections,
+            corrections=[correction for one in needed for correction in one.concerning(text)],
         )
         answer = _after(answer, await tools.chat.run(SUMMARIZE, data))
     assert answer is not None  # there is a portion
     output = _screened(tools, answer.output)
     summary = _merged(request, turns, before.summary, output).model_copy(
-        update={"model": answer.model, "prompt_version": answer.prompt_version}
+        update={
+            "told_ids": list(dict.fromkeys(told)),
+            "model": answer.model,
+            "prompt_version": answer.prompt_version,
+        }
     )
     new_state = ThreadState(
         id=state_id(request.user_id, request.thread_id),
