@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,13 @@ from scripted_model import ScriptedChat
 from toy_host import ToyHost, eventually, toy_host
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.models import now
+from agent_memory.processing.clock import claim_deepening, end_deepening, set_clock
 from agent_memory.processing.due import Work
 from agent_memory.processing.intake import count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
+from azure_functions import triggers, wiring
 from azure_functions.devhost.invoker import client_binding
 from azure_functions.starts import Start, finish, of_work, start, start_due, start_idle
 from azure_functions.wiring import Parts
@@ -123,3 +127,23 @@ async def test_an_index_that_shows_another_topic_starts_what_waits(
     with pytest.raises(Exception, match=r"extract.*doesn't exist"):  # it is started, and the toy app has none
         await finish(parts, client, "index_turns", ended | {"counts": {"t1": 6}})
     assert (await runtime.counters.get("alice", "t1")).done == {"index_turns": 4}, "so it is tried again"
+
+
+async def test_deepening_that_could_not_be_started_is_claimed_by_the_next_look(
+    host: ToyHost, client: df.DurableOrchestrationClient, memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    cadence = Cadence(extract=0, summarize=0, profile=0, reconcile=0, deepen=5)
+    monkeypatch.setattr(wiring, "_parts", Parts(memory, Environment(), cadence))
+    store, look = memory.runtime.store, triggers.deepen_memories._function.get_user_function().client_function
+    await memory.user("alice").thread("t1").add("user", "fact: city=Lisbon, since 2019")
+    await memory.user("alice").thread("t1").process("extract")
+    await look(None, client)  # starts the clock
+    await set_clock(store, now() - timedelta(hours=25))
+    with pytest.raises(Exception, match=r"deepen.*doesn't exist"):  # it is started, and the toy app has none
+        await look(None, client)
+    due = await claim_deepening(store, cadence)
+    assert due is not None
+    assert due.users == ["alice"]
+    await look(None, client)  # somebody else is at it: nothing is started
+    await end_deepening(store, due, through=True)
+    await look(None, client)  # nor when it is done
