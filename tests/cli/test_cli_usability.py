@@ -157,6 +157,26 @@ def test_all_mistakes_look_alike(store, arguments, status, error, hint):
     assert hint in problem["hint"]
 
 
+def test_an_import_that_stops_in_the_middle_does_not_say_that_nothing_was_done(tmp_path):
+    said = {"type": "memory", "memory_type": "fact", "thread_id": "t", "created_at": NOON, "recorded_at": NOON}
+    rows: list[dict[str, object]] = [
+        {"type": "header", "format": "agent-memory", "version": 1},
+        said | {"id": "one", "content": "Allergic to peanuts"},
+        {"type": "thread", "thread_id": "t"},
+        {"type": "turn", "thread_id": "elsewhere", "id": "t1", "role": "user", "content": "Hi", "created_at": NOON},
+    ]
+    file, path = tmp_path / "export.jsonl", tmp_path / "m.db"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    failed = run("import", file, "--user", "ann", "--store", path, "--json", code=1)
+    problem = json.loads(failed.stderr)["error"]
+    assert problem["code"] == "invalid_input"
+    assert "stays" in problem["hint"]
+    assert "peanuts" in run("show", "--store", path).stdout
+    assert "must hold none of" in run("import", file, "--user", "a/b", "--store", path, code=2).stderr
+    file.write_text(json.dumps({"neither": "an export"}))
+    assert "not an export" in run("import", file, "--store", path, code=2).stderr
+
+
 def test_a_failure_that_is_nobodys_mistyping_has_status_1(tmp_path):
     broken = tmp_path / "broken.db"
     broken.write_text("not a database at all, whatever its name says" * 50)

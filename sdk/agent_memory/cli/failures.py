@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import typer
@@ -20,6 +21,22 @@ INTERRUPTED = 130
 """As shells have it: 128 and the number of the signal."""
 
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
+
+
+class StoppedHalfway(AgentMemoryError):
+    """What was given cannot be used, and a part of it may have been taken already."""
+
+    code = InvalidInput.code
+
+
+@contextlib.contextmanager
+def taking() -> Iterator[None]:
+    """Around what takes in a file part by part, so that what cannot be used of it does not pass for nothing done."""
+    try:
+        yield
+    except InvalidInput as error:
+        hint = "what stands ahead of it may be written, and stays; the same command goes on from there"
+        raise with_hint(StoppedHalfway(str(error)), hint) from error
 
 
 class Commands(TyperGroup):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from agent_memory.cli.failures import taking
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -74,7 +75,9 @@ def import_(
         raise InvalidInput(f"cannot read {file}: {reason}") from error
     lines = list(as_export(text))
     with any_store(store) as memory, progress("importing") as report:
-        receipt = memory.user(user).import_lines(lines, lambda done: report(done, len(lines)))
+        scope = memory.user(user)
+        with taking():
+            receipt = scope.import_lines(lines, lambda done: report(done, len(lines)))
     if as_json:
         emit(receipt)
         return
