@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.evaluation.adapters import CachedEmbeddings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
-from agent_memory.models import Memory, Turn, Usage, content_hash, now
+from agent_memory.models import Memory, Turn, content_hash, now
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import chunk_of, chunk_text
 from agent_memory.store.commits import create
@@ -50,32 +51,15 @@ PLAIN = (
 Calls = dict[str, Callable[[str], Awaitable[None]]]
 
 
-class PreparedEmbeddings:
+class PreparedEmbeddings(CachedEmbeddings):
     """Vectors that are made beforehand, so that a call costs nothing; or costs what a real model does, if asked."""
 
-    def __init__(self) -> None:
-        self._model = HashingEmbeddings()
-        self._known: dict[str, Vector] = {}
-        self.priced_by: EmbeddingModel | None = None
-
-    @property
-    def model_id(self) -> str:
-        return self._model.model_id
-
-    @property
-    def dimensions(self) -> int:
-        return self._model.dimensions
+    priced_by: EmbeddingModel | None = None
 
     async def embed(self, texts: list[str]) -> Embedded:
-        new = [text for text in texts if text not in self._known]
-        if new:
-            self._known.update(zip(new, (await self._model.embed(new)).vectors, strict=True))
         if self.priced_by is not None:
             await self.priced_by.embed(texts)
-        return Embedded([self._known[text] for text in texts], Usage())
-
-    async def close(self) -> None:
-        """Nothing to free."""
+        return await super().embed(texts)
 
 
 def main() -> int:
@@ -112,7 +96,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]
 
 async def one_user(path: Path, arguments: argparse.Namespace) -> tuple[dict[str, dict[str, float]], float]:
     """A user with a long history: search, context and the plain query, call by call in turn."""
-    embeddings = PreparedEmbeddings()
+    embeddings = PreparedEmbeddings(HashingEmbeddings())
     async with opened(path, embeddings) as memory:
         await fill(memory, embeddings, "user", arguments.memories, arguments.turns)
         await counted(memory, "user", arguments.turns)
@@ -141,7 +125,7 @@ async def one_user(path: Path, arguments: argparse.Namespace) -> tuple[dict[str,
 
 async def many_users(path: Path, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
     """A user with 100 memories, before and after all the others are there."""
-    embeddings = PreparedEmbeddings()
+    embeddings = PreparedEmbeddings(HashingEmbeddings())
     async with opened(path, embeddings) as memory:
         await fill(memory, embeddings, "user-0", 100, 0)
         await embeddings.embed(QUESTIONS)
