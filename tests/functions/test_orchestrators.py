@@ -31,7 +31,7 @@ class Script:
 
     def __call__(self, task: Task) -> Any:
         nothing = {"threads": []} if task.name.endswith("_plan") else None
-        default = 0 if task.name == FINISH else {"value": nothing}
+        default: Any = 0 if task.name == FINISH else [] if task.kind == "orchestration" else {"value": nothing}
         outcome = next(self._outcomes.get(task.name, iter(())), default)
         if isinstance(outcome, Exception):
             raise outcome
@@ -144,6 +144,25 @@ def test_a_backlog_is_worked_off_in_generations_whose_histories_stay_small():
     assert played.names.count(FINISH) == 1
 
 
+def test_corrections_of_many_threads_are_generations_too_and_go_past_those_that_are_switched_off():
+    left = [f"t{n}" for n in range(2 * CHECKPOINTS + 3)]
+    everyone = list(left)
+
+    def perform(task: Task) -> Any:
+        asked = json.loads(task.input or "")
+        if task.name == "summarize_plan":
+            return {"value": {"threads": [*(f"off{n}" for n in range(CHECKPOINTS + 1)), *left]}}
+        if task.name == "commit":
+            left.remove(asked["thread"])
+            return committed(step=asked["thread"])
+        off = asked["thread_id"].startswith("off")
+        return {"value": None if off else {"thread": asked["thread_id"]}}
+
+    played = play(partial(_named, "correct"), {"request": {"user_id": "alice"}}, perform)
+    assert [result["step"] for result in played.output] == everyone
+    assert played.generations == 3
+
+
 def test_the_end_of_a_conversation_is_one_orchestration_for_each_step():
     def perform(task: Task) -> Any:
         assert json.loads(task.input or "") == {"request": THREAD}
@@ -164,7 +183,7 @@ def test_threads_that_went_quiet_come_ahead_of_their_user():
         "user_steps": ["reconcile", "profile"],
     }
     played = run("settle_user", request, Script(), counts={"t1": 1, "t2": 2, "": 3})
-    user_steps = ["reconcile_think", "summarize_plan", "profile_think"]
+    user_steps = ["reconcile_think", "correct", "profile_think"]
     assert played.names == ["summarize_think", "summarize_think", *user_steps, FINISH]
     assert [json.loads(task.input or "")["thread_id"] for task in played.tasks[:2]] == ["t1", "t2"]
 

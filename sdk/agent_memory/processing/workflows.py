@@ -104,10 +104,7 @@ def _profile(request: Json, results: list[Json]) -> Step:
 
 def _reconcile(request: Json, results: list[Json]) -> Step:
     yield from _once("reconcile", request, results)
-    user = {"user_id": request["user_id"]}
-    planned = yield Call("summarize.plan", user)
-    for thread_id in planned["threads"]:
-        yield from _summarize(user | {"thread_id": thread_id}, results)
+    results += yield Sub("correct", {"user_id": request["user_id"]})
 
 
 def _prune(request: Json, results: list[Json]) -> Step:
@@ -180,6 +177,18 @@ def reconcile(request: Json) -> Workflow:
     Summaries of threads that rest on what was replaced in another are corrected then.
     """
     return (yield from _alone("reconcile", request))
+
+
+def correct(request: Json) -> Workflow:
+    """Corrects the summaries of a user's threads that rest on what was replaced in another, thread by thread."""
+    results: list[Json] = []
+    planned = yield Call("summarize.plan", request)
+    for thread_id in planned["threads"]:
+        before = len(results)
+        yield from _summarize(request | {"thread_id": thread_id}, results)
+        if len(results) > before:  # a thread of which nothing may be derived now would be planned again for ever
+            yield Checkpoint(list(results))
+    return results
 
 
 def settle(request: Json) -> Workflow:
@@ -281,6 +290,7 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "summarize": summarize,
     "profile": profile,
     "reconcile": reconcile,
+    "correct": correct,
     "consolidate": consolidate,
     "synthesize": synthesize,
     "reflect": reflect,
