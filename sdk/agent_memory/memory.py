@@ -115,13 +115,9 @@ class AsyncMemory:
 
         if limits is None and chat_model is None:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
+        recall = recall or RecallSettings()
         return cls(
-            Store(
-                connect,
-                LOCAL_DATABASE,
-                name="embedded" if file is None else file,
-                marks_changes=_caches(recall),
-            ),
+            Store(connect, LOCAL_DATABASE, name=file or "embedded", marks_changes=recall.caches),
             chat_model=chat_model or defaults.default_chat(),
             embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or Cadence(),
@@ -174,8 +170,9 @@ class AsyncMemory:
         def connect() -> CosmosClient:
             return CosmosClient(endpoint, actual, connection_verify=connection_verify)
 
+        recall = recall or RecallSettings()
         return cls(
-            Store(connect, database, name=database, marks_changes=_caches(recall)),
+            Store(connect, database, name=database, marks_changes=recall.caches),
             chat_model=chat_model,
             embedding_model=embedding_model,
             cadence=cadence or Cadence(),
@@ -404,7 +401,3 @@ class AsyncMemory:
 
 def _plain(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
-
-
-def _caches(recall: RecallSettings | None) -> bool:
-    return recall is not None and recall.caches

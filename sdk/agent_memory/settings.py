@@ -97,8 +97,8 @@ class RecallSettings:
     What was said in the last `fresh_seconds` is found by its words before it is indexed (0: not until it is).
 
     What a search found is kept in the process for `cache_seconds` (0: not at all) as long as the user's memories stay
-    the same. Every process that writes to the store must then have it on: each write of memories is followed by a
-    small one that says so, and each search begins with a point read.
+    the same. Every process that writes to the store must then have it on: each write of memories or turns is followed
+    by a small one that says so, and each search begins with a point read.
 
     A context tells no memory with less than `context_cut` of the best one's score: of what follows, hardly anything
     answers (LoCoMo: half the score costs 0.3 of 100 questions, and saves 13 of 100 tokens). It answers within

@@ -10,6 +10,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import In, Out, Task, TaskResult
 from agent_memory.processing.worker import Worker
+from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
 
 FACTS = ("fact: city=Lisbon by the river", "fact: pet=a cat named Tom", "howto: to reach Tom, ring twice")
@@ -54,7 +55,18 @@ async def test_what_fails_twice_at_once_is_charged_twice_and_goes_with_what_it_m
         await both.wait()
         raise ModelError("unusable: alice lives in Lisbon", cost={"model_calls": 1, "input_tokens": 10})
 
+    written = asyncio.Barrier(2)
+    store, ahead = memory.runtime.store, 2
+
+    async def batch(*args: Any) -> None:
+        nonlocal ahead
+        if ahead:  # both have read before either writes
+            ahead -= 1
+            await written.wait()
+        await Store.batch(store, *args)
+
     monkeypatch.setattr(chat, "run", run)
+    monkeypatch.setattr(store, "batch", batch)
     results = await asyncio.gather(alice.process(step), alice.process(step), return_exceptions=True)
     assert all(isinstance(one, ModelError) for one in results)
     (letter,) = await memory.dead_letters()

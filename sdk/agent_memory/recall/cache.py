@@ -1,8 +1,8 @@
 """Cache: what was found a moment ago, as long as nothing of the user's memories has changed (rows S3-16, S3-37).
 
 Each process keeps its own; what tells all of them that something has changed is a mark in the store, which every write
-of a user's memories changes, and which is read before a cached answer is given. A key holds the user, the mark and
-every option of the search, so no answer can be given to another user, or to another question.
+of a user's memories or turns changes, and which is read before a cached answer is given. A key holds the user, the
+mark and every option of the search, so no answer can be given to another user, or to another question.
 """
 
 from __future__ import annotations

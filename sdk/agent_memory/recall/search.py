@@ -1,4 +1,7 @@
-"""Search: a vector arm and a full-text arm over one user's memories, in parallel, fused."""
+"""Search: a vector arm, a full-text arm and what was just said, over one user's memories, in parallel, fused.
+
+Costs three queries, one more for the talk around what they found, and one where something was just said.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Store:
     def __init__(
         self, connect: Callable[[], CosmosClient], database: str, *, name: str, marks_changes: bool = False
     ) -> None:
-        """Opens nothing yet. `marks_changes`: every write of a user's memories is followed by one of their mark."""
+        """Opens nothing yet. `marks_changes`: each write of a user's memories or turns is followed by one of a mark."""
         self.name = name
         self._marks_changes = marks_changes
         self._connect = connect
@@ -320,7 +320,7 @@ class Store:
             logger.warning("What was searched may be told until it expires: the change could not be marked: %s", error)
 
     async def read_mark(self, user_id: str) -> str | None:
-        """Changes with every write of a user's memories by a store that marks changes; None until the first."""
+        """Changes with each write of a user's memories or turns by a store that marks changes; None until the first."""
         document = await self.read(COUNTER, MARK_ID, (user_id, COUNTERS_THREAD))
         return None if document is None else str(document["_etag"])
 
