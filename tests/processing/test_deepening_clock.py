@@ -112,13 +112,17 @@ async def test_who_failed_is_done_again_after_a_while_and_nobody_else(chat: Scri
         await waited(memory, "bob")
         await worker._deepen()
         assert seen.count("bob") == 2 * tried
+        stored = await clock(memory)
+        await memory.runtime.store.upsert(LEASES, stored | {"at": iso(now() - timedelta(hours=25))})
+        await worker._deepen()
+        assert (seen.count("alice"), seen.count("bob")) == (2, 2 * tried), "also when all are due, who failed waits"
         wait = (await clock(memory))["waiting"]["bob"]
         assert wait["tries"] == 2
         assert timedelta(minutes=15) < datetime.fromisoformat(wait["until"]) - now() <= timedelta(minutes=20)
         chat.fault = None
         await waited(memory, "bob")
         await worker._deepen()
-        assert (seen.count("alice"), seen.count("bob")) == (1, 2 * tried + 1)
+        assert (seen.count("alice"), seen.count("bob")) == (2, 2 * tried + 1)
         assert (await clock(memory))["waiting"] == {}
 
 
@@ -174,6 +178,8 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
         async with asyncio.timeout(20):
             await begun.wait()
             await memory.user("bob").thread("t").add("user", "fact: city=Rome on the hills")
+            while not await memory.user("bob").memories():  # the worker goes on by itself
+                await asyncio.sleep(0.05)
             assert await memory.drain() == 0
         assert [one.content for one in await memory.user("bob").memories()] == ["city=Rome on the hills"]
     chat.run = answer  # type: ignore[method-assign]

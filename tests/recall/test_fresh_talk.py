@@ -91,6 +91,25 @@ async def test_once_indexed_it_is_found_once(idle: AsyncMemory):
     assert sorted(await texts(alice, "plumber")) == [SAID, "The plumber wants 80 euros"]
 
 
+async def test_what_was_taken_out_of_the_search_after_it_was_indexed_does_not_come_back(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", SAID)
+    await alice.thread("home").process("index")
+    (key,) = await idle.runtime.store.query(MEMORIES, 'SELECT VALUE c.id FROM c WHERE c.kind = "chunk"', ("alice",))
+    await idle.runtime.store.patch(MEMORIES, key, ("alice", "home"), {"status": "quarantined"}, "FROM c WHERE true")
+    assert await texts(alice, "plumber") == []
+
+
+async def test_a_context_holds_no_more_memories_than_asked_for(idle: AsyncMemory):
+    alice = idle.user("alice")
+    for name in ("Ann", "Ben", "Cleo", "Dora"):
+        await alice.remember(f"The plumber may be called {name}")
+    await alice.thread("home").add("user", SAID)
+    context = await alice.thread("home").context("What is the plumber called?", limit=2)
+    assert len([used for used in context.used if used["type"] == "fact"]) == 2
+    assert not any(used.get("kind") == "chunk" for used in context.used)
+
+
 async def test_filters_hold_for_it(idle: AsyncMemory):
     alice = idle.user("alice")
     await alice.thread("home", agent_id="house", project_id="flat").add("user", SAID)
