@@ -178,7 +178,7 @@ async def test_new_turns_do_not_wait_for_deepening_and_closing_gives_up_the_clai
         async with asyncio.timeout(20):
             await begun.wait()
             await memory.user("bob").thread("t").add("user", "fact: city=Rome on the hills")
-            while not await memory.user("bob").memories():  # the worker goes on by itself
+            while not await memory.user("bob").memories():  # noqa: ASYNC110 (the worker goes on by itself)
                 await asyncio.sleep(0.05)
             assert await memory.drain() == 0
         assert [one.content for one in await memory.user("bob").memories()] == ["city=Rome on the hills"]
