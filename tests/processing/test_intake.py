@@ -8,13 +8,14 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput
 from agent_memory.processing.dead_letters import INTAKE
-from agent_memory.processing.draft import Draft, commit
+from agent_memory.processing.draft import Draft, Intents, commit
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.workflows import Call, Checkpoint, extract
-from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
+from agent_memory.store.untold import Told
 
 CADENCE = Cadence(extract=5, summarize=5, profile=5, reconcile=1, idle_seconds=0)
 
@@ -129,6 +130,18 @@ async def test_intents_that_a_crash_left_are_found_and_finished(memory: AsyncMem
     assert len(await memory.user("alice").memories()) == 2
     assert await finish_intents(memory.runtime.store) == 1
     assert [fact.content for fact in await memory.user("alice").memories()] == ["city=Oslo, since May"]
+
+
+async def test_what_a_killed_summary_left_undone_is_finished_too(memory: AsyncMemory):
+    await memory.user("alice").thread("t1").add("user", "The cat is called Tom")
+    await memory.user("alice").thread("t1").process("summarize")
+    store = memory.runtime.store
+    (cursor,) = await store.query(SUMMARIES, 'SELECT * FROM c WHERE c.type = "cursor"')
+    told = Intents(told=[Told(memory_id="gone", since="2026-03-01T10:00:00Z")])
+    await store.upsert(SUMMARIES, cursor | {"extra": {"intents": told.model_dump(mode="json")}})
+    await finish_intents(store)
+    (cursor,) = await store.query(SUMMARIES, 'SELECT * FROM c WHERE c.type = "cursor"')
+    assert cursor["extra"] == {}
 
 
 async def test_a_commit_that_is_repeated_after_a_crash_finishes_the_first(memory: AsyncMemory):

@@ -35,6 +35,17 @@ def candidate(memory_id: str, similarity: float | None = None, **changes: object
     return Candidate(memory(memory_id, **changes), similarity)
 
 
+def test_what_no_vector_was_compared_for_is_ranked_by_its_words_alone():
+    found = [
+        candidate("fresh", content="the red key opens the shed"),
+        candidate("near", 0.9, content="a key"),
+        candidate("far", 0.1, content="the sea"),
+    ]
+    first, *_ = rank(found, "which red key opens the shed?", RecallSettings())
+    assert (first.memory.id, first.similarity) == ("fresh", None)
+    assert first.why["text"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("query", "terms"),
     [

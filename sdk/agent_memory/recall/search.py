@@ -84,9 +84,7 @@ async def search(
         return await _search(searcher, partition, query, limit, filters)
     # The mark is read first: what is written during the search makes this entry one that nobody looks up.
     options = sorted(filters.items(), key=str)
-    rules = searcher.rules and (sorted(searcher.rules.deny), sorted(searcher.rules.allow or ["*"]))
-    asked = (tuple(partition), mark, query, limit, options, rules)
-    key = cache_key(*asked, searcher.embeddings.model_id, searcher.settings)
+    key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
         return Found(hits, [])
