@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
+from threading import Lock
 
-_stemming = threading.Lock()
+import Stemmer
+
+_stemmer = Stemmer.Stemmer("english")
+_stemming = Lock()
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """The stem of a lower-case word."""
     with _stemming:  # a stemmer keeps the word that it works on
-        return _stemmer()(word)
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    import snowballstemmer
-
-    function: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
-    return function
+        return str(_stemmer.stemWord(word))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from threading import Lock
 
-import snowballstemmer
+import Stemmer
 
 # Chinese, Japanese and Korean are not written in words; every character is a term.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -39,25 +40,11 @@ class Analyzer:
         return [_stem(word) for word in words if word not in ENGLISH_STOP_WORDS]
 
 
-class _Stems:
-    """The Snowball stemmer keeps its state in itself; results are kept, so that it is seldom asked."""
-
-    _LIMIT = 200_000
-
-    def __init__(self) -> None:
-        self._stemmer = snowballstemmer.stemmer("english")
-        self._known: dict[str, str] = {}
-        self._lock = Lock()
-
-    def __call__(self, word: str) -> str:
-        stem = self._known.get(word)
-        if stem is None:
-            with self._lock:
-                stem = str(self._stemmer.stemWord(word))
-                if len(self._known) >= self._LIMIT:
-                    self._known.clear()
-                self._known[word] = stem
-        return stem
+_stemmer = Stemmer.Stemmer("english")
+_stemming = Lock()
 
 
-_stem = _Stems()
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    with _stemming:  # a stemmer keeps the word that it works on
+        return str(_stemmer.stemWord(word))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from threading import Lock
 
 from agent_memory.language.offline import lexicon
+from agent_memory.language.stems import stem as plain_stem
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 _PRONOUN_IS = re.compile(r"\b(i|he|she|it|that|this|there|what|here|who|where|how)'s\b", re.I)
@@ -58,16 +58,6 @@ def _segmenter() -> object:
     return nupunkt.sent_spans
 
 
-_stemming = Lock()
-
-
-@cache
-def _stemmer() -> object:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")
-
-
 @cache
 def _irregular() -> dict[str, str]:
     forms: dict[str, str] = {}
@@ -78,17 +68,10 @@ def _irregular() -> dict[str, str]:
 
 
 @lru_cache(maxsize=20_000)
-def plain_stem(word: str) -> str:
-    """The stem of a lower-case word by its letters alone."""
-    return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]
-
-
-@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The stem of a lower-case word; irregular verb forms go to the stem of their base."""
     bare = word.removesuffix("'s").strip("'")
-    with _stemming:  # a stemmer keeps the word that it works on, and tasks run in several threads
-        return plain_stem(_irregular().get(bare, bare))
+    return plain_stem(_irregular().get(bare, bare))
 
 
 @lru_cache(maxsize=20_000)

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Literal
 
 from agent_memory.language.offline import lexicon, vocabulary
-from agent_memory.language.offline.text import plain_stem, stem
+from agent_memory.language.offline.text import stem
+from agent_memory.language.stems import stem as plain_stem
 
 Time = Literal["now", "past", "ahead", "wish"]
 
