@@ -179,8 +179,9 @@ def world_of(found: list[dict[str, Any]]) -> World:
 
 
 @settings(max_examples=400, deadline=None)
-@given(documents, conditions)
-def test_filters(found: list[dict[str, Any]], condition: Condition) -> None:
+@given(documents, st.sampled_from([0, 60]), conditions)
+def test_filters(found: list[dict[str, Any]], others: int, condition: Condition) -> None:
+    found = [*found, *({"x": "b", "y": n} for n in range(others))]  # among many, few are looked at one by one
     text = sql(condition)
     expected = [position for position, document in enumerate(found) if evaluate(condition, document) is True]
     by_columns = world_of(found).query(f"SELECT VALUE c.id FROM c WHERE {text}")

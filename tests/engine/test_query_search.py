@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
@@ -215,6 +216,36 @@ def test_fusion_of_many_items_takes_the_best_candidates_of_each_arm() -> None:
     assert ids(world, f"ORDER BY RANK RRF({both})") == [str(n) for n in range(10)]
     assert ids(world, f"ORDER BY RANK RRF({both}, [0, 1])")[0] == "999"
     assert set(ids(world, f"ORDER BY RANK RRF({both}, [1, 9])")) > {"0", "999"}
+
+
+def test_conditions_on_few_of_many_items_are_those_on_all() -> None:
+    documents = [
+        {"id": str(n), "n": n, "v": [1, n], "text": "needle" if n % 2 else "hay", "tag": f"t{n % 3}"}
+        for n in range(200)
+    ]
+    world = World(documents, **POLICIES)
+    few = "c.n >= 100 AND c.n < 104"
+    for condition, expected in (
+        ("FullTextContains(c.text, 'needle')", ["101", "103"]),
+        ("NOT FullTextContains(c.text, 'needle')", ["100", "102"]),
+        ("VectorDistance(c.v, [1, 0]) < 0.0098", ["103"]),
+        ("c.tag > 't1'", ["101"]),
+        ("c.tag IN ('t0', 't2')", ["101", "102"]),
+        ("(c.n = 101 OR (c.n > 101 AND c.tag = 't1'))", ["101", "103"]),
+        ("(c.n = 1 OR true)", ["100", "101", "102", "103"]),
+    ):
+        assert world.query(f"SELECT VALUE c.id FROM c WHERE {few} AND {condition}") == expected, condition
+
+
+@pytest.mark.parametrize("of_items", [239, 240, 241, 1000])
+def test_fusion_finds_the_best_of_each_arm_however_many_are_alike(of_items: int) -> None:
+    rng = random.Random(of_items)
+    texts = ["needle " * rng.randrange(3) + "hay" for _ in range(of_items)]
+    documents = [{"id": str(n), "v": [1, 0], "text": text} for n, text in enumerate(texts)]
+    world = World(documents, **POLICIES)
+    both = "VectorDistance(c.v, [1, 0]), FullTextScore(c.text, 'needle')"
+    best = world.query(f"SELECT TOP 50 VALUE c.text FROM c ORDER BY RANK RRF({both})")
+    assert best == sorted(texts, key=len, reverse=True)[:50]
 
 
 def test_statistics_of_words_cover_all_shards() -> None:

@@ -91,7 +91,7 @@ class _Execution:
         self._tests: dict[tuple[int, ...], Test] = {}
         if not shards:
             # A query over nothing is refused like any other.
-            self._test(tuple(range(len(self._of_items))))
+            self._test(self._of_items)
 
     def rows(self) -> Iterator[Json]:
         if self._ranking is not None:
@@ -121,6 +121,8 @@ class _Execution:
     def _split(self, where: ast.Expression | None) -> tuple[tuple[ast.Expression, ...], tuple[ast.Expression, ...]]:
         """The conditions on the item alone, and those that need what JOIN binds."""
         joined = {source.alias for source in self._query.sources[self._bound :]}
+        if not joined:
+            return conjuncts(where), ()
         of_items: list[ast.Expression] = []
         of_rows: list[ast.Expression] = []
         for condition in conjuncts(where):
@@ -129,27 +131,21 @@ class _Execution:
         return tuple(of_items), tuple(of_rows)
 
     def _part(self, shard: Shard) -> Part:
-        chosen = shard.within(self._scope.epk_min, self._scope.epk_max)
-        filters = Filter(shard, self._functions)
-        uncovered = []
-        for position, condition in enumerate(self._of_items):
-            mask = filters.mask(condition)
-            if mask is None:
-                uncovered.append(position)
-            else:
-                chosen = chosen & mask
-        return Part(shard, shard.slots_of(chosen), self._test(tuple(uncovered)))
+        within = shard.within(self._scope.epk_min, self._scope.epk_max)
+        slots, uncovered = Filter(shard, self._functions).select(self._of_items, within)
+        return Part(shard, shard.in_order(slots), self._test(tuple(uncovered)))
 
-    def _test(self, positions: tuple[int, ...]) -> Test | None:
+    def _test(self, conditions: tuple[ast.Expression, ...]) -> Test | None:
         """The conditions that have no mask in some shard, compiled once."""
-        condition = _all_of(tuple(self._of_items[position] for position in positions))
+        condition = _all_of(conditions)
         if condition is None:
             return None
-        test = self._tests.get(positions)
+        key = tuple(map(id, conditions))
+        test = self._tests.get(key)
         if test is None:
             evaluator = self._compiler.compile(condition)
             whole = self._functions.reads_vectors(condition)
-            test = self._tests[positions] = Test(lambda document: evaluator((document,)) is True, whole)
+            test = self._tests[key] = Test(lambda document: evaluator((document,)) is True, whole)
         return test
 
     def _sorted(self, pipeline: Pipeline, selection: Selection, limit: int | None) -> Iterator[Json]:

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embedded_cosmos.query.columns import Column, Kind, Mask, kind_of
+from embedded_cosmos.query.columns import Column, Kind, Mask, Slots, kind_of
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import path_of
 from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json, is_number
 
+_PICKING_COST = 8
+"""What it takes to look at one item by its slot, in items of a column that is gone through whole."""
+_T = TypeVar("_T", bound=np.generic)
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARISONS: dict[str, Callable[..., Mask]] = {
     "<": np.less,
@@ -51,29 +55,49 @@ def conjuncts(condition: ast.Expression | None) -> tuple[ast.Expression, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Masks for conditions on the items of one shard."""
+    """Masks for conditions on the items of one shard, or on those in some of its slots."""
 
     shard: Shard
     functions: SearchFunctions
+    slots: Slots | None = None
+
+    def select(
+        self, conditions: Iterable[ast.Expression], among: Mask, truth: bool = True
+    ) -> tuple[Slots, list[ast.Expression]]:
+        """The slots of the items among some where all conditions are true (or false), and the conditions without masks.
+
+        As soon as few are left, only those are looked at.
+        """
+        filters, chosen, uncovered = self, among, []
+        for condition in conditions:
+            if np.count_nonzero(chosen) * _PICKING_COST < len(chosen):
+                filters = Filter(self.shard, self.functions, filters._slots(chosen))
+                chosen = np.ones(np.count_nonzero(chosen), np.bool_)
+            mask = filters.mask(condition, truth)
+            if mask is None:
+                uncovered.append(condition)
+            else:
+                chosen = chosen & mask
+        return filters._slots(chosen), uncovered
 
     def mask(self, condition: ast.Expression, truth: bool = True) -> Mask | None:
         """Where the condition is true (or false); None when the columns do not cover it."""
         match condition:
             case ast.Literal(value):
-                return np.full(self.shard.size, value is truth)
+                return np.full(self._count, value is truth)
             case ast.Member():
                 return self._boolean(condition, truth)
             case ast.Unary("NOT", operand):
                 return self.mask(operand, not truth)
             case ast.Logical(operator, operands):
-                return self._combined(operands, truth, all_of=(operator == "AND") == truth)
+                return (self._all if (operator == "AND") == truth else self._any)(operands, truth)
             case ast.Binary(operator, left, right) if operator in _MIRRORED:
                 if isinstance(left, ast.Literal):
                     return self._comparison(_MIRRORED[operator], right, left, truth)
                 return self._comparison(operator, left, right, truth)
             case ast.Between(operand, low, high):
                 bounds = (ast.Binary(">=", operand, low), ast.Binary("<=", operand, high))
-                return self._combined(bounds, truth, all_of=truth)
+                return (self._all if truth else self._any)(bounds, truth)
             case ast.In(operand, items):
                 return self._membership(operand, _literals(items), truth)
             case ast.Call(name, (ast.Literal(list() as values), operand)) if name == "ARRAY_CONTAINS":
@@ -84,15 +108,29 @@ class Filter:
                 return self._full_text(condition, truth)
         return None
 
-    def _combined(self, parts: Iterable[ast.Expression], truth: bool, all_of: bool) -> Mask | None:
-        combined: Mask | None = None
-        combine = np.logical_and if all_of else np.logical_or
+    @property
+    def _count(self) -> int:
+        return self.shard.size if self.slots is None else len(self.slots)
+
+    def _slots(self, mask: Mask) -> Slots:
+        return np.flatnonzero(mask) if self.slots is None else self.slots[mask]
+
+    def _all(self, parts: Iterable[ast.Expression], truth: bool) -> Mask | None:
+        slots, uncovered = self.select(parts, np.ones(self._count, np.bool_), truth)
+        if uncovered:
+            return None
+        mask = np.zeros(self.shard.size, np.bool_)
+        mask[slots] = True
+        return self._here(mask)
+
+    def _any(self, parts: Iterable[ast.Expression], truth: bool) -> Mask | None:
+        found = np.zeros(self._count, np.bool_)
         for part in parts:
             mask = self.mask(part, truth)
             if mask is None:
                 return None
-            combined = mask if combined is None else combine(combined, mask)
-        return combined
+            found |= mask
+        return found
 
     def _column(self, operand: ast.Expression) -> Column | None:
         place = path_of(operand)
@@ -100,8 +138,12 @@ class Filter:
             return None
         return self.shard.column(place[1])
 
+    def _here(self, of_slots: NDArray[_T]) -> NDArray[_T]:
+        """What an array over all slots has for the items."""
+        return of_slots[: self.shard.size] if self.slots is None else of_slots[self.slots]
+
     def _kinds(self, column: Column) -> NDArray[np.uint8]:
-        return column.kinds[: self.shard.size]
+        return self._here(column.kinds)
 
     def _boolean(self, operand: ast.Expression, truth: bool) -> Mask | None:
         column = self._column(operand)
@@ -137,24 +179,25 @@ class Filter:
         kind = kind_of(value)
         mask = np.equal(self._kinds(column), kind)
         if kind == Kind.NUMBER:
-            mask &= column.values[: self.shard.size] == value
+            mask &= self._here(column.values) == value
         elif kind == Kind.STRING:
-            mask &= column.values[: self.shard.size] == column.code(value)
+            mask &= self._here(column.values) == column.code(value)
         return mask
 
     def _ordered(self, column: Column, operator: str, value: Json) -> Mask:
         if type(value) is str:
             # Strings before the bound have a lower rank than it would have among them.
             bound = column.below(value, inclusive=operator in ("<=", ">"))
-            ranks = column.ranks(self.shard.size)
+            ranks = self._here(column.ranks(self.shard.size))
             return ranks < bound if operator in ("<", "<=") else ranks >= bound
-        return _COMPARISONS[operator](column.values[: self.shard.size], value)
+        return _COMPARISONS[operator](self._here(column.values), value)
 
     def _distance(self, operator: str, call: ast.Call, bound: Json, truth: bool) -> Mask | None:
         score = self.functions.vector_score(call)
         if score is None or not score.indexed or operator not in _COMPARISONS or not is_number(bound):
             return None
-        scores = self.shard.vectors(score.keys).scores(np.arange(self.shard.size), score.query, score.function)
+        slots = np.arange(self.shard.size) if self.slots is None else self.slots
+        scores = self.shard.vectors(score.keys).scores(slots, score.query, score.function)
         holds = _COMPARISONS[operator](scores, bound)
         return holds if truth else ~np.isnan(scores) & ~holds
 
@@ -162,7 +205,7 @@ class Filter:
         column = self._column(operand)
         if column is None or values is None or not all(_exact(column, value) for value in values):
             return None
-        kinds, stored = self._kinds(column), column.values[: self.shard.size]
+        kinds, stored = self._kinds(column), self._here(column.values)
         found = np.isin(kinds, [kind_of(value) for value in values if value is None or type(value) is bool])
         numbers = [value for value in values if kind_of(value) == Kind.NUMBER]
         if numbers:
@@ -178,7 +221,7 @@ class Filter:
         index = self.shard.texts(predicate.keys, predicate.analyzer)
         masks = [index.containing(phrase, size, read) for phrase in predicate.phrases]
         found = reduce(np.logical_or if predicate.any_of else np.logical_and, masks)
-        return found if truth else np.logical_and(index.with_text(size), ~found)
+        return self._here(found if truth else np.logical_and(index.with_text(size), ~found))
 
 
 def _literals(items: tuple[ast.Expression, ...]) -> list[Json] | None:

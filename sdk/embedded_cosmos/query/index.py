@@ -123,16 +123,15 @@ class Shard:
     def within(self, epk_min: str, epk_max: str) -> Mask:
         """The live slots whose effective partition key is in the half-open range."""
         live = self._live[: self.size]
-        if epk_min == "" and epk_max == "FF":
-            return live
-        ranks = self._epks.ranks(self.size)
         first = self._epks.below(epk_min, inclusive=False)
         last = self._epks.below(epk_max, inclusive=False)
+        if first == 0 and last == self._epks.distinct_strings:
+            return live
+        ranks = self._epks.ranks(self.size)
         return live & (ranks >= first) & (ranks < last)
 
-    def slots_of(self, mask: Mask) -> Slots:
-        """The slots of a mask, in the order of their rids."""
-        slots = np.flatnonzero(mask)
+    def in_order(self, slots: Slots) -> Slots:
+        """The slots in the order of their rids."""
         return slots if self._in_rid_order else slots[np.argsort(self._rids[slots], kind="stable")]
 
     def rids(self, slots: Slots) -> NDArray[np.int64]:
