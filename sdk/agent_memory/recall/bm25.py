@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from agent_memory.language.stems import stem
-from agent_memory.recall.terms import CJK, is_cjk, pairs
+from agent_memory.recall.terms import CJK, has_cjk, is_cjk, pairs
 
 K1 = 1.2
 B = 0.4
 """Less than usual (0.75): a longer turn is more often the one that answers than a wordy one. LoCoMo: +1 in 100."""
 
-_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
+_WORD = re.compile(r"\w+")
+_WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
 
 
 @lru_cache(maxsize=8192)
@@ -29,7 +30,10 @@ def words(text: str) -> Mapping[str, int]:
     Of scripts without spaces, the signs and their pairs. Remembered, because searches of one user meet the same texts
     again and again.
     """
-    return Counter(part for word in _WORD.findall(_folded(text)) for part in _parts(word))
+    folded = _folded(text)
+    if not has_cjk(folded):
+        return Counter(map(stem, _WORD.findall(folded)))
+    return Counter(part for word in _WORD_OR_SIGNS.findall(folded) for part in _parts(word))
 
 
 def _folded(text: str) -> str:

@@ -12,6 +12,8 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 
 _WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+(?:[.,:'’\-](?:(?![{CJK}])\w)+)*")
 
+_SIGN = re.compile(f"[{CJK}]")
+
 # Function words and question words: they say how something is asked, not what about.
 _STOP = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between both but by
@@ -49,7 +51,12 @@ def _telling(words: list[str]) -> list[str]:
 
 def is_cjk(word: str) -> bool:
     """Whether a word is of a script without spaces between words."""
-    return re.match(f"[{CJK}]", word) is not None
+    return _SIGN.match(word) is not None
+
+
+def has_cjk(text: str) -> bool:
+    """Whether any part of a text is of such a script."""
+    return not text.isascii() and _SIGN.search(text) is not None
 
 
 def pairs(word: str) -> list[str]:
