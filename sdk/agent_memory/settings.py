@@ -81,7 +81,7 @@ class RecallSettings:
 
     `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
-    (row S0-037). Each arm of the search fetches `candidates`; the talk up to `neighbour_reach` turns around the
+    (row S0-037). Vectors and words find `candidates` together; the talk up to `neighbour_reach` turns around the
     `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
     `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
     happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
@@ -107,7 +107,7 @@ class RecallSettings:
     most, if their cosine is at least the archive's threshold (rows S2-08, S2-09).
     """
 
-    candidates: int = 50
+    candidates: int = 40
     text_weight: float = 0.5
     speaker_weight: float = 0.2
     date_weight: float = 0.1

@@ -12,8 +12,6 @@ from agent_memory.recall.talk import Span, Spot, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
 
-Arms = dict[str, list[Candidate]]
-
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
 
@@ -86,8 +84,10 @@ def test_bm25_prefers_rare_words_and_short_texts():
     assert Bm25({}).scores(["x"]) == {}
 
 
-def fuse(arms: Arms, query: str = "", threshold: float = 0.3, past: bool = False, **settings: float) -> list[Hit]:
-    return rank(related(arms, threshold), query, RecallSettings(**settings), past=past)
+def fuse(
+    found: list[Candidate], query: str = "", threshold: float = 0.3, past: bool = False, **settings: float
+) -> list[Hit]:
+    return rank(related(found, query_terms(query), threshold), query, RecallSettings(**settings), past=past)
 
 
 def ids(hits: list[Hit]) -> list[str]:
@@ -129,11 +129,12 @@ async def test_text_of_any_script_is_found(memory: AsyncMemory):
 
 @pytest.mark.req("S1-24")
 def test_what_both_signals_favour_comes_first():
-    arms = {
-        "vector": [candidate("a", 0.9, content="dogs"), candidate("b", 0.8, content="a cat")],
-        "text": [candidate("c", 0.4, content="the cat"), candidate("b", 0.8, content="a cat")],
-    }
-    hits = fuse(arms, "cat")
+    found = [
+        candidate("a", 0.9, content="dogs"),
+        candidate("b", 0.8, content="a cat"),
+        candidate("c", 0.4, content="the cat"),
+    ]
+    hits = fuse(found, "cat")
     assert ids(hits) == ["b", "a", "c"]
     assert hits[0].similarity == 0.8
     assert hits[0].why == {"text": 0.5, "vector": pytest.approx(0.4)}
@@ -142,24 +143,25 @@ def test_what_both_signals_favour_comes_first():
 
 @pytest.mark.req("S0-037", "S0-109")
 def test_the_threshold_holds_for_what_only_the_vectors_found():
-    arms = {
-        "vector": [candidate("near", 0.61), candidate("edge", 0.6), candidate("both", 0.1)],
-        "text": [candidate("both", 0.1)],
-    }
-    assert ids(fuse(arms, "both", threshold=0.6)) == ["both", "near"]
+    found = [candidate("near", 0.61), candidate("edge", 0.6), candidate("both", 0.1), candidate("uncompared")]
+    assert ids(fuse(found, "both", threshold=0.6)) == ["both", "near"]
 
 
-def test_what_is_high_in_both_arms_shows_where_to_look_around():
-    arms = {
-        "vector": [candidate("v1", 0.9), candidate("both", 0.8), candidate("v3", 0.7)],
-        "text": [candidate("t1"), candidate("t2"), candidate("both", 0.8)],
-    }
-    assert [found.memory.id for found in related(arms, 0.3)] == ["both", "v1", "t1", "t2", "v3"]
+def test_what_is_high_by_words_and_by_vectors_shows_where_to_look_around():
+    found = [
+        candidate("by words", content="a cat and a cat"),
+        candidate("neither", 0.2, content="a dog"),
+        candidate("third", 0.7, content="a horse"),
+        candidate("by both", 0.8, content="a cat"),
+        candidate("by vectors", 0.9, content="a lion"),
+    ]
+    about = [one.memory.id for one in related(found, ["cat"], 0.3)]
+    assert about == ["by both", "by words", "by vectors", "third"]
 
 
 def test_without_vectors_words_rank_alone():
-    arms = {"text": [candidate("x", content="a cat"), candidate("y", content="a dog that saw a cat")]}
-    assert ids(fuse(arms, "cat")) == ["x", "y"]
+    found = [candidate("x", content="a cat"), candidate("y", content="a dog that saw a cat"), candidate("z")]
+    assert ids(fuse(found, "cat")) == ["x", "y"]
 
 
 def chunk(memory_id: str, similarity: float, position: int, speaker: str | None = None, **changes: object) -> Candidate:
@@ -173,16 +175,14 @@ def chunk(memory_id: str, similarity: float, position: int, speaker: str | None 
 
 
 def test_a_hit_lifts_its_neighbours_in_the_same_thread():
-    arms = {
-        "vector": [
-            chunk("found", 0.9, 4),
-            chunk("elsewhere", 0.42, 5, thread_id="other"),
-            chunk("next", 0.41, 5),
-            chunk("next but one", 0.4, 6),
-            chunk("far", 0.35, 9),
-        ]
-    }
-    hits = fuse(arms, thread_lift=0)
+    found = [
+        chunk("found", 0.9, 4),
+        chunk("elsewhere", 0.42, 5, thread_id="other"),
+        chunk("next", 0.41, 5),
+        chunk("next but one", 0.4, 6),
+        chunk("far", 0.35, 9),
+    ]
+    hits = fuse(found, thread_lift=0)
     assert ids(hits) == ["found", "next", "next but one", "elsewhere", "far"]
     gains = {hit.memory.id: hit.why["neighbours"] for hit in hits}
     found = 0.9 * 0.5  # the whole of the vector's half, less what raw talk yields
@@ -192,8 +192,8 @@ def test_a_hit_lifts_its_neighbours_in_the_same_thread():
 
 
 def test_a_conversation_about_the_question_lifts_all_of_it():
-    arms = {"vector": [chunk("a", 0.9, 0), chunk("b", 0.8, 10), chunk("c", 0.5, 20), chunk("d", 0.5, 0, thread_id="x")]}
-    hits = fuse(arms)
+    found = [chunk("a", 0.9, 0), chunk("b", 0.8, 10), chunk("c", 0.5, 20), chunk("d", 0.5, 0, thread_id="x")]
+    hits = fuse(found)
     assert ids(hits) == ["a", "b", "c", "d"]
     threads = {hit.memory.id: hit.why["thread"] for hit in hits}
     assert threads["a"] == threads["b"] == threads["c"] > threads["d"]
@@ -202,43 +202,41 @@ def test_a_conversation_about_the_question_lifts_all_of_it():
 
 
 def test_what_has_no_place_in_the_talk_is_not_left_behind():
-    arms = {"vector": [*(chunk(f"c{n}", 0.8, n) for n in range(6)), candidate("given", 0.81), chunk("low", 0.4, 90)]}
-    hits = fuse(arms)
+    found = [*(chunk(f"c{n}", 0.8, n) for n in range(6)), candidate("given", 0.81), chunk("low", 0.4, 90)]
+    hits = fuse(found)
     assert ids(hits)[0] == "given"
     assert hits[0].why["unplaced"] > 0
 
 
 def test_what_the_one_said_who_is_asked_about_comes_first():
-    arms = {"vector": [chunk("ann's", 0.71, 0, "Ann"), chunk("will's", 0.7, 10, "Will"), chunk("low", 0.4, 20, "Ann")]}
-    assert ids(fuse(arms, "Where did Will go?", thread_lift=0))[0] == "will's"
-    assert ids(fuse(arms, "where did will go?", thread_lift=0))[0] == "will's"
+    found = [chunk("ann's", 0.71, 0, "Ann"), chunk("will's", 0.7, 10, "Will"), chunk("low", 0.4, 20, "Ann")]
+    assert ids(fuse(found, "Where did Will go?", thread_lift=0))[0] == "will's"
+    assert ids(fuse(found, "where did will go?", thread_lift=0))[0] == "will's"
     for nobody in ("When will she go?", "What did Ann and Will say?"):
-        hits = fuse(arms, nobody, thread_lift=0)
+        hits = fuse(found, nobody, thread_lift=0)
         assert ids(hits)[0] == "ann's"
         assert "speaker" not in hits[0].why
     derived = candidate("fact", 0.7, source_turn_ids=["will's"])
-    hits = rank([derived, *arms["vector"]], "Where did Will go?", RecallSettings())
+    hits = rank([derived, *found], "Where did Will go?", RecallSettings())
     assert hits[0].memory.id == "fact"
     assert hits[0].why["speaker"] > 0
 
 
 def test_talk_that_was_overtaken_stands_far_behind_unless_the_past_is_asked_for():
-    arms = {"vector": [chunk("old", 0.9, 0, valid_to=DAY), chunk("new", 0.7, 9), chunk("low", 0.35, 20)]}
-    assert ids(fuse(arms))[0] == "new"
-    assert ids(fuse(arms, past=True))[0] == "old"
+    found = [chunk("old", 0.9, 0, valid_to=DAY), chunk("new", 0.7, 9), chunk("low", 0.35, 20)]
+    assert ids(fuse(found))[0] == "new"
+    assert ids(fuse(found, past=True))[0] == "old"
 
 
 def test_a_turn_and_what_was_derived_from_it_count_once():
-    arms = {
-        "vector": [
-            chunk("t1", 0.9, 0),
-            candidate("fact-1", 0.86, source_turn_ids=["t1"]),
-            chunk("t2", 0.7, 7),
-            candidate("aside", 0.4, source_turn_ids=["t2"]),
-        ]
-    }
+    found = [
+        chunk("t1", 0.9, 0),
+        candidate("fact-1", 0.86, source_turn_ids=["t1"]),
+        chunk("t2", 0.7, 7),
+        candidate("aside", 0.4, source_turn_ids=["t2"]),
+    ]
     # The fact says what the turn says; what else was derived from the other turn is beside the point.
-    assert set(ids(fuse(arms))) == {"fact-1", "t2", "aside"}
+    assert set(ids(fuse(found))) == {"fact-1", "t2", "aside"}
 
 
 def test_stretches_of_talk():
@@ -272,14 +270,12 @@ async def test_the_answer_beside_the_words_that_find_it_is_found(memory: AsyncMe
 )
 def test_what_a_memory_is_worth_counts_if_it_is_given_a_weight(weight: str, changes: dict[str, object]):
     old = {"created_at": DAY - timedelta(days=365), "importance": 0.1, "source": "agent", "confidence": 0.5}
-    arms = {
-        "vector": [
-            candidate("nearer", 0.9, content="an apple", **old),
-            candidate("worthier", 0.85, content="a pear", **(old | changes)),
-            candidate("low", 0.4, content="a plum", **old),
-        ]
-    }
-    found = related(arms, 0.3)
+    found = [
+        candidate("nearer", 0.9, content="an apple", **old),
+        candidate("worthier", 0.85, content="a pear", **(old | changes)),
+        candidate("low", 0.4, content="a plum", **old),
+    ]
+    found = related(found, [], 0.3)
     assert ids(rank(found, "", RecallSettings(), at=DAY))[0] == "nearer"
     hits = rank(found, "", RecallSettings(**{weight: 0.5}), at=DAY)
     assert ids(hits)[0] == "worthier"
@@ -289,11 +285,9 @@ def test_what_a_memory_is_worth_counts_if_it_is_given_a_weight(weight: str, chan
 
 
 def test_what_is_said_twice_is_told_once():
-    arms = {
-        "vector": [
-            candidate("a", 0.9, content="The flight to Oslo leaves on 14 March at noon"),
-            candidate("b", 0.8, content="The flight to Oslo leaves on 14 March at noon."),
-            candidate("c", 0.7, content="The flight to Oslo leaves on 21 March at noon"),
-        ]
-    }
-    assert ids(fuse(arms)) == ["a", "c"]
+    found = [
+        candidate("a", 0.9, content="The flight to Oslo leaves on 14 March at noon"),
+        candidate("b", 0.8, content="The flight to Oslo leaves on 14 March at noon."),
+        candidate("c", 0.7, content="The flight to Oslo leaves on 21 March at noon"),
+    ]
+    assert ids(fuse(found)) == ["a", "c"]

@@ -7,10 +7,13 @@ from azure.core.exceptions import ServiceRequestError
 from azure.cosmos.aio import CosmosClient
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence, StoreUnavailable
+from agent_memory import AsyncMemory, Cadence, ConfigurationError, StoreUnavailable
+from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import Embedded
 from agent_memory.settings import RecallSettings
 from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES
 
 
 @pytest.mark.req("S0-078", "S0-009")
@@ -63,3 +66,35 @@ async def test_the_similarity_is_that_of_the_querys_own_vector(memory: AsyncMemo
     one, other = (await HashingEmbeddings().embed([content, query])).vectors
     (hit,) = await memory.user("alice").search(query)
     assert hit.similarity == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-4)
+
+
+class Refusing(HashingEmbeddings):
+    refuses = False
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        if self.refuses:
+            raise ModelError("no embeddings today")
+        return await super().embed(texts)
+
+
+async def test_where_words_cannot_be_searched_by_vectors_find_alone(chat: ScriptedChat):
+    embeddings = Refusing()
+    async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings) as memory:
+        alice = memory.user("alice")
+        await alice.remember("The cat is called Tom")
+        container = memory.runtime.store.container(MEMORIES)
+        properties = await container.read()
+        indexing = {name: part for name, part in properties["indexingPolicy"].items() if name != "fullTextIndexes"}
+        without = {name: part for name, part in properties.items() if name != "fullTextPolicy"}
+        # As in an account without full-text search.
+        await container.client_connection.ReplaceContainer(
+            container.container_link, without | {"indexingPolicy": indexing}
+        )
+        (hit,) = await alice.search("How is the cat called?")
+        assert hit.similarity
+        context = await alice.context("How is the cat called?")
+        assert "Tom" in context.text
+        assert any(reason.startswith("text search: ") for reason in context.degraded)
+        embeddings.refuses = True
+        with pytest.raises(ConfigurationError, match="full-text policy"):
+            await alice.search("How is the cat called now?")

@@ -22,7 +22,7 @@ from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import undated
 
 RRF_K = 10
-"""Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places of either arm count."""
+"""Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +33,19 @@ class Candidate:
     similarity: float | None
 
 
-def related(arms: Mapping[str, Sequence[Candidate]], threshold: float) -> list[Candidate]:
-    """What the arms found that is about the question, what is high in both first.
+def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float) -> list[Candidate]:
+    """Those of the memories found that are about the question, what is high by its words and by its vector first.
 
-    What only the vectors found must be nearer than `threshold`; a word in common is evidence of its own.
+    What has none of the words must be nearer than `threshold`; a word in common is evidence of its own.
     """
-    by_words = {candidate.memory.id for candidate in arms.get("text", ())}
-    found: dict[str, Candidate] = {}
+    by_words = Bm25({candidate.memory.id: candidate.memory.content for candidate in found}).scores(terms)
+    nearness = {candidate.memory.id: candidate.similarity for candidate in found if candidate.similarity is not None}
     places: dict[str, float] = defaultdict(float)
-    for arm in arms.values():
-        for place, candidate in enumerate(arm, 1):
-            key = candidate.memory.id
-            if key in by_words or (candidate.similarity is not None and candidate.similarity > threshold):
-                places[key] += 1 / (RRF_K + place)
-                known = found.get(key)
-                if known is None or known.similarity is None:
-                    found[key] = candidate
-    return sorted(found.values(), key=lambda candidate: -places[candidate.memory.id])
+    for scores in (nearness, {key: score for key, score in by_words.items() if score > 0}):
+        for place, key in enumerate(sorted(scores, key=scores.__getitem__, reverse=True), 1):
+            places[key] += 1 / (RRF_K + place)
+    about = [one for one in found if by_words[one.memory.id] > 0 or nearness.get(one.memory.id, threshold) > threshold]
+    return sorted(about, key=lambda candidate: -places[candidate.memory.id])
 
 
 def rank(

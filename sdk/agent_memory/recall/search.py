@@ -1,6 +1,6 @@
-"""Search: a vector arm, a full-text arm and what was just said, over one user's memories, in parallel, fused.
+"""Search over one user's memories by vector and by full text, fused, and by words in what was just said.
 
-Costs three queries, one more for the talk around what they found, and one where something was just said.
+Costs two queries, one more for the talk around what they found, and one where something was just said.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language.tasks import ChatModel, EmbeddingModel, Vector
+from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.uses import read_uses
@@ -72,10 +72,10 @@ async def search(
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
-    An arm that fails is left out and named in `degraded`.
+    What fails is left out and named in `degraded`.
 
     Raises:
-        AgentMemoryError: if no arm is left.
+        AgentMemoryError: if neither vectors nor words can be searched by.
     """
     query = query[:LONGEST_QUERY]
     cache = searcher.cache
@@ -103,41 +103,21 @@ async def _search(
     terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
-    degraded = []
-    arms = {}
-    vector: Vector | None = None
-    try:
-        vector = (await searcher.embeddings.embed([query])).vectors[0]
-        parameters["vector"] = vector
-        nearest = queries.nearest(where)
-        arms["vector"] = _arm(searcher, nearest, partition, parameters | {"model": searcher.embeddings.model_id})
-    except AgentMemoryError as error:
-        logger.warning("Embedding of a query failed, searching by text only: %s", error)
-        degraded.append(f"vector search: {error}")
-    if terms:
-        words = {f"t{number}": term for number, term in enumerate(terms)}
-        sql = queries.best_text(where, len(terms), similarity=vector is not None)
-        arms["text"] = _arm(searcher, sql, partition, parameters | words)
-    answers, said = await asyncio.gather(
-        asyncio.gather(*arms.values(), return_exceptions=True),
+    degraded: list[str] = []
+    matching, said = await asyncio.gather(
+        _matching(searcher, partition, query, terms, where, parameters, degraded),
         _fresh(searcher, partition, terms, filters, degraded),
+        return_exceptions=True,
     )
-    ranked: dict[str, list[Candidate]] = {}
-    broken: AgentMemoryError | None = None
-    for name, answer in zip(arms, answers, strict=True):
-        if isinstance(answer, AgentMemoryError):
-            broken = answer
-            degraded.append(f"{name} search: {answer}")
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
-            ranked[name] = answer
-    if broken is not None and not ranked:
-        raise broken
+    if isinstance(matching, BaseException):
+        raise matching
+    if isinstance(said, BaseException):
+        raise said
     least = filters.get("threshold")
-    found = related(ranked, searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least)
+    threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
+    found = related(matching, terms, threshold)
     try:
-        found += await _beside(searcher, partition, found, where, parameters, similarity=vector is not None)
+        found += await _beside(searcher, partition, found, where, parameters)
         found += await _not_indexed(searcher, said, found)
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
@@ -157,9 +137,46 @@ async def _search(
     return Found(hits[:limit], degraded)
 
 
-async def _arm(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
+async def _matching(
+    searcher: Searcher,
+    partition: Sequence[str],
+    query: str,
+    terms: Sequence[str],
+    where: str,
+    parameters: dict[str, Any],
+    degraded: list[str],
+) -> list[Candidate]:
+    """What is near to a query or has its words; by the one alone if the other fails. The vector joins the parameters.
+
+    Raises:
+        AgentMemoryError: if both fail.
+    """
+    words = {f"t{number}": term for number, term in enumerate(terms)}
+    try:
+        parameters["vector"] = (await searcher.embeddings.embed([query])).vectors[0]
+    except AgentMemoryError as error:
+        logger.warning("Embedding of a query failed, searching by text only: %s", error)
+        degraded.append(f"vector search: {error}")
+        sql = queries.best_text(where, len(terms))
+        return await _read(searcher, sql, partition, parameters | words) if terms else []
+    if terms:
+        sql = queries.nearest_and_best_text(where, len(terms))
+        try:
+            return await _read(searcher, sql, partition, parameters | words)
+        except AgentMemoryError as error:
+            logger.warning("Searching by vectors only: %s", error)
+            degraded.append(f"text search: {error}")
+    model = {"model": searcher.embeddings.model_id}
+    return await _read(searcher, queries.nearest(where), partition, parameters | model)
+
+
+async def _read(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
     rows = await searcher.store.query(MEMORIES, sql, partition, **parameters)
-    return [Candidate(from_document(Memory, row), row.get("similarity")) for row in rows]
+    model = searcher.embeddings.model_id
+    return [
+        Candidate(from_document(Memory, row), row.get("similarity") if row.get("embedding_model") == model else None)
+        for row in rows
+    ]
 
 
 def _is_fresh(memory: Memory) -> bool:
@@ -210,8 +227,6 @@ async def _beside(
     found: Sequence[Candidate],
     where: str,
     parameters: dict[str, Any],
-    *,
-    similarity: bool,
 ) -> list[Candidate]:
     """The talk around the best candidates, as far as it is not among them: a memory's own turn, and a chunk's next."""
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
@@ -225,9 +240,9 @@ async def _beside(
     ]
     if not spans and not own:
         return []
-    sql = queries.chunks_around(where, len(spans), similarity=similarity)
+    sql = queries.chunks_around(where, len(spans), similarity="vector" in parameters)
     for number, span in enumerate(spans):
         parameters |= {f"thread{number}": span.thread_id, f"from{number}": span.first, f"to{number}": span.last}
     known = {candidate.memory.id for candidate in found}
-    around = await _arm(searcher, sql, partition, parameters | {"ids": own})
+    around = await _read(searcher, sql, partition, parameters | {"ids": own})
     return [candidate for candidate in around if candidate.memory.id not in known]

@@ -52,6 +52,7 @@ AS_OF = (
 USABLE = 'c.status = "active"'
 OF_NAMES = "(ARRAY_CONTAINS(@types, c.type) OR ARRAY_CONTAINS(@type_kinds, c.kind))"
 """Of a type, or of a kind for which some systems have a type."""
+_COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
 TURN_FIELDS = fields(*Turn.model_fields)
 MEMORY_FIELDS = fields(*Memory.model_fields)
@@ -272,24 +273,32 @@ def turns_of_others(part: Part) -> str:
 def nearest(where: str) -> str:
     """The memories whose vectors are nearest to `@vector`, with their cosine."""
     return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
+        f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c"
         f" WHERE {where} AND c.embedding_model = @model"
         " ORDER BY VectorDistance(c.embedding, @vector)"
     )
 
 
-def best_text(where: str, terms: int, *, similarity: bool) -> str:
-    """The memories whose text matches best, by BM25; with `similarity`, also their cosine to `@vector`.
-
-    Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array.
-    """
-    names = ", ".join(f"@t{i}" for i in range(terms))
-    cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
+def best_text(where: str, terms: int) -> str:
+    """The memories whose text matches best, by BM25."""
     return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}{cosine} FROM c"
-        f" WHERE {where} AND FullTextContainsAny(c.content, {names})"
-        f" ORDER BY RANK FullTextScore(c.content, {names})"
+        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c WHERE {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
+        f" ORDER BY RANK FullTextScore(c.content, {_terms(terms)})"
     )
+
+
+def nearest_and_best_text(where: str, terms: int) -> str:
+    """The memories that are high by their vectors, by their text or by both, with their cosine.
+
+    A rank by text counts twice: so a few more of the answers are among them (`recall.fusion` puts them into order).
+    """
+    scores = f"VectorDistance(c.embedding, @vector), FullTextScore(c.content, {_terms(terms)})"
+    return f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {where} ORDER BY RANK RRF({scores}, [1, 2])"
+
+
+def _terms(count: int) -> str:
+    """Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array."""
+    return ", ".join(f"@t{i}" for i in range(count))
 
 
 def chunks_around(where: str, spans: int, *, similarity: bool) -> str:
@@ -298,9 +307,9 @@ def chunks_around(where: str, spans: int, *, similarity: bool) -> str:
         f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"
         for i in range(spans)
     )
-    cosine = ", VectorDistance(c.embedding, @vector) AS similarity" if similarity else ""
+    cosine = f", {_COSINE}" if similarity else ""
     return (
-        f"SELECT {MEMORY_FIELDS}{cosine} FROM c WHERE {where} AND {CHUNK} AND (ARRAY_CONTAINS(@ids, c.id){stretches})"
+        f"SELECT {MEMORY_FIELDS}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){stretches}) AND {CHUNK} AND {where}"
     )
 
 
