@@ -114,7 +114,8 @@ class _Execution:
         rest = self._rest
         if rest.select.kind == "star" and self._bound:
             return True
-        parts = (rest.select, *rest.sources[self._bound :], rest.where, *rest.group_by, *rest.order_by)
+        columns = (item.expression for item in rest.select.items)
+        parts = (*columns, *rest.sources[self._bound :], rest.where, *rest.group_by, *rest.order_by)
         known = tuple(component.call for component in self._shown)
         return any(part is not None and self._functions.reads_vectors(part, known) for part in parts)
 

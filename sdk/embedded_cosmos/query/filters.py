@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json, is_number
 
 _PICKING_COST = 8
 """What it takes to look at one item by its slot, in items of a column that is gone through whole."""
+_FEW_VALUES = 8
 _T = TypeVar("_T", bound=np.generic)
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARISONS: dict[str, Callable[..., Mask]] = {
@@ -206,13 +207,13 @@ class Filter:
         if column is None or values is None or not all(_exact(column, value) for value in values):
             return None
         kinds, stored = self._kinds(column), self._here(column.values)
-        found = np.isin(kinds, [kind_of(value) for value in values if value is None or type(value) is bool])
+        found = _any_of(kinds, [kind_of(value) for value in values if value is None or type(value) is bool])
         numbers = [value for value in values if kind_of(value) == Kind.NUMBER]
         if numbers:
-            found |= (kinds == Kind.NUMBER) & np.isin(stored, np.array(numbers, np.float64))
+            found |= (kinds == Kind.NUMBER) & _any_of(stored, numbers)
         codes = [column.code(value) for value in values if type(value) is str]
         if codes:
-            found |= (kinds == Kind.STRING) & np.isin(stored, np.array(codes, np.float64))
+            found |= (kinds == Kind.STRING) & _any_of(stored, codes)
         return found if truth else (kinds != Kind.UNDEFINED) & ~found
 
     def _full_text(self, call: ast.Call, truth: bool) -> Mask:
@@ -222,6 +223,15 @@ class Filter:
         masks = [index.containing(phrase, size, read) for phrase in predicate.phrases]
         found = reduce(np.logical_or if predicate.any_of else np.logical_and, masks)
         return self._here(found if truth else np.logical_and(index.with_text(size), ~found))
+
+
+def _any_of(array: NDArray[Any], values: list[Any]) -> Mask:
+    if len(values) > _FEW_VALUES:
+        return np.isin(array, np.array(values, np.float64))
+    found = np.zeros(len(array), np.bool_)
+    for value in values:
+        found |= array == value
+    return found
 
 
 def _literals(items: tuple[ast.Expression, ...]) -> list[Json] | None:

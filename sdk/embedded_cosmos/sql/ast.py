@@ -245,7 +245,7 @@ def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
     replacement = replace(node)
     if replacement is not node:
         return replacement
-    if type(node) is Literal:
+    if type(node) is Literal or type(node) is Identifier:
         return node
     changed = False
     values = []
