@@ -2,6 +2,8 @@
 
 A claim (by id) is found in every wording that is recognised (`likeness`); a topic (by query) is what is about it, and
 what makes the same claims in other words; a place (thread, project, time range) is all that was said there.
+
+Turns may expire before what was indexed of them. Then their chunks stand in for them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from agent_memory.models import Memory, Turn, iso
 from agent_memory.policy.likeness import Likeness, cosine, figures, roots, spellings, telling_part, unstamped
 from agent_memory.policy.tombstones import Place
 from agent_memory.store import queries
+from agent_memory.store.chunks import undated
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
@@ -82,11 +85,34 @@ class Archive:
         """The turns that hold all, or any, of some words."""
         if not words:
             return []
+        named = {f"w{number}": word for number, word in enumerate(words)}
         sql = queries.turns_that_say(len(words), every=every)
-        rows = await self.store.query(
-            TURNS, sql, (self.user_id,), **{f"w{number}": word for number, word in enumerate(words)}
-        )
-        return [from_document(Turn, row) for row in rows]
+        turns = [from_document(Turn, row) for row in await self.store.query(TURNS, sql, (self.user_id,), **named)]
+        sql = queries.chunks_that_say(len(words), every=every)
+        indexed = {
+            (row["thread_id"], row["turn"]) for row in await self.store.query(MEMORIES, sql, (self.user_id,), **named)
+        }
+        return turns + await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
+
+    async def read_turns(self, keys: Iterable[TurnKey]) -> list[Turn]:
+        """These turns, or what is indexed of them."""
+        by_thread: dict[str, list[str]] = {}
+        for thread_id, turn_id in sorted(keys):
+            by_thread.setdefault(thread_id, []).append(turn_id)
+        turns = []
+        for thread_id, ids in by_thread.items():
+            found = await turns_by_id(self.store, self.user_id, thread_id, ids)
+            gone = set(ids) - {turn.id for turn in found}
+            turns += found + await self.indexed_turns((self.user_id, thread_id), gone)
+        return turns
+
+    async def indexed_turns(self, partition: Sequence[str], ids: Iterable[str]) -> list[Turn]:
+        """What is indexed of turns with these ids, in a thread or of the user."""
+        wanted = sorted(ids)
+        if not wanted:
+            return []
+        rows = await self.store.query(MEMORIES, queries.CHUNKS_OF_TURNS, partition, turns=wanted)
+        return stand_ins([from_document(Memory, row) for row in rows])
 
 
 async def open_archive(store: Store, embeddings: EmbeddingModel, user_id: str) -> Archive:
@@ -119,15 +145,17 @@ async def select_id(archive: Archive, item_id: str, place: Place) -> Selection:
 async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
     chunk_sql = queries.MEMORY_BY_ID.format(types='"episodic"')
     rows = await archive.store.query(MEMORIES, chunk_sql, (archive.user_id,), id=item_id)
-    turn_id = rows[0]["source_turn_ids"][0] if rows else item_id
-    partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
-    turns = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=turn_id)
-    turns = [turn for turn in turns if not rows or turn["thread_id"] == rows[0]["thread_id"]]
+    if rows:
+        turns = await archive.read_turns([(rows[0]["thread_id"], rows[0]["source_turn_ids"][0])])
+    else:
+        partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
+        found = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=item_id)
+        turns = [from_document(Turn, row) for row in found] or await archive.indexed_turns(partition, [item_id])
     if not turns:
         raise NotFound(f"no memory and no turn {item_id} in this scope")
     if len(turns) > 1:
         raise InvalidInput(f"several threads have a turn {item_id}: name the thread too")
-    return from_document(Turn, turns[0])
+    return turns[0]
 
 
 async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
@@ -148,7 +176,7 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     for turn in await archive.turns_that_say(sorted(roots(topic)), every=True):
         if like.about(topic, turn.content, None) and _lies_in(place, turn):
             selection.add_turn(turn, "about it")
-    for turn in await _read_turns(archive, set(found) - set(selection.turns)):
+    for turn in await archive.read_turns(set(found) - set(selection.turns)):
         selection.add_turn(turn, "about it")
     claims = [archive.memories[memory_id].content for memory_id in selection.memories]
     claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
@@ -158,19 +186,20 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
 
 
 async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
-    """Up to `limit` turns that were said in a place, and the memories of it."""
+    """Up to `limit` turns that were said in a place, those that expired when no others are left, and its memories."""
     selection = Selection("", place)
-    sql = queries.turns_of(
-        project=place.project_id is not None, since=place.since is not None, until=place.until is not None
-    )
-    bounds: dict[str, Any] = {"project": place.project_id, "limit": limit}
+    bounds: dict[str, Any] = {"project": place.project_id}
     bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
+    given = {name: value is not None for name, value in bounds.items()}
+    values = {name: value for name, value in bounds.items() if value is not None} | {"limit": limit}
     partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
-    rows = await archive.store.query(
-        TURNS, sql, partition, **{name: value for name, value in bounds.items() if value is not None}
-    )
-    for row in rows:
-        selection.add_turn(from_document(Turn, row), "said there")
+    rows = await archive.store.query(TURNS, queries.turns_of(**given), partition, **values)
+    turns = [from_document(Turn, row) for row in rows]
+    if not turns:
+        rows = await archive.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
+        turns = stand_ins([from_document(Memory, row) for row in rows])
+    for turn in turns:
+        selection.add_turn(turn, "said there")
     selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
     return selection
 
@@ -195,7 +224,7 @@ async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
     for turn in await archive.turns_that_say(words, every=False):
         if told & figures(turn.content) and _lies_in(place, turn):
             selection.add_turn(turn, "has the same figure")
-    for turn in await _read_turns(archive, set(chunks) - set(selection.turns)):
+    for turn in await archive.read_turns(set(chunks) - set(selection.turns)):
         selection.add_turn(turn, "the same in other words")
 
 
@@ -213,7 +242,7 @@ async def add_answers(archive: Archive, selection: Selection) -> None:
         found = await answers_to(archive.store, asked)
         told = {turn.id: telling_part(turn.content, selection.topic) for turn in asked}
         new = [(thread_id, turn_id) for turn_id in found if (thread_id, turn_id) not in selection.turns]
-        for answer in await _read_turns(archive, new):
+        for answer in await archive.read_turns(new):
             said = told[found[answer.id]]
             pairs.append((said, telling_part(answer.content, f"{said} {selection.topic}"), answer))
     vectors = await archive.embed(text for said, part, _ in pairs for text in (said, part))
@@ -223,20 +252,28 @@ async def add_answers(archive: Archive, selection: Selection) -> None:
             selection.add_turn(answer, "answers what goes, and takes it up")
 
 
-async def _read_turns(archive: Archive, keys: Iterable[TurnKey]) -> list[Turn]:
-    by_thread: dict[str, list[str]] = {}
-    for thread_id, turn_id in sorted(keys):
-        by_thread.setdefault(thread_id, []).append(turn_id)
-    return [
-        turn
-        for thread_id, ids in by_thread.items()
-        for turn in await turns_by_id(archive.store, archive.user_id, thread_id, ids)
-    ]
+def stand_ins(chunks: Iterable[Memory]) -> list[Turn]:
+    """A turn for each that these chunks are of, with the words of its chunks."""
+    turns: dict[TurnKey, Turn] = {}
+    for chunk in chunks:
+        key = (chunk.thread_id, chunk.source_turn_ids[0])
+        said = undated(chunk.content).split(": ", 1)[-1]
+        known = turns.get(key)
+        turns[key] = Turn(
+            id=key[1],
+            user_id=chunk.user_id,
+            thread_id=chunk.thread_id,
+            role="agent" if chunk.source == "agent" else "user",
+            content=said if known is None else f"{known.content}\n{said}",
+            created_at=chunk.created_at,
+            project_id=chunk.project_id,
+        )
+    return list(turns.values())
 
 
 async def read_texts(archive: Archive, selection: Selection) -> None:
     """Reads the turns of a selection that it knows by id only."""
-    for turn in await _read_turns(archive, set(selection.turns) - set(selection.texts)):
+    for turn in await archive.read_turns(set(selection.turns) - set(selection.texts)):
         selection.texts[turn.thread_id, turn.id] = turn
 
 

@@ -184,6 +184,7 @@ NEAREST_OF_ALL = (
     ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
     " ORDER BY VectorDistance(c.embedding, @vector)"
 )
+CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 CHUNKS_OF = f"SELECT VALUE c.id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
 SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"
@@ -340,8 +341,16 @@ def _where(types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool
 
 def turns_that_say(words: int, *, every: bool) -> str:
     """The turns that hold all (or any) of some words (`@w0`, …), in whatever case, also inside other words."""
-    said = (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
-    return f"SELECT {TURN_FIELDS} FROM c WHERE {said}"
+    return f"SELECT {TURN_FIELDS} FROM c WHERE {_says(words, every)}"
+
+
+def chunks_that_say(words: int, *, every: bool) -> str:
+    """The raw talk that holds all (or any) of some words, likewise: which turn of which thread it is of."""
+    return f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK} AND ({_says(words, every)})"
+
+
+def _says(words: int, every: bool) -> str:
+    return (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
 
 
 def fresh_turns(where: str) -> str:
@@ -355,10 +364,14 @@ def fresh_turns(where: str) -> str:
 
 def turns_of(*, project: bool, since: bool, until: bool) -> str:
     """Turns of a project (`@project`) and a time range (`@since` to `@until`), as far as given."""
-    conditions = [
-        *(["c.project_id = @project"] if project else []),
-        *(["c.created_at >= @since"] if since else []),
-        *(["c.created_at <= @until"] if until else []),
-    ]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT TOP @limit {TURN_FIELDS} FROM c{where}"
+    return f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE true{_of_place(project, since, until)}"
+
+
+def chunks_of(*, project: bool, since: bool, until: bool) -> str:
+    """The raw talk of a project and a time range, likewise."""
+    return f"SELECT TOP @limit {MEMORY_FIELDS} FROM c WHERE {CHUNK}{_of_place(project, since, until)}"
+
+
+def _of_place(project: bool, since: bool, until: bool) -> str:
+    bounds = {"c.project_id = @project": project, "c.created_at >= @since": since, "c.created_at <= @until": until}
+    return "".join(f" AND {condition}" for condition, given in bounds.items() if given)

@@ -1,0 +1,92 @@
+"""Turns that expired before what was indexed of them: forgetting reaches their chunks all the same."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import pytest
+from store_scan import scan
+
+from agent_memory import AsyncMemory
+from agent_memory.scopes.thread import AsyncThreadScope
+from agent_memory.scopes.user import AsyncUserScope
+from agent_memory.store.containers import TURNS
+
+SAID = datetime(2026, 3, 5, 10, tzinfo=UTC)
+SECRET = "My locker at the gym is number 7391, next to the mirror"
+LONG = "The sauna was closed and the coach talked about her dog for an hour. " * 150 + SECRET
+
+
+async def told(memory: AsyncMemory, content: str = SECRET) -> AsyncUserScope:
+    """A user whose secret is indexed, and whose turns are gone; another conversation stays as it is."""
+    user = memory.user("alice")
+    turns = [
+        {"id": "told", "role": "user", "content": content, "created_at": SAID, "project_id": "gym"},
+        {"id": "answer", "role": "agent", "content": "Nice, I like the mirror there.", "created_at": SAID},
+    ]
+    await user.thread("t").add_many(turns)
+    await user.thread("other").add("user", "The garden needs water on Sundays", created_at=SAID.replace(year=2025))
+    await memory.drain()
+    for turn_id in ("told", "answer"):
+        assert await memory.runtime.store.delete(TURNS, turn_id, ("alice", "t"))
+    assert "7391" in (await user.search("Which locker number?"))[0].memory.content
+    return user
+
+
+def by_chunk(user: AsyncUserScope) -> Callable[[], Awaitable[object]]:
+    async def forget() -> object:
+        hits = await user.search("Which locker number?", kinds=["chunk"])
+        return await user.forget(hits[0].memory.id)
+
+    return forget
+
+
+WAYS: dict[str, Callable[[AsyncUserScope], Callable[[], Awaitable[object]]]] = {
+    "topic": lambda user: lambda: user.forget(query="the locker at the gym"),
+    "turn": lambda user: lambda: user.forget("told"),
+    "chunk": by_chunk,
+    "thread": lambda user: lambda: user.thread("t").forget(),
+    "project": lambda user: lambda: user.forget(project_id="gym"),
+    "time": lambda user: lambda: user.forget(since=SAID.replace(day=1), until=SAID.replace(day=9)),
+}
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("content", [SECRET, LONG], ids=["short", "long"])
+async def test_what_is_indexed_of_an_expired_turn_is_forgotten(memory: AsyncMemory, way: str, content: str):
+    user = await told(memory, content)
+    await WAYS[way](user)()
+    await memory.drain()
+    assert await scan(memory, "7391") == []
+    assert [hit.memory.thread_id for hit in await user.search("When does the garden need water?")][:1] == ["other"]
+    assert {counter.pending for counter in await memory.runtime.counters.of_user("alice")} == {0}
+
+
+async def test_the_talk_that_a_fact_rests_on_goes_with_it_though_it_expired(memory: AsyncMemory):
+    user = memory.user("alice")
+    await user.thread("t").add_many([{"id": "told", "role": "user", "content": f"fact: locker={SECRET}"}])
+    await memory.drain()
+    [fact] = await user.memories(types=["fact"])
+    await memory.runtime.store.delete(TURNS, "told", ("alice", "t"))
+    await user.forget(fact.id)
+    assert await scan(memory, "7391") == []
+
+
+async def test_a_deleted_conversation_takes_its_expired_talk_with_it(memory: AsyncMemory):
+    user = await told(memory)
+    await user.thread("t").delete()
+    await memory.drain()
+    assert await scan(memory, "7391") == []
+
+
+async def test_a_turn_that_lives_for_a_second_is_forgotten_by_what_it_said(memory: AsyncMemory):
+    user = memory.user("alice")
+    thread: AsyncThreadScope = user.thread("t")
+    await thread.add_many([{"role": "user", "content": SECRET, "ttl": 1}])
+    await memory.drain()
+    await asyncio.sleep(2.1)
+    assert await thread.turns() == []
+    assert await user.search("Which locker number?")
+    receipt = await user.forget(query="the locker at the gym")
+    assert receipt.deleted
+    assert await scan(memory, "7391") == []
