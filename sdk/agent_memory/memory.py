@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from azure.cosmos.aio import CosmosClient
 from pydantic import SecretStr
 
-from agent_memory.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.health import look_at
 from agent_memory.language import defaults
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.policy.switches import Asked
-from agent_memory.processing.dead_letters import INTAKE, find_dead_letter, list_dead_letters
+from agent_memory.processing.dead_letters import list_dead_letters
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress
 from agent_memory.runtime import Runtime
@@ -230,7 +230,14 @@ class AsyncMemory:
         chat, embeddings = defaults.models_named_by(env)
         recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
-            return cls.local(env.store, chat_model=chat, embedding_model=embeddings, recall=recall, policy=env.policy)
+            return cls.local(
+                env.store,
+                chat_model=chat,
+                embedding_model=embeddings,
+                cadence=env.local_cadence,
+                recall=recall,
+                policy=env.policy,
+            )
         return cls.cosmos(
             env.cosmos_endpoint,
             _plain(env.cosmos_key),
@@ -311,9 +318,8 @@ class AsyncMemory:
         """
         runtime = self._runtime
         await runtime.store.open()
-        await runtime.store.provision(
-            dimensions=runtime.tools.embeddings.dimensions, autoscale_max_ru=self._autoscale_max_ru
-        )
+        dimensions = runtime.tools.embeddings.dimensions
+        await runtime.store.provision(dimensions=dimensions, autoscale_max_ru=self._autoscale_max_ru)
         if self._open:
             await self._begin()
 
@@ -387,16 +393,7 @@ class AsyncMemory:
             InvalidInput: if it is of a turn that could not be counted; nobody but its writer can mend that.
             ModelError: if the model still gives nothing usable; the dead letter stays.
         """
-        letter = await find_dead_letter(self._runtime.store, dead_letter_id)
-        if letter.step == INTAKE:
-            raise InvalidInput("write the turn again as it should be, and it is counted; then delete the letter")
-        return await self._runtime.run(
-            "replay",
-            step=letter.step,
-            user_id=letter.user_id,
-            thread_id=letter.thread_id,
-            dead_letter_id=letter.id,
-        )
+        return await self._runtime.replay(dead_letter_id)
 
 
 def _plain(secret: SecretStr | None) -> str | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_memory.errors import InvalidInput
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.policy.audit import Auditor
 from agent_memory.policy.uses import UseCounter
 from agent_memory.processing.activities import Activity, Json, activities
+from agent_memory.processing.dead_letters import INTAKE, find_dead_letter
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.gather import Tools
@@ -97,6 +99,25 @@ class Runtime:
             for result in await run_workflow(workflow, payload, self.activities, told)
         ]
         return total(workflow, results)
+
+    async def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again.
+
+        Raises:
+            NotFound: if there is no such dead letter.
+            InvalidInput: if it is of a turn that could not be counted.
+            ModelError: if the model still gives nothing usable; the dead letter stays.
+        """
+        letter = await find_dead_letter(self.store, dead_letter_id)
+        if letter.step == INTAKE:
+            raise InvalidInput("write the turn again as it should be, and it is counted; then delete the letter")
+        return await self.run(
+            "replay",
+            step=letter.step,
+            user_id=letter.user_id,
+            thread_id=letter.thread_id,
+            dead_letter_id=letter.id,
+        )
 
 
 def total(step: str, results: list[ProcessResult]) -> ProcessResult:

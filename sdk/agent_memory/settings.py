@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr
@@ -241,6 +241,20 @@ def read_tiers(text: str) -> dict[str, Tier]:
     return tiers
 
 
+_CADENCE = {
+    "extract": "extract_every",
+    "summarize": "summarize_every",
+    "profile": "profile_every",
+    "reconcile": "reconcile_every",
+    "deepen": "deepen_every",
+    "idle_seconds": "idle_seconds",
+    "archive": "archive_idle",
+    "drift": "drift_threshold",
+    "deepen_hours": "deepen_hours",
+}
+"""Of each part of a cadence, the setting that says it."""
+
+
 class Environment(BaseSettings):
     """The environment variables that `from_env` and the function app read. Several systems' names are accepted."""
 
@@ -307,17 +321,13 @@ class Environment(BaseSettings):
     @property
     def cadence(self) -> Cadence:
         """How often the function app works: only what is set (rows S1-46 to S1-49)."""
-        return Cadence(
-            extract=self.extract_every,
-            summarize=self.summarize_every,
-            profile=self.profile_every,
-            reconcile=self.reconcile_every,
-            deepen=self.deepen_every,
-            idle_seconds=self.idle_seconds,
-            archive=self.archive_idle,
-            drift=self.drift_threshold,
-            deepen_hours=self.deepen_hours,
-        )
+        return Cadence(**{name: getattr(self, field) for name, field in _CADENCE.items()})
+
+    @property
+    def local_cadence(self) -> Cadence:
+        """How often a process works that keeps its store itself: as usual, but for what is set."""
+        given = {name: field for name, field in _CADENCE.items() if field in self.model_fields_set}
+        return replace(Cadence(), **{name: getattr(self, field) for name, field in given.items()})
 
     @property
     def policy(self) -> PolicySettings:

@@ -1,7 +1,9 @@
 """The other ways to open a memory: over a socket to a Cosmos server, and as the environment says."""
 
+import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -123,3 +125,22 @@ def test_a_model_of_ones_own(tmp_path):
     chat = OpenAIChat("m", base_url="http://127.0.0.1:9/v1", api_key="k")
     with Memory.local(tmp_path / "m.db", chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
         assert memory.health().chat_model == "m"
+
+
+async def test_a_cadence_in_the_environment_counts_for_a_local_store_too(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    for name in Environment.model_fields:
+        for alias in _aliases(name):
+            monkeypatch.delenv(alias, raising=False)
+    assert Environment().local_cadence == Cadence()
+    monkeypatch.setenv("AGENT_MEMORY_STORE", str(tmp_path / "env.db"))
+    monkeypatch.setenv("FACT_EXTRACTION_EVERY_N", "2")
+    monkeypatch.setenv("THREAD_SUMMARY_EVERY_N", "0")
+    async with AsyncMemory.from_env() as memory:
+        thread = memory.user("alice").thread("t")
+        await thread.add("user", "My sister Ann lives in Oslo.")
+        await thread.add("user", "I am allergic to peanuts.")
+        deadline = time.monotonic() + 30
+        while not await memory.user("alice").memories(types=["fact"]):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+    assert Environment().local_cadence == Cadence(extract=2, summarize=0)
