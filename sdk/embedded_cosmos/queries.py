@@ -52,6 +52,11 @@ class Query:
         return is_aggregate(parse(self.text))
 
     @property
+    def ranks(self) -> bool:
+        """Whether it orders by RANK, which in Azure no partition can do alone; raises 400."""
+        return parse(self.text).by_rank
+
+    @property
     def statement(self) -> ast.Query:
         """The syntax tree, parameters filled in; raises 400."""
         return bind(parse(self.text), self.parameters)
@@ -86,7 +91,8 @@ class Queries:
 
         Raises 400 with the plan when that would not give the rows of the query.
         """
-        if len(partitions) > 1 and needs_merging(query.text):
+        is_divided = len(container.partitions.partitions) > 1
+        if (len(partitions) > 1 and needs_merging(query.text)) or (is_divided and query.ranks):
             raise PlanNeeded(orjson.dumps(query.plan(container.properties)).decode())
         fingerprint = _fingerprint(container, query)
         position = _Position(uuid4().hex, 0, partitions[0].id)

@@ -28,6 +28,8 @@ def reach_of(request: Request, container: Container, query: Query) -> Reach:
     """Where the query of a request looks; raises 400 when that is in many places, and the client does not say so."""
     key, epks = request.key(container), request.epks(container)
     if key is not None or PARTITION_KEY_RANGE in request.headers:
+        if PARTITION_KEY_RANGE in request.headers and len(container.partitions.partitions) > 1 and query.ranks:
+            raise bad_request("ORDER BY RANK is for query plans: a partition key range has no words but its own.")
         partition = request.partition(container)
         partitions = container.partitions.overlapping(epks) if partition is None else (partition,)
         return Reach(_scope(epks, key), partitions)

@@ -122,6 +122,15 @@ def test_what_lies_in_one_range_is_answered_directly(engine: Engine, container: 
         assert response.headers["x-ms-documentdb-partitionkeyrangeid"] == range_of("user1")
 
 
+def test_what_orders_by_rank_is_never_answered_by_a_range(engine: Engine, container: ContainerProxy) -> None:
+    query = "SELECT TOP 5 * FROM c WHERE c.user = 'user1' ORDER BY RANK VectorDistance(c.v, [1, 0])"
+    planned = ask(engine, query, x_ms_documentdb_query_enablecrosspartition="True")
+    assert (planned.status, planned.headers["x-ms-substatus"]) == (400, "1004")
+    alone = ask(engine, query, x_ms_documentdb_partitionkeyrangeid=range_of("user1"))
+    assert (alone.status, alone.headers.get("x-ms-substatus")) == (400, None)
+    assert b"query plans" in alone.body
+
+
 def test_pages_do_not_cross_ranges(container: ContainerProxy) -> None:
     pages = container.query_items("SELECT * FROM c", enable_cross_partition_query=True, max_item_count=5).by_page()
     found = [[row["user"] for row in page] for page in pages]

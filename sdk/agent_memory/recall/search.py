@@ -157,12 +157,12 @@ async def _matching(
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
-        sql = queries.best_text(where, len(terms))
-        return await _read(searcher, sql, partition, parameters | words) if terms else []
+        sql = queries.best_text(where, len(terms), len(partition))
+        return await _read(searcher, sql, partition, parameters | words, ranked=True) if terms else []
     if terms:
-        sql = queries.nearest_and_best_text(where, len(terms))
+        sql = queries.nearest_and_best_text(where, len(terms), len(partition))
         try:
-            return await _read(searcher, sql, partition, parameters | words)
+            return await _read(searcher, sql, partition, parameters | words, ranked=True)
         except AgentMemoryError as error:
             logger.warning("Searching by vectors only: %s", error)
             degraded.append(f"text search: {error}")
@@ -170,8 +170,11 @@ async def _matching(
     return await _read(searcher, queries.nearest(where), partition, parameters | model)
 
 
-async def _read(searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any]) -> list[Candidate]:
-    rows = await searcher.store.query(MEMORIES, sql, partition, **parameters)
+async def _read(
+    searcher: Searcher, sql: str, partition: Sequence[str], parameters: dict[str, Any], *, ranked: bool = False
+) -> list[Candidate]:
+    query = searcher.store.ranked if ranked else searcher.store.query
+    rows = await query(MEMORIES, sql, partition, **parameters)
     model = searcher.embeddings.model_id
     return [
         Candidate(from_document(Memory, row), row.get("similarity") if row.get("embedding_model") == model else None)

@@ -280,21 +280,29 @@ def nearest(where: str) -> str:
     )
 
 
-def best_text(where: str, terms: int) -> str:
-    """The memories whose text matches best, by BM25."""
+def best_text(where: str, terms: int, levels: int) -> str:
+    """The memories whose text matches best, by BM25; for `Store.ranked` within so many levels of the partition key."""
     return (
-        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c WHERE {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
+        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
+        f" WHERE {_within(levels)} AND {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
         f" ORDER BY RANK FullTextScore(c.content, {_terms(terms)})"
     )
 
 
-def nearest_and_best_text(where: str, terms: int) -> str:
-    """The memories that are high by their vectors, by their text or by both, with their cosine.
+def nearest_and_best_text(where: str, terms: int, levels: int) -> str:
+    """The memories that are high by their vectors, by their text or by both, with their cosine; likewise.
 
     A rank by text counts twice: so a few more of the answers are among them (`recall.fusion` puts them into order).
     """
     scores = f"VectorDistance(c.embedding, @vector), FullTextScore(c.content, {_terms(terms)})"
-    return f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {where} ORDER BY RANK RRF({scores}, [1, 2])"
+    return (
+        f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {_within(levels)} AND {where}"
+        f" ORDER BY RANK RRF({scores}, [1, 2])"
+    )
+
+
+def _within(levels: int) -> str:
+    return " AND ".join(["c.user_id = @user_id", "c.thread_id = @thread_id"][:levels])
 
 
 def _terms(count: int) -> str:
