@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from azure.core import MatchConditions
 from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
-from azure.cosmos import PartitionKey, ThroughputProperties
+from azure.cosmos import ThroughputProperties
 from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.store import queries
-from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, ContainerSpec, container_specs
+from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
 
@@ -162,7 +162,7 @@ class Store:
             database = await self._clients[0].create_database_if_not_exists(self._database)
             for spec in container_specs(turn_ttl):
                 await database.create_container_if_not_exists(
-                    spec.name, **_container_options(spec, dimensions, language), offer_throughput=throughput
+                    spec.name, **spec.options(dimensions, language), offer_throughput=throughput
                 )
 
     async def exists(self) -> bool:
@@ -392,17 +392,3 @@ class Store:
         """How many documents a partition (or the container) holds."""
         rows = await self.query(container, queries.COUNT, partition)
         return int(sum(rows))
-
-
-def _container_options(spec: ContainerSpec, dimensions: int, language: str) -> dict[str, Any]:
-    paths = spec.partition_key_paths
-    options: dict[str, Any] = {
-        "partition_key": PartitionKey(path=list(paths)) if len(paths) > 1 else PartitionKey(path=paths[0]),
-        "indexing_policy": spec.indexing_policy(),
-    }
-    optional = {
-        "default_ttl": spec.default_ttl,
-        "vector_embedding_policy": spec.vector_policy(dimensions),
-        "full_text_policy": spec.full_text_policy(language),
-    }
-    return options | {name: value for name, value in optional.items() if value is not None}

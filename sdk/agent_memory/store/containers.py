@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from azure.cosmos import PartitionKey
+
 MEMORIES = "memories"
 TURNS = "memories_turns"
 SUMMARIES = "memories_summaries"
@@ -50,6 +52,20 @@ class ContainerSpec:
         if not self.vectors:
             return None
         return {"defaultLanguage": language, "fullTextPaths": [{"path": "/content", "language": language}]}
+
+    def options(self, dimensions: int, language: str) -> dict[str, Any]:
+        """What the azure-cosmos SDK is given to create it."""
+        paths = self.partition_key_paths
+        options: dict[str, Any] = {
+            "partition_key": PartitionKey(path=list(paths)) if len(paths) > 1 else PartitionKey(path=paths[0]),
+            "indexing_policy": self.indexing_policy(),
+        }
+        optional = {
+            "default_ttl": self.default_ttl,
+            "vector_embedding_policy": self.vector_policy(dimensions),
+            "full_text_policy": self.full_text_policy(language),
+        }
+        return options | {name: value for name, value in optional.items() if value is not None}
 
 
 def container_specs(turn_ttl_seconds: int = -1) -> list[ContainerSpec]:
