@@ -53,7 +53,7 @@ class Query:
 
     @property
     def ranks(self) -> bool:
-        """Whether it orders by RANK, which in Azure no partition can do alone; raises 400."""
+        """Whether it orders by RANK; raises 400."""
         return parse(self.text).by_rank
 
     @property
@@ -91,8 +91,9 @@ class Queries:
 
         Raises 400 with the plan when that would not give the rows of the query.
         """
-        is_divided = len(container.partitions.partitions) > 1
-        if (len(partitions) > 1 and needs_merging(query.text)) or (is_divided and query.ranks):
+        # Azure ranks within one key, but for nothing wider without a plan, wherever that lies.
+        is_ranked = query.ranks and scope.is_cross_partition and len(container.partitions.partitions) > 1
+        if is_ranked or (len(partitions) > 1 and needs_merging(query.text)):
             raise PlanNeeded(orjson.dumps(query.plan(container.properties)).decode())
         fingerprint = _fingerprint(container, query)
         position = _Position(uuid4().hex, 0, partitions[0].id)
