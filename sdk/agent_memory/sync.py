@@ -572,6 +572,7 @@ class UserScope:
             NotFound: if the user has no such memory, or none that it shall be linked with.
             StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
+            MemoryDisabled: if the settings want nothing of the new content remembered.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
         return self._portal.run(
@@ -607,6 +608,7 @@ class UserScope:
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it was replaced or withdrawn.
+            MemoryDisabled: if the settings want nothing of the new content remembered.
             QuotaExceeded: if the tier allows no more memories.
             InvalidInput: if the content is empty.
         """

@@ -169,6 +169,27 @@ async def test_memories_are_kept_for_good_unless_the_user_says_for_how_long(memo
     )
 
 
+async def test_a_correction_is_kept_as_long_as_what_is_given_by_hand(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.update_settings(retention_days={"fact": 30})
+    fact = await alice.remember("The cat is called Tom")
+    await alice.update(fact.id, content="The cat is called Tim")
+    rows = await memory.runtime.store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "fact"')
+    assert {row["content"]: row.get("ttl") for row in rows} == {
+        "The cat is called Tom": 30 * 86_400,
+        "The cat is called Tim": 30 * 86_400,
+    }
+
+
+async def test_a_correction_brings_in_nothing_of_a_denied_category(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.update_settings(deny_categories=["health"])
+    fact = await alice.remember("I see Dr Miller on Mondays")
+    with pytest.raises(MemoryDisabled):
+        await alice.update(fact.id, content="I see Dr Miller because of my diabetes")
+    assert [one.content for one in await alice.memories(include_superseded=True)] == [fact.content]
+
+
 @pytest.mark.req("S0-108")
 async def test_what_is_imported_passes_the_screen_too(memory: AsyncMemory, chat: ScriptedChat):
     async with opened(chat, secrets="allow", instructions="allow") as careless:

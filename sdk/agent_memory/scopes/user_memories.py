@@ -18,7 +18,7 @@ from agent_memory.models import (
 from agent_memory.policy.quotas import keep_within, require_room
 from agent_memory.policy.retention import with_retention
 from agent_memory.policy.review import approve, check_waits, set_aside, waiting
-from agent_memory.policy.screen import FORBIDDEN, screen_memories, screen_memory
+from agent_memory.policy.screen import FORBIDDEN, screen_memories
 from agent_memory.processing.provenance import why
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
@@ -175,6 +175,7 @@ class UserMemories(UserPart):
             NotFound: if the user has no such memory, or none that it shall be linked with.
             StaticMemoryError: if it is static knowledge, which belongs to nobody.
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
+            MemoryDisabled: if the settings want nothing of the new content remembered.
             InvalidInput: if there is nothing to change, or the content is empty.
         """
         if content is None and pinned is None and related_ids is None:
@@ -215,8 +216,13 @@ class UserMemories(UserPart):
                 "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
             }
         )
-        new = screen_memory(new, self._runtime.tools.policy)
+        rules = await self._rules()
+        screened = screen_memories([new], rules, self._runtime.tools.policy)
+        if not screened.memories:
+            raise MemoryDisabled(f"this is {FORBIDDEN}")
+        new = screened.memories[0]
         embedded = await self._runtime.tools.embeddings.embed([new.content])
+        [document] = with_retention([to_document(new, embedded.vectors[0])], rules)
         partition = (old.user_id, old.thread_id)
         stored = await self._runtime.store.read(MEMORIES, old.id, partition)
         ended = (stored or {}) | {
@@ -231,7 +237,7 @@ class UserMemories(UserPart):
             MEMORIES,
             partition,
             [
-                create(to_document(new, embedded.vectors[0])),
+                create(document),
                 ("replace", (old.id, ended), {"if_match_etag": etag}),
             ],
         )
@@ -280,6 +286,7 @@ class UserMemories(UserPart):
         Raises:
             NotFound: if the user has no such memory.
             Conflict: if it was replaced or withdrawn.
+            MemoryDisabled: if the settings want nothing of the new content remembered.
             QuotaExceeded: if the tier allows no more memories.
             InvalidInput: if the content is empty.
         """
