@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from store_scan import scan
@@ -90,3 +90,18 @@ async def test_a_turn_that_lives_for_a_second_is_forgotten_by_what_it_said(memor
     receipt = await user.forget(query="the locker at the gym")
     assert receipt.deleted
     assert await scan(memory, "7391") == []
+
+
+@pytest.mark.parametrize("expired", [["told"], ["answer"], ["told", "answer"]], ids="+".join)
+async def test_the_echo_of_what_is_forgotten_goes_whichever_turn_expired(memory: AsyncMemory, expired: list[str]):
+    user = memory.user("alice")
+    turns = [
+        {"id": "told", "role": "user", "content": "I am moving to Fabrikam in June", "created_at": SAID},
+        {"id": "answer", "role": "agent", "content": "Got it: Fabrikam.", "created_at": SAID + timedelta(seconds=1)},
+    ]
+    await user.thread("t").add_many(turns)
+    await user.thread("t").process("index")
+    for turn_id in expired:
+        await memory.runtime.store.delete(TURNS, turn_id, ("alice", "t"))
+    await user.forget(query="moving to Fabrikam in June")
+    assert await scan(memory, "fabrikam") == []

@@ -184,6 +184,9 @@ NEAREST_OF_ALL = (
     ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
     " ORDER BY VectorDistance(c.embedding, @vector)"
 )
+ROLES_OF_CHUNKS_SINCE = (
+    f"SELECT c.source_turn_ids[0] AS id, c.source AS role, c.created_at FROM c WHERE {CHUNK} AND c.created_at >= @since"
+)
 CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 CHUNKS_OF = f"SELECT VALUE c.id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"

@@ -11,7 +11,7 @@ from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.models import Turn, TurnInput, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import TURNS
+from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import check_id, new_turn_id
@@ -118,13 +118,15 @@ async def turns_before(store: Store, first: Turn, limit: int) -> list[Turn]:
 async def answers_to(store: Store, turns: Sequence[Turn]) -> dict[str, str]:
     """Which turns of a thread answer these turns of the user's: all up to the user's next one; and which each answers.
 
-    Reads ids only, of the thread from the first of the turns on.
+    Reads ids only, of the thread from the first of the turns on; of turns that expired, from what is indexed of them.
     """
     first = min(turns, key=lambda turn: turn.created_at)
     partition = (first.user_id, first.thread_id)
-    rows = await store.query(TURNS, queries.ROLES_SINCE, partition, since=iso(first.created_at))
+    since = iso(first.created_at)
+    indexed = await store.query(MEMORIES, queries.ROLES_OF_CHUNKS_SINCE, partition, since=since)
+    rows = {row["id"]: row for row in indexed + await store.query(TURNS, queries.ROLES_SINCE, partition, since=since)}
     asked, answered, answers = {turn.id for turn in turns}, None, {}
-    for row in sorted(rows, key=lambda row: (row["created_at"], row["id"])):
+    for row in sorted(rows.values(), key=lambda row: (row["created_at"], row["id"])):
         if row["role"] == "user":
             answered = row["id"] if row["id"] in asked else None
         elif answered is not None and row["role"] != "system":
