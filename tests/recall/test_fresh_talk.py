@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import NotFound
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import iso, now
@@ -234,3 +235,15 @@ async def test_a_store_that_does_not_tell_it_costs_this_part_only(idle: AsyncMem
             context = await other.user("alice").context("What is the plumber called?")
         assert "Ann" in context.text
         assert any(reason.startswith("fresh turns: ") for reason in context.degraded)
+
+
+async def test_what_is_found_is_forgotten_by_the_id_under_which_it_was_told(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", SAID)
+    await alice.thread("home").add("user", "The piano is out of tune")
+    [hit] = await alice.search("When does the plumber come?", limit=1)
+    receipt = await alice.forget(hit.memory.id)
+    assert list(receipt.deleted) == ["turn"]
+    assert [turn.content for turn in await alice.thread("home").turns()] == ["The piano is out of tune"]
+    with pytest.raises(NotFound):
+        await alice.forget(hit.memory.id)

@@ -18,7 +18,7 @@ from agent_memory.models import Memory, Turn, iso
 from agent_memory.policy.likeness import Likeness, cosine, figures, roots, spellings, telling_part, unstamped
 from agent_memory.policy.tombstones import Place
 from agent_memory.store import queries
-from agent_memory.store.chunks import undated
+from agent_memory.store.chunks import chunk_id, undated
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
@@ -106,6 +106,14 @@ class Archive:
             turns += found + await self.indexed_turns((self.user_id, thread_id), gone)
         return turns
 
+    async def not_indexed(self, named: str) -> list[TurnKey]:
+        """The turn whose chunk will have this id: a search tells what was just said under it before it is indexed."""
+        if not named.startswith("chunk_"):
+            return []
+        rows = await self.store.query(TURNS, queries.TURN_KEYS, (self.user_id,))
+        keys: list[TurnKey] = [(row["thread_id"], row["id"]) for row in rows]
+        return [key for key in keys if chunk_id(self.user_id, *key) == named]
+
     async def indexed_turns(self, partition: Sequence[str], ids: Iterable[str]) -> list[Turn]:
         """What is indexed of turns with these ids, in a thread or of the user."""
         wanted = sorted(ids)
@@ -151,6 +159,8 @@ async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
         partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
         found = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=item_id)
         turns = [from_document(Turn, row) for row in found] or await archive.indexed_turns(partition, [item_id])
+        if not turns:
+            turns = await archive.read_turns(await archive.not_indexed(item_id))
     if not turns:
         raise NotFound(f"no memory and no turn {item_id} in this scope")
     if len(turns) > 1:
