@@ -5,12 +5,15 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from scripted_model import ScriptedChat
 from store_scan import scan
 
 from agent_memory import AsyncMemory
+from agent_memory.errors import ModelError
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user import AsyncUserScope
-from agent_memory.store.containers import TURNS
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.ids import USER_THREAD, summary_id
 
 SAID = datetime(2026, 3, 5, 10, tzinfo=UTC)
 SECRET = "My locker at the gym is number 7391, next to the mirror"
@@ -105,3 +108,100 @@ async def test_the_echo_of_what_is_forgotten_goes_whichever_turn_expired(memory:
         await memory.runtime.store.delete(TURNS, turn_id, ("alice", "t"))
     await user.forget(query="moving to Fabrikam in June")
     assert await scan(memory, "fabrikam") == []
+
+
+async def summarised(memory: AsyncMemory) -> AsyncUserScope:
+    """A user of whose secret only a summary is left, beside one of a conversation that is whole."""
+    user = memory.user("alice")
+    await user.thread("t").add_many([{"id": "told", "role": "user", "content": SECRET, "created_at": SAID}])
+    await user.thread("other").add("user", "The gym opens at nine, its locker room at ten", created_at=SAID)
+    for thread_id in ("t", "other"):
+        await user.thread(thread_id).process("summarize")
+    assert await memory.runtime.store.delete(TURNS, "told", ("alice", "t"))
+    return user
+
+
+ACCOUNTS: dict[str, Callable[[AsyncUserScope], Awaitable[object]]] = {
+    "topic": lambda user: user.forget(query="my locker next to the mirror"),
+    "figure": lambda user: user.forget(query="locker 7391"),
+    "thread": lambda user: user.forget(thread_id="t"),
+    "delete": lambda user: user.thread("t").delete(),
+}
+
+
+@pytest.mark.parametrize("way", list(ACCOUNTS))
+async def test_a_summary_of_which_nothing_else_is_left_is_forgotten(memory: AsyncMemory, chat: ScriptedChat, way: str):
+    user = await summarised(memory)
+    calls = chat.calls["summarize"]
+    await ACCOUNTS[way](user)
+    assert await scan(memory, "7391") == []
+    assert await user.thread("other").summary() is not None
+    assert chat.calls["summarize"] == calls, "a summary whose turns are there goes by its turns"
+
+
+async def test_a_time_range_takes_the_summaries_that_cover_it_and_rest_on_what_expired(memory: AsyncMemory):
+    user = await summarised(memory)
+    receipt = await user.forget(since=SAID - timedelta(days=9), until=SAID - timedelta(days=1))
+    assert receipt.deleted == {}
+    before = await user.thread("t").summary()
+    assert before is not None
+    dry = await user.forget(since=SAID - timedelta(days=1), until=SAID + timedelta(days=1), dry_run=True)
+    assert dry.deleted["summary"] == [before.id]
+    await user.forget(since=SAID - timedelta(days=1), until=SAID + timedelta(days=1))
+    assert await scan(memory, "7391") == []
+
+
+async def test_what_is_left_of_a_conversation_is_summarised_again(memory: AsyncMemory):
+    user = await summarised(memory)
+    await user.thread("t").add("user", "The garden needs water on Sundays")
+    await user.thread("t").process("summarize")
+    receipt = await user.forget(query="my locker next to the mirror")
+    assert receipt.rebuilt == [summary_id("alice", "t")]
+    summary = await user.thread("t").summary()
+    assert summary is not None
+    assert "garden" in summary.content
+    assert await scan(memory, "7391") == []
+
+
+async def test_a_summary_about_something_else_stays_though_its_turns_expired(memory: AsyncMemory):
+    user = await summarised(memory)
+    assert not (await user.forget(query="the garden")).deleted
+    assert await user.thread("t").summary() is not None
+
+
+async def test_the_profile_of_a_fact_that_expired_is_forgotten(memory: AsyncMemory):
+    user = memory.user("alice")
+    fact = await user.remember(SECRET)
+    await user.remember("The cat is called Tom")
+    await user.process("profile")
+    assert await memory.runtime.store.delete(MEMORIES, fact.id, ("alice", USER_THREAD))
+    receipt = await user.forget(query="my locker next to the mirror")
+    assert await scan(memory, "7391") == []
+    profile = await user.profile()
+    assert profile is not None
+    assert (receipt.rebuilt, profile.personal) == ([profile.id], ["The cat is called Tom"])
+
+
+async def test_what_a_model_said_in_vain_of_a_turn_that_expired_goes_with_its_conversation(
+    memory: AsyncMemory, chat: ScriptedChat
+):
+    thread = memory.user("alice").thread("t")
+    await thread.add_many([{"id": "told", "role": "user", "content": SECRET}])
+    chat.fault = lambda task, call: ModelError("no answer: {locker: 7391", retryable=False)
+    await thread.process("summarize")
+    await memory.runtime.store.delete(TURNS, "told", ("alice", "t"))
+    assert await scan(memory, "7391")
+    await thread.forget()
+    assert await scan(memory, "7391") == []
+
+
+async def test_a_summary_that_no_step_has_made_here_goes_with_its_turns(memory: AsyncMemory):
+    user = await summarised(memory)
+    lines: list[str] = []
+    await user.export(lines.append)
+    bob = memory.user("bob")
+    await bob.import_lines(lines)
+    assert await bob.thread("t").summary() is not None, "its turns expired, and it is the user's all the same"
+    await bob.thread("t").add("user", "My locker is the one next to the mirror")
+    await bob.forget(query="my locker next to the mirror")
+    assert [row["id"] for row in await memory.runtime.store.query(SUMMARIES, "SELECT * FROM c", ("bob", "t"))] == []

@@ -55,7 +55,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     await _all(delete_items(store, TURNS, (user_id, thread_id), ids) for thread_id, ids in turns.items())
     await _touch_cursors(store, user_id, turns, {})
     memories: dict[str, str] = job["memories"]
-    retold: list[str] = []
+    accounts = set(job.get("accounts", ()))  # what an earlier version intended names none
+    retold = accounts - turns.keys() - {USER_SUMMARY_THREAD}
     if not job["keeps_memories"]:
         memories = memories | await _late(store, user_id, job)
     await _all(_delete_chunks(store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
@@ -68,10 +69,10 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
         memories = memories | late
         # Summaries of other threads may tell what goes, in the place of what it had replaced there.
-        retold = sorted(await untold.threads_that_say(store, user_id, memories) - turns.keys())
+        retold |= await untold.threads_that_say(store, user_id, memories) - turns.keys()
     redo = [
         thread_id
-        for thread_id, ids in [*turns.items(), *((thread_id, []) for thread_id in retold)]
+        for thread_id, ids in [*turns.items(), *((thread_id, []) for thread_id in sorted(retold))]
         if await _clear_thread(store, counters, user_id, thread_id, ids)
     ]
     if not job["keeps_memories"]:
@@ -81,7 +82,8 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
                 if not letter["turn_ids"]:  # of a pass over memories, or corrections; its error may quote what goes
                     await untold.mark_again(store, user_id, letter["thread_id"])
                     await store.delete(container, letter["id"], (user_id, letter["thread_id"]))
-    if memories and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
+    is_told = bool(memories) or USER_SUMMARY_THREAD in accounts
+    if is_told and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
         await counters.redo_for_user(user_id, "profile")
         redo.append(USER_SUMMARY_THREAD)
     # At the end: whoever is at work by now may have read what went, who comes later does not.
@@ -214,7 +216,9 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
     gone = set(turn_ids)
     for container in (MEMORIES, SUMMARIES):
         for letter in await store.query(container, queries.DEAD_LETTERS, partition):
-            left = [turn_id for turn_id in letter["turn_ids"] if turn_id not in gone]
+            # Others than those that go may have expired.
+            there = set(await store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=letter["turn_ids"]))
+            left = [turn_id for turn_id in letter["turn_ids"] if turn_id in there]
             if not left:
                 await store.delete(container, letter["id"], partition)
             elif len(left) < len(letter["turn_ids"]):
@@ -257,12 +261,15 @@ async def _recount(store: Store, partition: tuple[str, str]) -> None:
 
 
 async def _reset(store: Store, partition: tuple[str, str], step: str, ids: Sequence[str]) -> bool:
-    """Deletes what a step made, and sends it back to the beginning, together; whether it had begun."""
+    """Deletes what a step made, and sends it back to the beginning, together; whether it had begun.
+
+    What was imported may be there without a cursor.
+    """
     for _ in range(_RETRIES):
         there: list[str] = await store.query(SUMMARIES, queries.IDS_THAT_EXIST, partition, ids=list(ids))
         cursor = await store.read(SUMMARIES, cursor_id(step), partition)
         if cursor is None:
-            return False
+            return bool(await delete_items(store, SUMMARIES, partition, there))
         start = cursor | (await cleared_cursor(store, *partition)).to_document() | {"runs": cursor["runs"] + 1}
         move: Operation = ("replace", (start["id"], start), {"if_match_etag": cursor["_etag"]})
         try:

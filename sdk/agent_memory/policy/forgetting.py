@@ -28,12 +28,20 @@ class Plan:
     memories: dict[str, ForgetItem] = field(default_factory=dict)
     turns: dict[TurnKey, ForgetItem] = field(default_factory=dict)
     kept: dict[str, ForgetItem] = field(default_factory=dict)
+    accounts: dict[str, list[ForgetItem]] = field(default_factory=dict)
+    """Summaries and the like that go for themselves and not with turns or memories, by thread."""
     by_place: bool = False
     keeps_memories: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything goes."""
-        return bool(self.memories or self.turns)
+        return bool(self.memories or self.turns or self.accounts)
+
+    @property
+    def items(self) -> list[ForgetItem]:
+        """All that goes."""
+        accounts = (item for items in self.accounts.values() for item in items)
+        return [*self.memories.values(), *self.turns.values(), *accounts]
 
     @property
     def job(self) -> Document:
@@ -50,13 +58,14 @@ class Plan:
             "turns": threads,
             "memories": {item.id: item.thread_id for item in self.memories.values()},
             "kept": sorted(self.kept),
+            "accounts": sorted(self.accounts),
             "keeps_memories": self.keeps_memories,
         }
 
     def receipt(self, *, dry_run: bool) -> ForgetReceipt:
         """The plan as the caller sees it; with words only if nothing has been done."""
         deleted: dict[str, list[str]] = {}
-        items = sorted([*self.memories.values(), *self.turns.values()], key=lambda item: (item.type, item.id))
+        items = sorted(self.items, key=lambda item: (item.type, item.id))
         for item in items:
             deleted.setdefault(item.type, []).append(item.id)
         kept = list(self.kept.values())
@@ -104,8 +113,7 @@ def plan_place(archive: Archive, selection: Selection, at: datetime) -> Plan:
 
 async def tombstones(archive: Archive, plan: Plan) -> list[Document]:
     """The tombstones of the words and the turns of a plan."""
-    items = [*plan.memories.values(), *plan.turns.values()]
-    contents = [item.content for item in items if item.content and item.type != "chunk"]
+    contents = [item.content for item in plan.items if item.content and item.type != "chunk"]
     vectors = await archive.embed(contents)
     model = archive.embeddings.model_id
     words = [of_words(plan.user_id, text, plan.at, "forgotten", vector, model) for text, vector in vectors.items()]

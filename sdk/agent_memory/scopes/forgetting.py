@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.models import ForgetReceipt, now
+from agent_memory.policy.accounts import add_accounts
 from agent_memory.policy.deletion import carry_out, finish_forgettings
 from agent_memory.policy.erasure import begin_erasure, count_documents
 from agent_memory.policy.forgetting import Plan, plan_claim, plan_place, tombstones
@@ -134,6 +135,7 @@ async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> Forge
     while True:
         selection = await select_place(archive, Place(thread_id=thread_id), PIECE)
         plan = plan_place(archive, selection, receipt.at)
+        await add_accounts(archive, selection, plan)
         if not plan:
             return receipt
         plan.keeps_memories = True
@@ -147,8 +149,14 @@ async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Plan:
     elif request.query is not None:
         selection = await select_query(archive, request.query.strip(), request.place)
     else:
-        return plan_place(archive, await select_place(archive, request.place, PIECE), at)
-    return await plan_claim(archive, selection, at, include_sources=request.include_sources)
+        selection = await select_place(archive, request.place, PIECE)
+    if request.is_claim:
+        plan = await plan_claim(archive, selection, at, include_sources=request.include_sources)
+    else:
+        plan = plan_place(archive, selection, at)
+    if request.include_sources:
+        await add_accounts(archive, selection, plan)
+    return plan
 
 
 async def _do(runtime: Runtime, plan: Plan, receipt: ForgetReceipt) -> None:

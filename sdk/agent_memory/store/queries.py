@@ -191,6 +191,7 @@ CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAI
 CHUNKS_OF = f"SELECT VALUE c.id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
 SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"
+THREADS_OF_TYPES = "SELECT DISTINCT VALUE c.thread_id FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
 OF_TYPES = "SELECT * FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
 TURNS_UP_TO = "SELECT c.id, c.created_at, c._ts FROM c WHERE c.created_at <= @end"
 TURN_KEYS = "SELECT c.id, c.thread_id FROM c"
@@ -201,6 +202,11 @@ TYPES = "SELECT VALUE c.type FROM c"
 ERASURES = "SELECT VALUE c.of FROM c"
 CURSORS = 'SELECT c.id, c.thread_id FROM c WHERE c.type = "cursor"'
 COVERED = "SELECT VALUE COUNT(1) FROM c WHERE c._ts < @since OR ARRAY_CONTAINS(@seen, c.id)"
+
+ACCOUNTS = (
+    f"SELECT {fields('id', 'type', 'thread_id', 'content', 'state', 'covers_from', 'covers_to', 'source_ids')},"
+    ' c.updated_at FROM c WHERE c.type IN ("summary", "state", "user_summary")'
+)
 
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'

@@ -46,8 +46,10 @@ async def export_part(store: Store, user_id: str, part: str | None) -> ExportPar
 
 
 async def _next(store: Store, user_id: str, after: str) -> str:
-    threads = sorted(await store.query(TURNS, queries.THREAD_IDS, (user_id,)))
-    return next((f"{THREAD}{thread_id}" for thread_id in threads if thread_id > after), PROFILE)
+    # Turns may expire before what sums them up.
+    summarised = await store.query(SUMMARIES, queries.THREADS_OF_TYPES, (user_id,), types=list(_OF_THREAD))
+    threads = {*summarised, *await store.query(TURNS, queries.THREAD_IDS, (user_id,))}
+    return next((f"{THREAD}{thread_id}" for thread_id in sorted(threads) if thread_id > after), PROFILE)
 
 
 async def _head(store: Store, user_id: str) -> list[Record]:
