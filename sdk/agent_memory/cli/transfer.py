@@ -86,6 +86,7 @@ def import_(
         "there already": receipt.existing,
         "forgotten": receipt.forgotten,
         "no room": receipt.refused,
+        "screened": receipt.screened,
     }
     made = table("what", *counts, right=list(counts))
     for kind in sorted({kind for part in counts.values() for kind in part}):

@@ -83,3 +83,6 @@ class ImportReceipt(Model):
         default_factory=dict, description="What was forgotten here since it was said, or tells of that."
     )
     refused: dict[str, int] = Field(default_factory=dict, description="What the user's tier has no room for.")
+    screened: dict[str, int] = Field(
+        default_factory=dict, description="What holds a secret or gives orders, and is made again instead."
+    )

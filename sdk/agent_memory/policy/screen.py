@@ -85,6 +85,17 @@ def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
     return value
 
 
+def is_clean(value: Any, policy: PolicySettings) -> bool:
+    """Whether a value of JSON holds neither a secret nor an order to a model, as far as the policy minds them."""
+    if isinstance(value, str):
+        return _screen_line(value, Rules(), policy) == value
+    if isinstance(value, list):
+        return all(is_clean(item, policy) for item in value)
+    if isinstance(value, dict):
+        return is_clean([*value, *value.values()], policy)
+    return True
+
+
 def _screen_line(line: str, rules: Rules, policy: PolicySettings) -> str | None:
     if not is_kept(line, (), rules.deny, rules.allow):
         return None

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
-from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.language.tasks import EmbeddingModel, ProfileView, SummaryView
 from agent_memory.models import (
     ImportReceipt,
     Memory,
@@ -32,7 +32,7 @@ from agent_memory.models import (
 )
 from agent_memory.policy.quotas import room_left
 from agent_memory.policy.retention import with_retention
-from agent_memory.policy.screen import screen_memory
+from agent_memory.policy.screen import is_clean, screen_memory
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
 from agent_memory.settings import PolicySettings
@@ -205,7 +205,8 @@ class Importer:
         for line in batch.lines:
             summary = self._read(ThreadSummary, line)
             summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
-            if await self._is_outdated(summary.updated_at, "summary"):
+            said = [summary.content, *SummaryView.model_validate(summary.model_dump()).model_dump().values()]
+            if await self._is_outdated(summary.updated_at, "summary") or self._is_screened(said, "summary"):
                 continue
             vector = (await self._embeddings.embed([summary.content])).vectors[0]
             document = to_document(summary, vector) | {"embedding_model": self._embeddings.model_id}
@@ -219,14 +220,15 @@ class Importer:
         for line in batch.lines:
             state = self._read(ThreadState, line)
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
-            if not await self._is_outdated(state.updated_at, "state"):
+            if not (await self._is_outdated(state.updated_at, "state") or self._is_screened(state.state, "state")):
                 await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
 
     async def _profile(self, batch: Batch) -> None:
         for line in batch.lines:
             profile = self._read(UserProfile, line)
             profile = profile.model_copy(update={"id": user_summary_id(self._user_id)})
-            if await self._is_outdated(profile.updated_at, "user_summary"):
+            said = [profile.content, *ProfileView.model_validate(profile.model_dump()).model_dump().values()]
+            if await self._is_outdated(profile.updated_at, "user_summary") or self._is_screened(said, "user_summary"):
                 continue
             vector = (await self._embeddings.embed([profile.content])).vectors[0]
             document = to_document(profile, vector) | {
@@ -241,6 +243,13 @@ class Importer:
         if outdated:
             self._forgotten(kind)
         return outdated
+
+    def _is_screened(self, said: Any, kind: str) -> bool:
+        """Whether a summary holds a secret or gives orders: nobody reviews it, so it is made again."""
+        if is_clean(said, self._policy):
+            return False
+        _count(self.receipt.screened, kind, 1)
+        return True
 
     async def _missing(self, memory: Memory) -> bool:
         """Whether something that a memory was made from is not here."""
