@@ -159,3 +159,45 @@ async def test_an_import_without_an_embedding_model_says_so(memory: AsyncMemory,
         await memory.user("bob").import_lines(lines)
     monkeypatch.undo()
     assert (await memory.user("bob").import_lines(lines)).created["memory"] == 4
+
+
+MEMORY: dict[str, object] = {
+    "type": "memory",
+    "memory_type": "fact",
+    "id": "fact_1",
+    "thread_id": "t",
+    "content": "The cat is called Tom",
+    "source": "user",
+    "created_at": "2026-03-01T12:00:00Z",
+    "recorded_at": "2026-03-01T12:00:00Z",
+}
+TOLD: dict[str, object] = {
+    "content": "Topic: the cat",
+    "state": {"cat": "Tom"},
+    "id": "any",
+    "created_at": "2026-03-01T12:00:00Z",
+    "updated_at": "2026-03-01T12:00:00Z",
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(MEMORY | {"id": f"{name}_1"} for name in ("cursor", "dead", "tombstone", "forgetting", "chunk")),
+        MEMORY | {"id": "cursor_reconcile", "thread_id": "__user__"},
+        MEMORY | {"id": "a/b"},
+        *(MEMORY | {"thread_id": thread_id} for thread_id in ("__forgotten__", "__nowhere__", "a/b")),
+        MEMORY | {"memory_type": "static"},
+        MEMORY | {"memory_type": "episodic", "kind": "chunk"},
+        *(TOLD | {"type": kind, "thread_id": name} for kind in ("summary", "state") for name in ("__user__", "a/b")),
+    ],
+    ids=lambda line: f"{line['type']} {line['id']} of {line['thread_id']}",
+)
+async def test_a_file_cannot_bring_what_would_stand_in_the_way_of_the_steps(
+    memory: AsyncMemory, line: dict[str, object]
+):
+    header = '{"type": "header", "format": "agent-memory", "version": 1}'
+    with pytest.raises(InvalidInput):
+        await memory.user("alice").import_lines([header, json.dumps(line)])
+    assert await documents(memory, "alice") == []
+    assert (await memory.user("alice").import_lines([header, json.dumps(MEMORY)])).created == {"memory": 1}

@@ -37,6 +37,8 @@ NOBODY = "__nobody__"
 """Stands for the successor of a memory that was withdrawn without one."""
 
 _RESERVED = "__"
+_BESIDE_MEMORIES = ("cursor_", "dead_", "tombstone_", "forgetting_", "chunk_")
+"""What the ids of other documents in the container of the memories begin with."""
 _FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f\x7f]")
 
 
@@ -63,6 +65,18 @@ def check_id(value: object, what: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{what} holds a lone surrogate: {value!r:.60}") from error
     return value
+
+
+def check_memory_id(value: object) -> str:
+    """Returns the id of a memory that is brought along: it must not take the place of what we keep beside memories.
+
+    Raises:
+        InvalidInput: if it is no id (`check_id`), or begins as one of those does.
+    """
+    memory_id = check_id(value, "a memory's id")
+    if memory_id.startswith(_BESIDE_MEMORIES):
+        raise InvalidInput(f"a memory's id must not begin with {', '.join(_BESIDE_MEMORIES)}: {memory_id!r:.60}")
+    return memory_id
 
 
 def new_turn_id() -> str:

@@ -42,9 +42,11 @@ from agent_memory.store.commits import commit, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import (
+    PROCEDURES_THREAD,
     USER_SUMMARY_THREAD,
     USER_THREAD,
     check_id,
+    check_memory_id,
     state_id,
     summary_id,
     user_summary_id,
@@ -129,6 +131,8 @@ class Importer:
 
     async def _memories(self, batch: Batch) -> None:
         read = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
+        for memory in read:
+            _check(memory)
         # A file may come from anybody, so what it brings is trusted no more than what is said.
         memories = [screen_memory(memory, self._policy) for memory in read]
         ids = [memory.id for memory in memories]
@@ -137,9 +141,6 @@ class Importer:
         self._there("memory", len(memories) - len(fresh))
         if not fresh:
             return
-        for memory in fresh:
-            if memory.thread_id != USER_THREAD and not memory.thread_id.startswith("__"):
-                check_id(memory.thread_id, "thread_id")
         # What comes from another system was screened by nobody.
         fresh = [screen_memory(one, self._policy) if one.source == "imported" else one for one in fresh]
         vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
@@ -204,6 +205,7 @@ class Importer:
     async def _summaries(self, batch: Batch) -> None:
         for line in batch.lines:
             summary = self._read(ThreadSummary, line)
+            check_id(summary.thread_id, "thread_id")
             summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
             said = [summary.content, *SummaryView.model_validate(summary.model_dump()).model_dump().values()]
             if await self._is_outdated(summary.updated_at, "summary") or self._is_screened(said, "summary"):
@@ -219,6 +221,7 @@ class Importer:
     async def _states(self, batch: Batch) -> None:
         for line in batch.lines:
             state = self._read(ThreadState, line)
+            check_id(state.thread_id, "thread_id")
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
             if not (await self._is_outdated(state.updated_at, "state") or self._is_screened(state.state, "state")):
                 await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
@@ -334,6 +337,19 @@ async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
         batch.lines.append(line)
     if batch is not None and batch.kind != "thread":
         yield batch
+
+
+def _check(memory: Memory) -> None:
+    """Refuses a memory that would lie where, or look like what, only we keep: no step could read its documents then.
+
+    Raises:
+        InvalidInput: for its id, its thread or its type.
+    """
+    check_memory_id(memory.id)
+    if memory.thread_id not in (USER_THREAD, PROCEDURES_THREAD):
+        check_id(memory.thread_id, "thread_id")
+    if memory.type == "static" or memory.kind == "chunk":
+        raise InvalidInput(f"memory {memory.id:.60} is no memory of a user's own: {memory.kind or memory.type}")
 
 
 def _count(counts: dict[str, int], kind: str, number: int) -> None:
