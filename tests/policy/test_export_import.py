@@ -138,6 +138,7 @@ async def test_what_is_no_export_is_refused(memory: AsyncMemory, chat: ScriptedC
         ['{"type": "header", "format": "agent-memory", "version": 2}'],
         [header, '{"type": "cursor"}'],
         [header, '{"type": "memory", "memory_type": "fact", "content": "no id"}'],
+        [header, '{"type": "settings", "retention_days": {"fact": 0}}'],
         [header, '{"type": "thread", "thread_id": "__user__"}', '{"type": "turn", "id": "x"}'],
         [header, '{"type": "thread", "thread_id": "t"}', '{"type": "turn", "id": "x", "thread_id": "u"}'],
     ]

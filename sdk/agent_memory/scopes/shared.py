@@ -24,6 +24,7 @@ from agent_memory.models import (
     Stats,
     ThreadInfo,
 )
+from agent_memory.policy.retention import check_retention
 from agent_memory.policy.switches import Asked, read_rules
 from agent_memory.recall.context import ContextRequest, build_context
 from agent_memory.recall.search import Searcher, search
@@ -198,7 +199,7 @@ def settings_changes(**given: Any) -> dict[str, Any]:
         if name in changes:
             changes[name] = _categories(name, changes[name])
     if "retention_days" in changes:
-        changes["retention_days"] = _retention(changes["retention_days"])
+        changes["retention_days"] = check_retention(changes["retention_days"])
     read = validated(ScopeSettings, changes, "settings: ").model_dump()
     return {name: read[name] for name in changes}
 
@@ -207,15 +208,6 @@ def _categories(field: str, given: Sequence[str]) -> list[str]:
     if isinstance(given, str) or not all(isinstance(name, str) and 0 < len(name.strip()) <= 60 for name in given):
         raise InvalidInput(f"{field} is a list of names of 1 to 60 characters, like ['health']")
     return sorted({name.strip().lower() for name in given})
-
-
-def _retention(given: Mapping[str, int]) -> dict[str, int]:
-    for name, days in given.items():
-        if name not in MEMORY_TYPES:
-            raise InvalidInput(f"retention_days: no memory type {name!r}; there are {', '.join(MEMORY_TYPES)}")
-        if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= 36_500:
-            raise InvalidInput(f"retention_days: {name} is a number of days from 1 to 36500, not {days!r:.60}")
-    return dict(given)
 
 
 async def count_stats(runtime: Runtime, partition: tuple[str, ...]) -> Stats:

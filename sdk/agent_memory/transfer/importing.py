@@ -31,7 +31,7 @@ from agent_memory.models import (
     content_hash,
 )
 from agent_memory.policy.quotas import room_left
-from agent_memory.policy.retention import with_retention
+from agent_memory.policy.retention import check_retention, with_retention
 from agent_memory.policy.screen import is_clean, screen_memory
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
@@ -125,7 +125,7 @@ class Importer:
                 self._there("settings")
                 continue
             values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
-            ScopeSettings.model_validate(values)
+            check_retention(ScopeSettings.model_validate(values).retention_days)
             await change_settings(self._store, self._user_id, thread_id, values)
             self._made("settings")
 
