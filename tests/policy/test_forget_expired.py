@@ -205,3 +205,19 @@ async def test_a_summary_that_no_step_has_made_here_goes_with_its_turns(memory: 
     await bob.thread("t").add("user", "My locker is the one next to the mirror")
     await bob.forget(query="my locker next to the mirror")
     assert [row["id"] for row in await memory.runtime.store.query(SUMMARIES, "SELECT * FROM c", ("bob", "t"))] == []
+
+
+@pytest.mark.parametrize(("until", "left"), [(timedelta(hours=1), False), (timedelta(hours=-1), True)])
+async def test_an_account_of_a_stretch_of_talk_goes_with_its_first_day_though_its_turns_expired(
+    memory: AsyncMemory, until: timedelta, left: bool
+):
+    user = memory.user("alice")
+    turns = [
+        {"id": "told", "role": "user", "content": SECRET, "created_at": SAID},
+        {"id": "later", "role": "user", "content": "ok", "created_at": SAID + timedelta(days=1)},
+    ]
+    await user.thread("t").add_many(turns)
+    await user.thread("t").process("archive")
+    await memory.runtime.store.delete(TURNS, "told", ("alice", "t"))
+    await user.forget(since=SAID - timedelta(days=1), until=SAID + until)
+    assert bool(await scan(memory, "7391")) is left

@@ -9,7 +9,7 @@ Turns may expire before what was indexed of them. Then their chunks stand in for
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_memory.errors import InvalidInput, NotFound
@@ -211,7 +211,27 @@ async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
     for turn in turns:
         selection.add_turn(turn, "said there")
     selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
+    for memory in archive.memories.values():
+        if memory.id not in selection.memories and await _tells_of_expired(archive, place, memory):
+            selection.memories[memory.id] = "tells of that time, and rests on what has expired"
     return selection
+
+
+async def _tells_of_expired(archive: Archive, place: Place, memory: Memory) -> bool:
+    """Whether an account of a stretch of talk reaches into a place, though it ends elsewhere, and has lost turns.
+
+    As long as its turns are there, they say themselves where they were said.
+    """
+    match memory.metadata:
+        case {"date_range": {"start": str(start)}} if memory.kind == "session":
+            begins_late = place.until is not None and start > iso(place.until)
+        case _:
+            return False
+    if begins_late or not _lies_in(replace(place, until=None), memory):
+        return False
+    partition = (archive.user_id, memory.thread_id)
+    there = await archive.store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=memory.source_turn_ids)
+    return len(there) < len(memory.source_turn_ids)
 
 
 async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
