@@ -434,3 +434,18 @@ async def test_the_facts_that_matter_for_the_message_are_chosen_within_the_token
     for asked, told in (("Which bicycle do I ride?", "Gazelle"), ("Who is my dentist?", "Weber")):
         (fact,) = await block.get("t1", {"role": "user", "content": asked})
         assert told in fact.content
+
+
+@pytest.mark.parametrize("given", [{"ttl": 3600}, {"agent_id": "helper"}], ids=str)
+@pytest.mark.parametrize("kind", [AsyncExtractiveMemory, AsyncVectorMemory])
+async def test_messages_with_a_lifetime_or_an_agent_leave_for_long_term_memory(
+    memory: AsyncMemory, kind: type[AsyncExtractiveMemory] | type[AsyncVectorMemory], given: dict[str, Any]
+):
+    user = memory.user("alice")
+    chats = AsyncShortTermMemory(user, Flush(keep=1), max_tokens=30, blocks=[kind(user)], **given)
+    for number in range(4):
+        updated = await chats.update("s1", {"role": "user", "content": f"The locker of guest {number} is at the door"})
+    assert (updated.retired, updated.degraded) == (1, [])
+    assert len((await chats.get("s1")).chat_messages) == 1
+    kept = await user.thread("s1").turns()
+    assert [{name: getattr(turn, name) for name in given} for turn in kept] == [given] * 4

@@ -232,11 +232,14 @@ class AsyncShortTermMemory:
             updated.degraded.append(f"{len(going) - updated.retired} messages stay: what replaces them is not made yet")
 
     async def _fill_blocks(self, session_id: str, going: Sequence[ChatMessage]) -> list[AsyncLongTermBlock]:
-        """Gives messages to every block that takes any in; which those are."""
+        """Gives messages to every block that takes any in; which those are.
+
+        A block that a step fills finds them in the thread, with their lifetime and their agent, which it does not know.
+        """
         filled = []
         for block in self._blocks:
             try:
-                await block.update(session_id, going)
+                await block.update(session_id, [] if isinstance(block, CoveredByStep) else going)
             except StaticMemoryError:
                 continue
             filled.append(block)
