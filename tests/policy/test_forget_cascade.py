@@ -434,3 +434,20 @@ async def test_forgetting_goes_on_while_indexed_talk_has_still_to_be_compared(me
     left = await store.read(MEMORIES, "cursor_index", partition)
     assert left is not None
     assert "intents" not in left["extra"]
+
+
+async def test_a_correction_that_is_made_in_between_goes_too(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    from agent_memory.scopes import forgetting
+
+    alice = memory.user("alice")
+    await tell(memory, "t1", "fact: locker code=4711")
+    wrong = await fact(memory, "locker code=4711")
+    real = forgetting.carry_out
+
+    async def late(*given: object) -> list[str]:
+        await alice.update(wrong.id, content="The code of the locker is 4711")
+        return await real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(forgetting, "carry_out", late)
+    await alice.forget(wrong.id, include_sources=False)
+    assert await alice.memories(include_superseded=True) == []

@@ -142,7 +142,10 @@ def _by_thread(memories: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
-    """What was derived from the turns of a job, or made from its memories, after the job was planned."""
+    """What was derived from the turns of a job, or made from its memories, after the job was planned.
+
+    Also what was corrected by hand, which lies where it lay before, and no model made.
+    """
     known = {*job["memories"], *job["kept"]}
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
     memories = [memory for memory in (from_document(Memory, row) for row in rows) if memory.id not in known]
@@ -150,6 +153,7 @@ async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
         memory.id: memory.thread_id
         for memory in memories
         if made_from(memory, job["memories"])
+        or (memory.model is None and any(job["memories"].get(old) == memory.thread_id for old in memory.supersedes_ids))
         or not set(job["turns"].get(memory.thread_id, ())).isdisjoint(memory.source_turn_ids)
     }
 
