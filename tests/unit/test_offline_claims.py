@@ -112,6 +112,11 @@ def test_times_are_compared_by_what_they_mean(one: str, two: str, relation: str)
     assert first.compare(second) == second.compare(first) == relation
 
 
+@pytest.mark.parametrize("text", ["to 1000 mg", "to 10,000 steps", "to 12.5 percent"])
+def test_the_first_digits_of_an_amount_are_no_time_of_day(text: str) -> None:
+    assert values.read_time(text, WHEN) is None
+
+
 def test_statements_orders_and_planted_orders_are_told_apart() -> None:
     assert is_statement("I live in Porto")
     assert not is_statement("would you like tea")

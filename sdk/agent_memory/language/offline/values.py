@@ -22,7 +22,10 @@ _MONEY_OR_NUMBER = re.compile(
     r"|/(?P<slash>h|hr|hour|day|week|wk|month|mo|year|yr)\b)?",
     re.I,
 )
-_CLOCK = re.compile(r"\b(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?)?", re.I)
+_CLOCK = re.compile(
+    r"(?<![\d.,$€£¥])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?(?![\d,.:%]*[\d%])\s?(?P<half>[ap]\.?m\b\.?)?",
+    re.I,
+)
 _NOON = re.compile(r"\b(noon|midday|midnight)\b", re.I)
 _WEEKDAYS = re.compile(
     r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
