@@ -49,6 +49,8 @@ UPDATES = [
     ("My flight leaves on 12 June", "My flight now leaves on June 14"),
     ("standup is at 9:30", "Our standup is now at 10"),
     ("Yoga class is every Thursday", "Yoga class moved to Tuesdays"),
+    ("The release is planned for March 15th", "The release has slipped to April 2nd"),
+    ("I smoke about five cigarettes a day", "I've quit smoking"),
     ("We want to fly out on March 12, 2027", "We now fly out on March 19, 2027"),
     ("I work from home on Tuesdays", "I work from home on Mondays and Fridays now"),
     # places, work, people
@@ -265,6 +267,8 @@ def test_three_facts_that_say_the_same_are_one_group_with_the_fullest_words() ->
 def test_a_change_of_a_bare_attribute_is_about_the_only_one_known() -> None:
     one_known = reconcile(facts("My budget for the Hawaii trip is $10,000", "My budget is now $15,000"))
     assert [pair.refs for pair in one_known.contradictions] == [["f1", "f2"]]
+    measured = reconcile(facts("The API rate limit is 100 per second", "We raised the rate limit to 250 per second"))
+    assert [pair.refs for pair in measured.contradictions] == [["f1", "f2"]]
     two_known = reconcile(
         facts("My budget for the Hawaii trip is $10,000", "The wedding budget is $9,000", "My budget is now $15,000")
     )

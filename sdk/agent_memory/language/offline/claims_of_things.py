@@ -54,7 +54,7 @@ _ENDING = {"end", "finish", "expir", "arriv", "land", "close", "return"}
 
 
 def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
-    """My budget for Hawaii is $10,000; the launch moved to May; our flight leaves at nine."""
+    """My budget for Hawaii is $10,000; the launch is planned for March; it moved to May; our flight leaves at nine."""
     changing = clause.verb in _changes()
     if not clause.thing or (clause.time == "past" and not changing):
         return
@@ -62,7 +62,8 @@ def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     kind = attribute_kind(head)
     last = clause.thing[-1].lower()
     single = not last.endswith("s") or last.endswith(("ss", "is", "us")) or last in all_attributes()
-    if not (single and (kind or clause.definite)) or not (changing or clause.verb in _stative()):
+    planned = clause.verb == "plan" and clause.after.startswith("for ")
+    if not (single and (kind or clause.definite)) or not (changing or planned or clause.verb in _stative()):
         return
     after = " ".join(clause.rest)
     replaced = None

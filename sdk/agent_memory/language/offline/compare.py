@@ -59,15 +59,16 @@ def presumed_topic(claim: Claim, known: Iterable[frozenset[str]]) -> frozenset[s
     A claim that names its topic, says nothing of a change, or could be about several keeps its own.
     """
     own = topic_key(claim)
-    if not claim.change or claim.relation != "attribute" or not own <= _dependent():
+    if not claim.change or claim.relation != "attribute" or not own <= _measures():
         return own
     fitting = {topic for topic in known if own < topic}
     return fitting.pop() if len(fitting) == 1 else own
 
 
 @cache
-def _dependent() -> frozenset[str]:
-    return frozenset(canon(word) for word in vocabulary.DEPENDENT)
+def _measures() -> frozenset[str]:
+    """What says nothing without what it is of, or is a measure of something ("rate limit")."""
+    return frozenset(canon(word) for word in vocabulary.DEPENDENT.keys() | vocabulary.ATTRIBUTES["number"])
 
 
 def same_claim(one: Claim, two: Claim) -> bool:
@@ -158,6 +159,18 @@ def opposite_liking(newer: Claim, older: Claim) -> bool:
     return bool(names & _groups(positive.topic))
 
 
+def given_up(newer: Claim, older: Claim) -> bool:
+    """I smoke five cigarettes a day / I quit smoking: who gives up a habit does none of it any more."""
+    return (
+        newer.relation == older.relation == "habit"
+        and newer.negative
+        and newer.change
+        and not older.negative
+        and len(newer.topic) == 1
+        and newer.topic < older.topic
+    )
+
+
 def opposite_preference(newer: Claim, older: Claim) -> bool:
     """I prefer window seats / I prefer aisle seats; tea to coffee / coffee to tea."""
     return (
@@ -241,8 +254,8 @@ def left_behind(newer: Claim, older: Claim) -> bool:
 
 
 _RULES: tuple[Rule, ...] = (
-    another_value, denied_value, replaced_value, another_diet, diet_and_food, opposite_liking, opposite_preference,
-    denied, cancelled, rearranged, left_behind, another_tool,
+    another_value, denied_value, replaced_value, another_diet, diet_and_food, opposite_liking, given_up,
+    opposite_preference, denied, cancelled, rearranged, left_behind, another_tool,
 )  # fmt: skip
 
 
