@@ -188,6 +188,11 @@ def test_a_topic_of_another_sort_is_not_taken() -> None:
     assert memories[-1].content == "The deadline was extended to December."
 
 
+def test_an_event_that_can_be_named_alone_gets_no_topic() -> None:
+    memories = found("The API rate limit is 100 requests per second.", "The release is planned for June 15th.")
+    assert memories[-1].content == "The release is planned for June 15th."
+
+
 def test_a_topic_out_of_reach_is_not_taken() -> None:
     small_talk = [("agent", "Nice."), "Hm.", ("agent", "Yes?"), "Ok."]
     memories = found("I'm planning a trip to Hawaii with my wife.", *small_talk, "My budget is $10,000.")
@@ -198,6 +203,47 @@ def test_he_and_she_are_named_when_one_person_was_spoken_of() -> None:
     memories = found("My son Leo turned 7 in March. He loves dinosaurs.")
     assert memories[-1].content == "My son Leo loves dinosaurs."
     assert memories[-1].quote == "He loves dinosaurs."
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("My mother lives in Porto. She's allergic to nuts.", "My mother is allergic to nuts."),
+        ("Tom quit his job at St. Mary's. He's starting at Bosch on 4 June.", "Tom is starting at Bosch on 4 June."),
+        ("My husband Leo works in Porto. He's been allergic to nuts since 2019.", "My husband Leo has been allergic"),
+    ],
+)
+def test_short_forms_after_he_and_she_are_written_out(said: str, content: str) -> None:
+    assert found(said)[-1].content.startswith(content)
+
+
+def test_nobody_is_named_when_two_were_spoken_of() -> None:
+    assert not any(memory.content.startswith("Tom is") for memory in found("Tom met Marco. He is allergic to nuts."))
+
+
+def test_a_courtesy_does_not_change_who_is_spoken_of() -> None:
+    memories = found(
+        "My mother visits us in June.", ("agent", "Shall I plan meals?"), "Yes please. She can't eat gluten."
+    )
+    assert memories[-1].content == "My mother can't eat gluten."
+
+
+def test_a_list_is_not_cut_where_only_its_next_item_begins() -> None:
+    text = "I live with my mum and my little sister Mia in Hamburg"
+    assert the_one(text).content == text
+
+
+def test_giving_up_a_habit_is_kept_however_short() -> None:
+    assert the_one("I've quit smoking!").content == "I've quit smoking!"
+
+
+def test_an_order_for_every_time_that_something_comes_up_stands() -> None:
+    assert the_one("When you write code for me, always use table-driven tests.").kind == "requirement"
+
+
+def test_what_was_picked_up_was_not_decided() -> None:
+    assert the_one("I picked up my new passport this morning.").kind == "fact"
+    assert the_one("We picked Porto for the offsite.").kind == "decision"
 
 
 def test_compound_sentences_are_cut_into_statements() -> None:

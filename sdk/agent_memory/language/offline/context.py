@@ -40,6 +40,9 @@ _ONWARD = re.compile(
 )
 _SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b(?=[.,!]|$| (?:for|in|with|from|at|and|because)\b)", re.I)
 _PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
+_HE_OR_SHE = re.compile(r"(?:he|she)(?:\b(?!')|(?P<short>'s (?:been|got)|'s)\b)", re.I)
+_WRITTEN_OUT = {"'s": " is", "'s been": " has been", "'s got": " has got"}
+_PLACED = re.compile(r"\b(?:at|in|on|from) (?:the )?[A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*")
 _PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -181,14 +184,25 @@ def _bracketed(text: str, topic: str) -> str:
 
 def with_person(text: str, before: str) -> str:
     """The text with a leading "he" or "she" named, if the sentence before it is about one person only."""
-    match = re.match(r"(he|she)\b(?!')", straighten(text), re.I)
-    people = {found[0] for found in _PERSON.finditer(straighten(before))}
+    match = _HE_OR_SHE.match(straighten(text))
+    people = {found[0] for found in _PERSON.finditer(straighten(before))} or _subject_by_name(before)
     if match is None or len(people) != 1:
         return text
     person = people.pop()
-    if _PLURAL_KIN.search(person):
+    if _PLURAL_KIN.search(person) and " " in person:
         return text
-    return f"{person[:1].upper()}{person[1:]}{text[match.end() :]}"
+    return f"{person[:1].upper()}{person[1:]}{_WRITTEN_OUT.get(match['short'], '')}{text[match.end() :]}"
+
+
+def _subject_by_name(text: str) -> set[str]:
+    """The first name that is the subject of a sentence, if the sentence names nobody besides, only places."""
+    words = _PLACED.sub("", straighten(text)).split()
+    clause = parse(text)
+    named = bool(words) and words[0].isalpha() and words[0][0].isupper()
+    if clause is None or not named or clause.owner != words[0].lower():
+        return set()
+    others = [word for word in words[1:] if word[0].isupper() and word.split("'")[0] != "I"]
+    return set() if others else {words[0]}
 
 
 def tidy(text: str) -> str:

@@ -95,7 +95,9 @@ def _candidates(sentences: list[Sentence], turn: TurnView, before: list[TurnView
             candidate = _judged(statement, turn.created_at, previous, nearest_first)
             if candidate is not None and not _only_names(candidate, turn.name):
                 yield candidate
-        previous = sentence.text
+        clause = parse(sentence.text)
+        if clause is not None and clause.verb:  # "Yes, please." changes nothing about who is spoken of.
+            previous = sentence.text
         nearest_first = [sentence.text, *nearest_first]
 
 
@@ -116,11 +118,16 @@ def _judged(sentence: Sentence, said_at: datetime, previous: str, nearest_first:
     claims = reading.read(content if placed else text, said_at)
     kind = kinds.kind_of(text, clause, claims)
     standing = speech.is_standing_order(text)
-    telling = standing or placed or any(claim.relation not in {"state", "habit"} for claim in claims)
+    telling = standing or placed or any(claim.relation not in {"state", "habit"} or _ended(claim) for claim in claims)
     if len(text) > LONGEST_STATEMENT or (len(text.split()) < SHORTEST_STATEMENT and not telling):
         return None
     points = worth.score(worth.Evidence(text, clause, claims, moments, kind, standing, placed))
     return Candidate(sentence, content, claims, moments, kind, points) if points >= worth.THRESHOLD else None
+
+
+def _ended(claim: Claim) -> bool:
+    """Whether somebody has given up a habit ("I quit smoking")."""
+    return claim.relation == "habit" and claim.negative and claim.change
 
 
 def _memory(candidate: Candidate, turn: TurnView) -> ExtractedMemory:

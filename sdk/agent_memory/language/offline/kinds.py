@@ -41,7 +41,7 @@ _OBLIGED = re.compile(
 )
 _NEEDED = re.compile(rf"^{_WE} (?:really |also |still )?need (?:a|an|some|someone|to find)\b", re.I)
 _DECISION_WORDS = either(r"""
-    decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked opted_for went_with going_ahead_with
+    decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for went_with going_ahead_with
     (?:i|we|am|are|will|let_us)(?:_be|_just|_definitely)?_(?:go|going)_with i_will_take i_will_go_for we_will_take
     we_will_use booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind final_decision
     approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) reserved

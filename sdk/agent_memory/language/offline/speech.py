@@ -53,7 +53,7 @@ _UNITS = either(
     "metric imperial celsius fahrenheit kilomet\\w+ miles euros? dollars british american 24-hour short simple plain"
 )
 _STANDING = re.compile(
-    r"^(?:(?:but|and|also|so) )?(?:please )?(?:"
+    r"^(?:(?:but|and|also|so) )?(?:when(?:ever)? you [^,.?]+, )?(?:please )?(?:"
     rf"(?:from now on,? )?(?:please )?(?:always|never|do not ever) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b"
     rf"|from now on,? (?:please )?{_STANDING_VERBS}\b"
     r"|(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import speech
-from agent_memory.language.offline.grammar import parse
+from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import (
     Sentence,
     content_words,
@@ -14,8 +14,10 @@ from agent_memory.language.offline.text import (
     openings,
     plain_words,
     sentences,
+    stem,
     straighten,
 )
+from agent_memory.language.offline.verbs import is_known, is_past
 
 _LONGEST_TURN = 16_000
 _MOST_SENTENCES = 80
@@ -179,8 +181,16 @@ def _stands_alone(behind: str, following: str) -> bool:
         and not _LEANING_OBJECT.search(following)
         and not _BOUND.match(behind)
         and parse(behind) is not None
-        and parse(following) is not None
+        and _tells(following, parse(following))
     )
+
+
+def _tells(text: str, clause: Clause | None) -> bool:
+    """Whether a clause says something of its subject: "my little sister Mia in Hamburg" only goes on with a list."""
+    if clause is None or not re.match(r"(?:my|our)\b", text, re.I):
+        return clause is not None
+    inflected = [word for word in text.lower().split() if word.endswith("s") or is_past(word)]
+    return is_known(clause.verb) or any(stem(word) == clause.verb for word in inflected)
 
 
 def without_tail(sentence: Sentence) -> Sentence:

@@ -67,6 +67,11 @@ def is_past(word: str) -> bool:
     return (word.endswith("ed") and len(word) > 4) or stem(word) != plain_stem(word)
 
 
+def is_known(verb: str) -> bool:
+    """Whether a stem is that of a verb in the lexicon, or of "be" and "have"."""
+    return verb in {"be", "have"} or verb in _known_stems()
+
+
 def is_gerund(word: str) -> bool:
     """Whether a lower-case word is the -ing form of a verb."""
     return word.endswith("ing") and len(word) > 4 and word not in _NOUNS_IN_ING
@@ -158,6 +163,12 @@ def _small_word(word: str, following: str, marks: Marks) -> int:
 @cache
 def _verb_bases() -> frozenset[str]:
     return frozenset(lexicon.INFORMATIVE | set(lexicon.LIKING) | lexicon.HABITS | lexicon.WEAK_VERBS | lexicon.STOPPING)
+
+
+@cache
+def _known_stems() -> frozenset[str]:
+    known = _verb_bases() | lexicon.STATIVE | lexicon.CHANGING | lexicon.SWITCHING | lexicon.TOOL_VERBS
+    return frozenset(stem(verb) for verb in known | lexicon.INTENDING)
 
 
 def _is_participle(word: str) -> bool:

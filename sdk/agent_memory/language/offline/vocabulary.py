@@ -247,7 +247,7 @@ TOPIC_HEADS = words("""
 
 DEPENDENT = {
     "budget": "money", "cost": "money", "price": "money", "fee": "money", "quota": "money",
-    "deadline": "time", "timeline": "time", "launch": "time", "release": "time",
+    "deadline": "time", "timeline": "time",
     "headcount": "any", "venue": "any", "date": "any", "size": "any", "target": "any",
     "limit": "any", "duration": "any",
 }  # fmt: skip
