@@ -101,14 +101,17 @@ class AsyncMemory:
             ConfigurationError: if the file cannot be opened as a store, or a package of the extra `local` is missing.
         """
         try:
-            from embedded_cosmos import AsyncTransport, CosmosError, Engine
+            from embedded_cosmos import AsyncTransport, CosmosError, Engine, EngineFileInUse
         except ImportError as error:
             raise ConfigurationError(f"the embedded engine needs the extra 'local': {error}") from error
         file = None if path is None or os.fspath(path) == ":memory:" else os.fspath(path)
         try:
             engine = Engine(file)
         except CosmosError as error:
-            raise ConfigurationError(f"cannot open {path}: {error.message}") from error
+            refused = ConfigurationError(f"cannot open {path}: {error.message}")
+            if isinstance(error, EngineFileInUse):
+                refused.add_note("agent-memory serve shares a store: open the URL that it prints instead of the file")
+            raise refused from error
 
         def connect() -> CosmosClient:
             return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine))

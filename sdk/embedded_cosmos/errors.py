@@ -50,6 +50,10 @@ class EngineFileError(CosmosError):
         super().__init__(503, "ServiceUnavailable", message)
 
 
+class EngineFileInUse(EngineFileError):
+    """Another engine, here or in another process, has the store file open."""
+
+
 def bad_request(message: str, substatus: int | None = None) -> CosmosError:
     """400: the request is malformed, or asks for what the engine does not cover."""
     return CosmosError(400, "BadRequest", message, substatus)

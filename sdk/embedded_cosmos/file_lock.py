@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from embedded_cosmos.errors import EngineFileError
+from embedded_cosmos.errors import EngineFileError, EngineFileInUse
 
 if sys.platform == "win32":
     import msvcrt
@@ -36,7 +36,7 @@ class FileLock:
             _lock(self._file.fileno())
         except OSError:
             self._file.close()
-            raise EngineFileError(
+            raise EngineFileInUse(
                 f"{store} is open in another process, or in another engine of this one. Only one may use it at a time."
             ) from None
 

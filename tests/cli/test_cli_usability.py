@@ -47,6 +47,13 @@ def shown_id(table: str, words: str) -> str:
     return next(line.split()[0] for line in table.splitlines() if words in line and line[0] not in " “")
 
 
+def test_a_store_in_use_says_how_to_share_it(tmp_path):
+    path = tmp_path / "memory.db"
+    with Memory.local(path):
+        refused = run("status", "--store", path, code=1)
+    assert "hint: agent-memory serve shares a store" in refused.stderr
+
+
 def test_the_id_that_a_table_shows_can_be_typed(store):
     short = shown_id(run("search", "peanuts", "--store", store).stdout, "Allergic")
     assert len(short) == 8
