@@ -65,6 +65,14 @@ async def test_the_log_names_what_is_off_and_what_failed(chat: ScriptedChat, cap
         assert (letter.user_id, "nonsense" in letter.error) == ("bob", True)
 
 
+async def test_a_short_message_is_nothing_to_warn_of(chat: ScriptedChat, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "agent_memory")
+    async with opened(chat, AT_ONCE) as memory:
+        await memory.user("alice").thread("t1").add("user", "hi")
+        await memory.drain(timeout=10)
+        assert caplog.messages == []
+
+
 class HeldChat(ScriptedChat):
     """Does nothing until it is let go."""
 

@@ -114,8 +114,9 @@ def activities(tools: Tools) -> dict[str, Activity]:
             committed = await commit(tools.store, Draft.model_validate(payload))
         result = committed.result
         result.usage.request_units += sum(charges)
-        if result.rejected:
-            logger.warning("Memory: %d items of %s were left out", len(result.rejected), result.step)
+        dropped = [reason for reason in result.rejected if reason != extract.TOO_SHORT]
+        if dropped:
+            logger.warning("Memory: %d items of %s were left out", len(dropped), result.step)
         if result.step == extract.NAME and not committed.raced:
             logger.info("Memory: Stored %d facts", result.created)
         return committed.model_dump(mode="json")

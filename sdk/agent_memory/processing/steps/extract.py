@@ -26,6 +26,8 @@ from agent_memory.telemetry import exact_dedup_skipped
 NAME = "extract"
 SHORTEST = 20
 """Characters of talk below which no model is asked (row S3-08)."""
+
+TOO_SHORT = f"fewer than {SHORTEST} characters of talk: no model was asked"
 _SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool", "system": "agent"}
 _PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
 
@@ -63,7 +65,7 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     """
     before = view_turns(on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before)), "b")
     if sum(len(view.content.strip()) for view in [*before, *view_turns(turns)]) < SHORTEST:
-        return Extracted(rejected=[f"fewer than {SHORTEST} characters of talk: no model was asked"], asked=False)
+        return Extracted(rejected=[TOO_SHORT], asked=False)
     never = sorted(tools.rules.deny)
     memories: list[Memory] = []
     rejected: list[str] = []
