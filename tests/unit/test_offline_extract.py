@@ -208,6 +208,7 @@ def test_he_and_she_are_named_when_one_person_was_spoken_of() -> None:
 @pytest.mark.parametrize(
     ("said", "content"),
     [
+        ("My boss is called Henrik. He's allergic to nuts.", "My boss is allergic to nuts."),
         ("My mother lives in Porto. She's allergic to nuts.", "My mother is allergic to nuts."),
         ("Tom quit his job at St. Mary's. He's starting at Bosch on 4 June.", "Tom is starting at Bosch on 4 June."),
         ("My husband Leo works in Porto. He's been allergic to nuts since 2019.", "My husband Leo has been allergic"),
@@ -341,6 +342,14 @@ def test_relative_times_are_resolved_against_the_turn(
     assert memory.time_phrase == phrase
     assert memory.valid_from == datetime(*date, tzinfo=UTC)
     assert memory.content == content
+
+
+def test_a_day_that_puts_another_right_lies_ahead_as_that_one_did() -> None:
+    assert "(14 May 2026)" in the_one("Sorry, I meant the deadline is the 14th, not the 12th.").content
+
+
+def test_an_address_to_write_to_is_kept() -> None:
+    assert the_one("my email is max@coda.io").content == "My email is max@coda.io"
 
 
 def test_a_date_that_is_the_value_does_not_date_the_fact() -> None:

@@ -43,7 +43,7 @@ _PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)
 _HE_OR_SHE = re.compile(r"(?:he|she)(?:\b(?!')|(?P<short>'s (?:been|got)|'s)\b)", re.I)
 _WRITTEN_OUT = {"'s": " is", "'s been": " has been", "'s got": " has got"}
 _PLACED = re.compile(r"\b(?:at|in|on|from) (?:the )?[A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*")
-_PLURAL_KIN = re.compile(r"(?:s|children|family|team|crew|band|parents)$")
+_PLURAL_KIN = re.compile(r"(?:[^s]s|children|family|team|crew|band|parents)$")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 

@@ -39,7 +39,7 @@ _FRONT = re.compile(
     re.I,
 )
 _REPORTING = either("""
-    think guess believe suppose feel_like figure decided agreed confirmed found_out learned reali[sz]ed heard mean
+    think guess believe suppose feel_like figure decided agreed confirmed found_out learned reali[sz]ed heard mean meant
     know said mentioned should_mention should_add must_say have_to_say
     wanted_to_(?:say|mention|tell_you|add|let_you_know)
     am_(?:so_|really_|very_)?(?:sure|afraid|happy_to_say|excited_to_say|glad_to_say|pretty_sure|not_sure|proud_to_say)

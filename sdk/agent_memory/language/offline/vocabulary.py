@@ -161,6 +161,7 @@ ATTRIBUTES = {
     """),
     "text": words("""
         role job title position seat colour color shift diet version size tier destination blood_type
+        email e-mail username
     """),
 }
 
