@@ -191,6 +191,12 @@ _CLOSE = """if self._portal.closed:
             self._portal.close()"""
 
 
+_NEVER_RAISES = """try:
+            return {run}
+        except StoreUnavailable as error:
+            return Context(degraded=[f"context: {{error}}"])"""
+
+
 def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: set[str]) -> str:
     method = _ModelNames().visit(source)
     decorators = {d.id for d in method.decorator_list if isinstance(d, ast.Name)}
@@ -214,6 +220,8 @@ def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: s
     if owner == LOOPED and method.name == "close":
         return _function("", method.name, arguments, returns, doc, _CLOSE)
     run = f"self._portal.run({call})"
+    if method.name == "context":  # it never raises, also not when the memory is closed
+        return _function("", method.name, arguments, returns, doc, _NEVER_RAISES.format(run=run))
     return _function("", method.name, arguments, returns, doc, run if returns == "None" else f"return {run}")
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, Unpack
 from azure.core.credentials_async import AsyncTokenCredential
 
 from agent_memory import models
+from agent_memory.errors import StoreUnavailable
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
@@ -169,18 +170,21 @@ class ThreadScope:
             signals: What the application knows of the question; a general fact or a tool's question is not searched.
             history: Messages before the question, to complete it by; the thread's own turns, if not given.
         """
-        return self._portal.run(
-            self._inner.context(
-                query,
-                budget=budget,
-                limit=limit,
-                as_of=as_of,
-                format=format,
-                strategy=strategy,
-                signals=signals,
-                history=history,
+        try:
+            return self._portal.run(
+                self._inner.context(
+                    query,
+                    budget=budget,
+                    limit=limit,
+                    as_of=as_of,
+                    format=format,
+                    strategy=strategy,
+                    signals=signals,
+                    history=history,
+                )
             )
-        )
+        except StoreUnavailable as error:
+            return Context(degraded=[f"context: {error}"])
 
     def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The memories of this thread that matter for a query, best first; `filters` as in `UserScope.search`.
@@ -210,7 +214,7 @@ class ThreadScope:
             limit: How many; those of one time come together, so that a few more may come.
 
         Raises:
-            InvalidInput: for a type that there is not, or a limit below 1.
+            InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
         return self._portal.run(
             self._inner.memories(
@@ -491,7 +495,7 @@ class UserScope:
             limit: How many; those of one time come together, so that a few more may come.
 
         Raises:
-            InvalidInput: for a type that there is not, or a limit below 1.
+            InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
         return self._portal.run(
             self._inner.memories(
@@ -692,18 +696,21 @@ class UserScope:
 
         The arguments are those of a thread's `context`.
         """
-        return self._portal.run(
-            self._inner.context(
-                query,
-                budget=budget,
-                limit=limit,
-                as_of=as_of,
-                format=format,
-                strategy=strategy,
-                signals=signals,
-                history=history,
+        try:
+            return self._portal.run(
+                self._inner.context(
+                    query,
+                    budget=budget,
+                    limit=limit,
+                    as_of=as_of,
+                    format=format,
+                    strategy=strategy,
+                    signals=signals,
+                    history=history,
+                )
             )
-        )
+        except StoreUnavailable as error:
+            return Context(degraded=[f"context: {error}"])
 
     def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""

@@ -1,13 +1,14 @@
 """What an agent is told: enough, within the budget, and never at the price of the conversation."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory
-from agent_memory.errors import ModelError
+from agent_memory import AsyncMemory, Memory
+from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.settings import RecallSettings
@@ -199,6 +200,34 @@ async def test_the_text_begins_alike_whatever_is_asked(memory: AsyncMemory):
     assert all(text.startswith(stable) for text in texts)
     again = (await alice.context("Tell me about the cat")).text
     assert again == texts[0]
+
+
+@pytest.mark.parametrize("april", ["2026-04-01", date(2026, 4, 1), datetime(2026, 4, 1)])
+async def test_as_of_may_be_a_day_or_a_text_as_in_a_search(memory: AsyncMemory, april: Any):
+    alice = memory.user("alice")
+    thread = alice.thread("t1")
+    await thread.add("user", "fact: home=a flat in Lisbon", created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    await thread.process("extract")
+    past = await alice.context("Which flat is my home?", as_of=april)
+    assert ("Lisbon" in past.text, past.degraded) == (True, [])
+    assert len(await alice.memories(as_of=april)) == len(await thread.memories(as_of=april)) == 1
+
+
+def test_a_closed_memory_has_a_context_without_anything():
+    memory = Memory.local()
+    alice = memory.user("alice")
+    memory.close()
+    assert alice.context("Where do I live?").degraded == ["context: the memory is closed"]
+    assert alice.thread("t1").context("Where do I live?").text == ""
+
+
+async def test_a_time_that_cannot_be_read_is_named(memory: AsyncMemory):
+    alice = memory.user("alice")
+    never: Any = "in spring"
+    (degraded,) = (await alice.context("Where do I live?", as_of=never)).degraded
+    assert "as_of" in degraded
+    with pytest.raises(InvalidInput, match="as_of"):
+        await alice.memories(as_of=never)
 
 
 async def test_as_of_leaves_out_what_only_holds_now(memory: AsyncMemory):

@@ -23,6 +23,7 @@ from agent_memory.models import (
     SearchFilters,
     Stats,
     ThreadInfo,
+    UtcTime,
 )
 from agent_memory.policy.retention import check_retention
 from agent_memory.policy.switches import Asked, read_rules
@@ -39,12 +40,25 @@ M = TypeVar("M", bound=Model)
 logger = logging.getLogger("agent_memory")
 
 _FILTERS = TypeAdapter(SearchFilters)
+_TIME = TypeAdapter[datetime](UtcTime)
 
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of what a scope keeps; static knowledge belongs to none."""
 _THREADS_AT_ONCE = 500
 """Threads that a query names: 255 characters each at most, where a query may hold 512 KB."""
 _COUNTS_AT_ONCE = 8
+
+
+def checked_time(value: datetime | None, name: str) -> datetime | None:
+    """A time as the filters of a search read it: without a zone in UTC, and also a day, or either in ISO format.
+
+    Raises:
+        InvalidInput: naming the argument.
+    """
+    try:
+        return None if value is None else _TIME.validate_python(value)
+    except ValidationError as error:
+        raise InvalidInput(f"{name}: {error.errors()[0]['msg']}") from error
 
 
 def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
@@ -156,6 +170,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     with operation("search_memory", runtime.store.name):
         try:
             request.check()
+            request = replace(request, as_of=checked_time(request.as_of, "as_of"))
             async with asyncio.timeout(timeout):
                 rules = await read_rules(runtime.store, runtime.tools.policy, request.user_id, request.thread_id, asked)
         except InvalidInput as error:

@@ -33,7 +33,15 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import checked_types, count_stats, find, settings_changes, tell, validated
+from agent_memory.scopes.shared import (
+    checked_time,
+    checked_types,
+    count_stats,
+    find,
+    settings_changes,
+    tell,
+    validated,
+)
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
 from agent_memory.store.client import metered
@@ -242,7 +250,7 @@ class AsyncThreadScope:
             limit: How many; those of one time come together, so that a few more may come.
 
         Raises:
-            InvalidInput: for a type that there is not, or a limit below 1.
+            InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
         return await list_memories(
             self._runtime.store,
@@ -250,8 +258,8 @@ class AsyncThreadScope:
             self.thread_id,
             types=checked_types(types),
             include_superseded=include_superseded,
-            as_of=as_of,
-            before=before,
+            as_of=checked_time(as_of, "as_of"),
+            before=checked_time(before, "before"),
             limit=limit,
         )
 

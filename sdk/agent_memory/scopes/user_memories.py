@@ -22,7 +22,7 @@ from agent_memory.policy.screen import FORBIDDEN, screen_memories
 from agent_memory.processing.provenance import why
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
-from agent_memory.scopes.shared import checked_types, validated
+from agent_memory.scopes.shared import checked_time, checked_types, validated
 from agent_memory.scopes.user_part import UserPart
 from agent_memory.store import untold
 from agent_memory.store.commits import create
@@ -60,15 +60,15 @@ class UserMemories(UserPart):
             limit: How many; those of one time come together, so that a few more may come.
 
         Raises:
-            InvalidInput: for a type that there is not, or a limit below 1.
+            InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
         return await list_memories(
             self._runtime.store,
             self.user_id,
             types=checked_types(types),
             include_superseded=include_superseded,
-            as_of=as_of,
-            before=before,
+            as_of=checked_time(as_of, "as_of"),
+            before=checked_time(before, "before"),
             limit=limit,
         )
 
