@@ -310,6 +310,13 @@ async def test_what_is_remembered_cannot_close_its_element_or_forge_a_line(memor
     assert first == "<memory>\n    "
 
 
+async def test_what_is_wrong_with_a_message_is_said_in_one_line(memory: AsyncMemory):
+    chats = AsyncShortTermMemory(memory.user("alice"))
+    with pytest.raises(InvalidInput) as wrong:
+        await chats.update("s1", {"content": "Hello"})
+    assert str(wrong.value) == "no chat message: role: Input should be 'user', 'assistant', 'tool' or 'system'"
+
+
 def test_blocks_need_names_of_their_own():
     class User:
         pass

@@ -11,6 +11,7 @@ from pydantic import Field
 from agent_memory.errors import InvalidInput
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import Model, Turn
+from agent_memory.scopes.shared import validated
 
 ChatRole = Literal["user", "assistant", "tool", "system"]
 
@@ -61,10 +62,7 @@ def read_message(given: ChatMessage | Mapping[str, Any]) -> ChatMessage:
     metadata = fields.get("metadata") or {}
     if not isinstance(metadata, Mapping):
         raise InvalidInput("a message's metadata must be a mapping")
-    try:
-        return ChatMessage.model_validate(fields | {"metadata": {**others, **metadata}})
-    except ValueError as error:
-        raise InvalidInput(f"no chat message: {error}") from error
+    return validated(ChatMessage, fields | {"metadata": {**others, **metadata}}, "no chat message: ")
 
 
 def to_turn(message: ChatMessage) -> dict[str, Any]:
