@@ -90,7 +90,7 @@ def test_a_file_belongs_to_one_engine_at_a_time(tmp_path: Path) -> None:
             Engine(path)
         other = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=False)
         assert other.returncode == 1
-        assert "EngineFileError" in other.stderr
+        assert "EngineFileInUse" in other.stderr
         assert "is open in another process" in other.stderr
     Engine(path).close()
 
