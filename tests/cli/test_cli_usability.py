@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -181,7 +182,9 @@ def test_an_import_that_stops_in_the_middle_does_not_say_that_nothing_was_done(t
     assert "peanuts" in run("show", "--store", path).stdout
     assert "must hold none of" in run("import", file, "--user", "a/b", "--store", path, code=2).stderr
     file.write_text(json.dumps({"neither": "an export"}))
-    assert "not an export" in run("import", file, "--store", path, code=2).stderr
+    refused = run("import", file, "--store", path, code=2).stderr
+    assert "not an export" in refused
+    assert re.search("hint: .*ingest FILE", refused)
 
 
 def test_a_failure_that_is_nobodys_mistyping_has_status_1(tmp_path):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_memory.cli.failures import taking
+from agent_memory.cli.failures import taking, with_hint
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -18,6 +18,7 @@ from agent_memory.cli.options import (
     any_store,
     examples,
     existing_store,
+    invocation,
     one_user,
 )
 from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
@@ -73,7 +74,10 @@ def import_(
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InvalidInput(f"cannot read {file}: {reason}") from error
-    lines = list(as_export(text))
+    try:
+        lines = list(as_export(text))
+    except InvalidInput as error:
+        raise with_hint(error, f"conversations are taken in with: {invocation('ingest', 'FILE')}") from error
     with any_store(store) as memory, progress("importing") as report:
         scope = memory.user(user)
         with taking():
