@@ -466,3 +466,10 @@ def test_memories_are_quoted_and_do_not_depend_on_how_turns_are_batched(
         (ref,) = memory.turns
         assert by_ref[ref].role == "user"
         assert memory.quote in by_ref[ref].content
+
+
+def test_a_place_lends_its_name_to_nobody() -> None:
+    said = [memory.content for memory in found("Paris is lovely. She moved there in May and works at the Louvre.")]
+    assert not any("Paris moved" in line or "Paris works" in line for line in said)
+    said = [memory.content for memory in found("Anna is my sister. She works at the Louvre.")]
+    assert any("works at the Louvre" in line for line in said)

@@ -43,6 +43,7 @@ _PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)
 _HE_OR_SHE = re.compile(r"(?:he|she)(?:\b(?!')|(?P<short>'s (?:been|got)|'s)\b)", re.I)
 _WRITTEN_OUT = {"'s": " is", "'s been": " has been", "'s got": " has got"}
 _PLACED = re.compile(r"\b(?:at|in|on|from) (?:the )?[A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*")
+_OF_SOMEBODY = re.compile(r"\b(?:his|her|my|our)\b", re.I)
 _PLURAL_KIN = re.compile(r"(?:[^s]s|children|family|team|crew|band|parents)$")
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -195,11 +196,16 @@ def with_person(text: str, before: str) -> str:
 
 
 def _subject_by_name(text: str) -> set[str]:
-    """The first name that is the subject of a sentence, if the sentence names nobody besides, only places."""
+    """The first name that is the subject of a sentence, if the sentence names nobody besides, only places.
+
+    What only is or has something may be a place itself ("Paris is lovely"), unless it is somebody's.
+    """
     words = _PLACED.sub("", straighten(text)).split()
     clause = parse(text)
     named = bool(words) and words[0].isalpha() and words[0][0].isupper()
     if clause is None or not named or clause.owner != words[0].lower():
+        return set()
+    if clause.verb in {"be", "have"} and not _OF_SOMEBODY.search(text):
         return set()
     others = [word for word in words[1:] if word[0].isupper() and word.split("'")[0] != "I"]
     return set() if others else {words[0]}
