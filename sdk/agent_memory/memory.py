@@ -233,14 +233,8 @@ class AsyncMemory:
         chat, embeddings = defaults.models_named_by(env)
         recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
-            return cls.local(
-                env.store,
-                chat_model=chat,
-                embedding_model=embeddings,
-                cadence=env.local_cadence,
-                recall=recall,
-                policy=env.policy,
-            )
+            given: dict[str, Any] = {"chat_model": chat, "embedding_model": embeddings, "recall": recall}
+            return cls.local(env.store, cadence=env.local_cadence, policy=env.policy, **given)
         return cls.cosmos(
             env.cosmos_endpoint,
             _plain(env.cosmos_key),

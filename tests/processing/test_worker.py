@@ -10,7 +10,8 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.store.containers import COUNTER, TURNS
+from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
+from agent_memory.store.ids import USER_THREAD, cursor_id
 
 
 async def until(condition, seconds: float = 10.0) -> None:
@@ -150,3 +151,26 @@ def test_the_synchronous_face_works_without_waiting_for_anything(tmp_path: Path)
         assert memory.drain(timeout=30) == 0
         assert "Lisbon" in chat.context("Where do I live?").text
     memory.close()
+
+
+async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(chat: ScriptedChat):
+    cadence = Cadence(extract=1, summarize=0, profile=2, reconcile=1, idle_seconds=0)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        broken = {
+            "id": cursor_id("reconcile"),
+            "user_id": "alice",
+            "thread_id": USER_THREAD,
+            "type": "nothing we wrote",
+        }
+        await memory.runtime.store.create(MEMORIES, broken)
+        for user_id in ("alice", "bob"):
+            await (
+                memory.user(user_id)
+                .thread("t")
+                .add_many([{"role": "user", "content": f"fact: {key}={user_id} says so"} for key in ("one", "two")])
+            )
+
+        async def bob_has_a_profile() -> bool:
+            return await memory.user("bob").profile() is not None
+
+        await until(bob_has_a_profile)

@@ -185,9 +185,18 @@ class Worker:
         """Runs what thresholds call for, threads first; whether all went well."""
         done = all(await self._all([partial(self._run, work) for work in due_work(counters, self._cadence)]))
         for user_id in sorted({counter.user_id for counter in counters}):
-            for work in await due_user_work(self._tools, self.counters, self._cadence, user_id):
-                done &= await self._run(work)
+            done &= await self._run_due_of_user(user_id)
         return done
+
+    async def _run_due_of_user(self, user_id: str) -> bool:
+        try:
+            due = await due_user_work(self._tools, self.counters, self._cadence, user_id)
+        except AgentMemoryError:
+            raise
+        except Exception:  # What cannot be read of one user must not end the background work of all.
+            logger.exception("what is due for %s met an unexpected fault and will be tried again", user_id)
+            return False
+        return all([await self._run(work) for work in due])
 
     async def _settle(
         self, counters: Sequence[ThreadCounter], progress: Progress | None = None, *, ended: bool = False

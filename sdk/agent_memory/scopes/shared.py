@@ -17,6 +17,7 @@ from agent_memory.models import (
     TYPE_ALIASES,
     Context,
     Hit,
+    Memory,
     MemoryType,
     Model,
     ScopeSettings,
@@ -33,6 +34,7 @@ from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.memories import list_memories
 from agent_memory.telemetry import operation
 
 M = TypeVar("M", bound=Model)
@@ -98,14 +100,31 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
     return [known[name] for name in names]
 
 
-def checked_types(names: Sequence[str] | None) -> Sequence[str] | None:
-    """The names as they are, if each means a type, or a kind of one.
+async def listed(
+    runtime: Runtime,
+    partition: tuple[str, ...],
+    types: Sequence[str] | None,
+    as_of: datetime | None,
+    before: datetime | None,
+    *,
+    include_superseded: bool,
+    limit: int | None,
+) -> list[Memory]:
+    """The memories of a user or one of their threads, newest first.
 
     Raises:
-        InvalidInput: for a name that means none.
+        InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
     """
-    memory_types(names)
-    return names
+    memory_types(types)
+    return await list_memories(
+        runtime.store,
+        *partition,
+        types=types,
+        include_superseded=include_superseded,
+        as_of=checked_time(as_of, "as_of"),
+        before=checked_time(before, "before"),
+        limit=limit,
+    )
 
 
 async def find(

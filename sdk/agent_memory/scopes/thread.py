@@ -33,20 +33,11 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import (
-    checked_time,
-    checked_types,
-    count_stats,
-    find,
-    settings_changes,
-    tell,
-    validated,
-)
+from agent_memory.scopes.shared import count_stats, find, listed, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
 from agent_memory.store.client import metered
 from agent_memory.store.ids import check_id
-from agent_memory.store.memories import list_memories
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
@@ -252,15 +243,9 @@ class AsyncThreadScope:
         Raises:
             InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
-        return await list_memories(
-            self._runtime.store,
-            self.user_id,
-            self.thread_id,
-            types=checked_types(types),
-            include_superseded=include_superseded,
-            as_of=checked_time(as_of, "as_of"),
-            before=checked_time(before, "before"),
-            limit=limit,
+        where = (self.user_id, self.thread_id)
+        return await listed(
+            self._runtime, where, types, as_of, before, include_superseded=include_superseded, limit=limit
         )
 
     @audited(changes=False)

@@ -22,14 +22,14 @@ from agent_memory.policy.screen import FORBIDDEN, screen_memories
 from agent_memory.processing.provenance import why
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
-from agent_memory.scopes.shared import checked_time, checked_types, validated
+from agent_memory.scopes.shared import listed, validated
 from agent_memory.scopes.user_part import UserPart
 from agent_memory.store import untold
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
-from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history, list_memories
+from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history
 from agent_memory.store.static import refuse_static
 
 RememberedType = Literal["fact", "procedural", "episodic"]
@@ -62,14 +62,9 @@ class UserMemories(UserPart):
         Raises:
             InvalidInput: for a type that there is not, a time that cannot be read, or a limit below 1.
         """
-        return await list_memories(
-            self._runtime.store,
-            self.user_id,
-            types=checked_types(types),
-            include_superseded=include_superseded,
-            as_of=checked_time(as_of, "as_of"),
-            before=checked_time(before, "before"),
-            limit=limit,
+        where = (self.user_id,)
+        return await listed(
+            self._runtime, where, types, as_of, before, include_superseded=include_superseded, limit=limit
         )
 
     @audited(changes=True)
