@@ -473,3 +473,36 @@ def test_a_place_lends_its_name_to_nobody() -> None:
     assert not any("Paris moved" in line or "Paris works" in line for line in said)
     said = [memory.content for memory in found("Anna is my sister. She works at the Louvre.")]
     assert any("works at the Louvre" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Actually, make the budget for Hawaii 5,000 euros.", "The budget for Hawaii is 5,000 euros now."),
+        ("Make the Q4 budget 65k, please.", "The Q4 budget is 65k now."),
+        ("Please change the budget for Hawaii to $8,000.", "The budget for Hawaii is $8,000 now."),
+        ("Let's raise the rent limit to $900 instead.", "The rent limit is $900 now."),
+        ("Set the deadline to May 20.", "The deadline is May 20 now."),
+        ("Push the launch date back to the end of May.", "The launch date is the end of May (May 2026) now."),
+    ],
+)
+def test_an_order_that_sets_a_value_tells_what_it_is_now(said: str, content: str) -> None:
+    memory = the_one(said)
+    assert memory.content == content
+    assert memory.quote in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Make the text shorter.",
+        "Make the budget table 5 columns wide.",
+        "Change the font size to 12.",
+        "Change the subject of the email to Hello.",
+        "Set the timer to 5 minutes.",
+        "Could you lower the budget to $900?",
+        "Set up the meeting room for 9 people.",
+    ],
+)
+def test_other_orders_tell_nothing(said: str) -> None:
+    assert found(said) == []

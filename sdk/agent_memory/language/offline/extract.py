@@ -13,6 +13,7 @@ from datetime import datetime
 from agent_memory.language.offline import (
     context,
     kinds,
+    orders,
     persons,
     procedures,
     reading,
@@ -109,7 +110,7 @@ def _only_names(candidate: Candidate, name: str | None) -> bool:
 
 def _judged(sentence: Sentence, said_at: datetime, previous: str, nearest_first: list[str]) -> Candidate | None:
     """Makes a statement stand alone and weighs it; None if it is not worth keeping."""
-    text = context.with_person(sentence.text, previous)
+    text = orders.as_statement(sentence.text) or context.with_person(sentence.text, previous)
     clause = parse(text)
     moments = context.moments(text, said_at, nearest_first)
     dated = context.with_dates(text, moments, said_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from agent_memory.language.offline import speech
+from agent_memory.language.offline import orders, speech
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import (
     Sentence,
@@ -102,7 +102,7 @@ def own_sentences(content: str) -> list[Sentence]:
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
     """The statements in a sentence, without what only leads in or out of them."""
     bare = opened(sentence, names)
-    if speech.is_standing_order(bare.text):
+    if speech.is_standing_order(bare.text) or orders.as_statement(bare.text):
         return [bare]
     asked = _ASKED_TAIL.search(straighten(bare.text))
     if asked and len(bare.text[: asked.start()].split()) > 3:

@@ -142,6 +142,8 @@ def _small_word(word: str, following: str, marks: Marks) -> int:
     if word == "used" and following == "to":
         marks.time = "past"
         return 2
+    if word == "may" and following[:1].isdigit():
+        return 0  # the month
     if word in {"not", "never"}:
         marks.negative = True
     elif word == "may" and marks.change:
