@@ -230,8 +230,8 @@ def test_talk_that_was_overtaken_stands_far_behind_unless_the_past_is_asked_for(
 
 def test_a_turn_and_what_was_derived_from_it_count_once():
     found = [
-        chunk("t1", 0.9, 0),
-        candidate("fact-1", 0.86, source_turn_ids=["t1"]),
+        chunk("t1", 0.9, 0, content="[2026-03-05] user: my cat is called Tom"),
+        candidate("fact-1", 0.86, content="The user's cat is called Tom", source_turn_ids=["t1"]),
         chunk("t2", 0.7, 7),
         candidate("aside", 0.4, source_turn_ids=["t2"]),
     ]
@@ -256,6 +256,20 @@ async def test_the_answer_beside_the_words_that_find_it_is_found(memory: AsyncMe
     await memory.drain(timeout=30)
     found = [hit.memory.content for hit in await alice.search("Tom marathon Berlin", limit=3)]
     assert [content.split(": ", 1)[1] for content in found] == lines
+
+
+def test_a_turn_of_which_hardly_anything_was_derived_is_told_beside_it():
+    long = (
+        "We talked about the harbour, the old ferry, three gulls, a broken rope and how the tide took the red boat away"
+    )
+    found = [
+        chunk("t1", 0.7, 0, content=f"[2026-03-05] user: {long}. My sister Ann came along."),
+        candidate("fact-1", 0.9, content="Ann is my sister", source_turn_ids=["t1"]),
+        chunk("t2", 0.7, 9, content="[2026-03-05] user: My sister Ann came along"),
+        candidate("fact-2", 0.9, content="Ann, my sister, came along", source_turn_ids=["t2"]),
+        candidate("low", 0.4),
+    ]
+    assert set(ids(fuse(found))) == {"t1", "fact-1", "fact-2", "low"}
 
 
 @pytest.mark.req("S0-016")

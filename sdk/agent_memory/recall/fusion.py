@@ -25,6 +25,12 @@ RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
 
 
+LEAST_TOLD = 0.2
+"""What share of a turn's words must stand in what was derived from it for the turn to be left out beside that.
+
+With a third, 0.5 fewer of the first twenty turns in 100 are found (LoCoMo), because more of them take two places."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A memory that an arm of the search found, with its cosine to the query if that is known."""
@@ -144,7 +150,7 @@ def _for_the_unplaced(own: Mapping[str, float], lifted: Mapping[str, float], tal
 
 
 def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[str]:
-    """Of each turn and what was derived from it, the ids of those that the better one makes superfluous."""
+    """The ids of turns that are told already, at least in part, and not worse, by what was derived from them."""
     derived: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.kind != "chunk":
@@ -154,7 +160,10 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
     for chunk in memories:
         others = derived.get(chunk.source_turn_ids[0], []) if chunk.kind == "chunk" else []
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
-            superfluous.add(chunk.id)
+            said = set(words(_said(chunk)))
+            told = {word for memory in others for word in words(memory.content)}
+            if len(said & told) >= LEAST_TOLD * len(said):
+                superfluous.add(chunk.id)
     return superfluous
 
 
