@@ -233,8 +233,10 @@ class AsyncMemory:
         chat, embeddings = defaults.models_named_by(env)
         recall = RecallSettings(query_strategy=env.query_strategy)
         if env.cosmos_endpoint is None:
-            given: dict[str, Any] = {"chat_model": chat, "embedding_model": embeddings, "recall": recall}
-            return cls.local(env.store, cadence=env.local_cadence, policy=env.policy, **given)
+            cadence, policy = env.local_cadence, env.policy
+            return cls.local(
+                env.store, chat_model=chat, embedding_model=embeddings, cadence=cadence, recall=recall, policy=policy
+            )
         return cls.cosmos(
             env.cosmos_endpoint,
             _plain(env.cosmos_key),

@@ -221,3 +221,11 @@ async def test_an_account_of_a_stretch_of_talk_goes_with_its_first_day_though_it
     await memory.runtime.store.delete(TURNS, "told", ("alice", "t"))
     await user.forget(since=SAID - timedelta(days=1), until=SAID + until)
     assert bool(await scan(memory, "7391")) is left
+
+
+async def test_a_dry_run_tells_of_expired_talk_beside_what_is_still_there(memory: AsyncMemory):
+    user = await told(memory)
+    await user.thread("t").add("user", "The gym closes at nine on Sundays", id="still there")
+    await memory.drain()
+    receipt = await user.thread("t").forget(dry_run=True)
+    assert {"told", "answer", "still there"} <= set(receipt.deleted["turn"])

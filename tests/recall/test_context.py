@@ -5,26 +5,13 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from broken_embeddings import BrokenEmbeddings
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tasks import Embedded
 from agent_memory.settings import RecallSettings
-
-
-class BrokenEmbeddings(HashingEmbeddings):
-    """Works while memories are written, then does as it is told."""
-
-    error: Exception | None = None
-    delay: float = 0.0
-
-    async def embed(self, texts: list[str]) -> Embedded:
-        await asyncio.sleep(self.delay)
-        if self.error is not None:
-            raise self.error
-        return await super().embed(texts)
 
 
 @pytest.mark.req("S0-040", "S0-087", "S2-45")

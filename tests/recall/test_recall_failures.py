@@ -5,12 +5,12 @@ import logging
 import pytest
 from azure.core.exceptions import ServiceRequestError
 from azure.cosmos.aio import CosmosClient
+from broken_embeddings import BrokenEmbeddings
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence, ConfigurationError, StoreUnavailable
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tasks import Embedded
 from agent_memory.settings import RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -68,17 +68,8 @@ async def test_the_similarity_is_that_of_the_querys_own_vector(memory: AsyncMemo
     assert hit.similarity == pytest.approx(sum(a * b for a, b in zip(one, other, strict=True)), abs=1e-4)
 
 
-class Refusing(HashingEmbeddings):
-    refuses = False
-
-    async def embed(self, texts: list[str]) -> Embedded:
-        if self.refuses:
-            raise ModelError("no embeddings today")
-        return await super().embed(texts)
-
-
 async def test_where_words_cannot_be_searched_by_vectors_find_alone(chat: ScriptedChat):
-    embeddings = Refusing()
+    embeddings = BrokenEmbeddings()
     async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings) as memory:
         alice = memory.user("alice")
         await alice.remember("The cat is called Tom")
@@ -95,6 +86,6 @@ async def test_where_words_cannot_be_searched_by_vectors_find_alone(chat: Script
         context = await alice.context("How is the cat called?")
         assert "Tom" in context.text
         assert any(reason.startswith("text search: ") for reason in context.degraded)
-        embeddings.refuses = True
+        embeddings.error = ModelError("no embeddings today")
         with pytest.raises(ConfigurationError, match="full-text policy"):
             await alice.search("How is the cat called now?")

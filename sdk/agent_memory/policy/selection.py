@@ -196,7 +196,7 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
 
 
 async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
-    """Up to `limit` turns that were said in a place, those that expired when no others are left, and its memories."""
+    """Up to `limit` turns that were said in a place, as far as they are there or indexed, and its memories."""
     selection = Selection("", place)
     bounds: dict[str, Any] = {"project": place.project_id}
     bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
@@ -205,11 +205,13 @@ async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
     partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
     rows = await archive.store.query(TURNS, queries.turns_of(**given), partition, **values)
     turns = [from_document(Turn, row) for row in rows]
-    if not turns:
-        rows = await archive.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
-        turns = stand_ins([from_document(Memory, row) for row in rows])
     for turn in turns:
         selection.add_turn(turn, "said there")
+    if len(turns) < limit:
+        rows = await archive.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
+        for turn in stand_ins([from_document(Memory, row) for row in rows]):
+            if (turn.thread_id, turn.id) not in selection.turns:
+                selection.add_turn(turn, "said there")
     selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
     for memory in archive.memories.values():
         if memory.id not in selection.memories and await _tells_of_expired(archive, place, memory):

@@ -24,7 +24,6 @@ from agent_memory.store.chunks import undated
 RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
 
-
 LEAST_TOLD = 0.2
 """What share of a turn's words must stand in what was derived from it for the turn to be left out beside that.
 
@@ -68,7 +67,8 @@ def rank(
 
     `times` are those that the query names, `at` is when it is asked (now, if not given). Raw talk stands a little
     behind what was derived from it, and far behind if it has been overtaken, unless the past is asked for (`past`).
-    What was derived from a turn and the turn itself count once: the better of them stays.
+    What was derived from a turn and the turn itself count once: the better of them stays, unless it tells hardly any
+    of the turn.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]

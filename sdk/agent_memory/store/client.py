@@ -337,9 +337,9 @@ class Store:
     async def ranked(self, container: str, sql: str, partition: Sequence[str], **parameters: Any) -> list[Any]:
         """All rows of a query that orders by RANK, and confines itself to `@user_id` (and `@thread_id`).
 
-        Such a query is carried out by a plan, whose parts the SDK sends to whole physical partitions: a prefix of the
-        key is not obeyed there, and a condition is. The plan tells from it which partitions to ask, and they are the
-        ones whose words count.
+        Such a query is carried out by a plan, whose parts the SDK sends to whole physical partitions and does not
+        confine to a prefix of the key. The condition does, and from it the plan tells which partitions to ask, the ones
+        whose words count.
         """
         within = dict(zip(("user_id", "thread_id"), partition, strict=False))
         return await self._rows(container, sql, parameters | within, {"full_text_score_scope": "Local"})

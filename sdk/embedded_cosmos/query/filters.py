@@ -25,6 +25,7 @@ from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json, is_number
 _PICKING_COST = 8
 """What it takes to look at one item by its slot, in items of a column that is gone through whole."""
 _FEW_VALUES = 8
+"""So many are compared one by one for less than what numpy's `isin` takes to begin."""
 _T = TypeVar("_T", bound=np.generic)
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARISONS: dict[str, Callable[..., Mask]] = {
