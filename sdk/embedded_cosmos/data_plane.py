@@ -169,7 +169,9 @@ class DataPlane:
         started = time.perf_counter()
         self._documents.expire(container)
         limit, continuation = request.max_item_count, request.headers.get(CONTINUATION)
-        page = self._queries.run(container, query, reach.scope, reach.partitions, limit, continuation)
+        page = self._queries.run(
+            container, query, reach.scope, reach.partitions, limit, continuation, at_once=request.at_once
+        )
         reply = _page_reply(page, container)
         if request.flag(POPULATE_INDEX_METRICS):
             has_key = reach.scope.partition_key is not None

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +18,7 @@ from embedded_cosmos.catalog import Catalog
 from embedded_cosmos.control_plane import ControlPlane
 from embedded_cosmos.data_plane import DataPlane
 from embedded_cosmos.documents import Documents
-from embedded_cosmos.errors import CosmosError, unavailable
+from embedded_cosmos.errors import CosmosError, TakesLong, unavailable
 from embedded_cosmos.faults import FaultPlan
 from embedded_cosmos.messages import Request, Response
 from embedded_cosmos.offers import Offers
@@ -93,11 +94,13 @@ class Engine:
         return faults.carry_out(request, operation_of(request), self._container_of(request), self._in_turn)
 
     def try_handle(self, request: Request) -> Response | None:
-        """Answer a request at once, or return None while the engine is busy with another, or a fault may take time."""
+        """Answer a request at once; None if it may take long, if another is under way, or where faults are planned."""
         if self.faults is not None or not self._lock.acquire(blocking=False):
             return None
         try:
-            return self._answer(request)
+            return self._answer(replace(request, at_once=True))
+        except TakesLong:
+            return None
         finally:
             self._lock.release()
 
@@ -151,6 +154,8 @@ class Engine:
         except sqlite3.Error as error:
             failure = CosmosError(500, "InternalServerError", f"The store file failed: {error}.")
             return error_response(request, failure)
+        except TakesLong:
+            raise
         except BaseException:
             # An interrupt may fall between a commit and the memory that follows it, so memory is read anew.
             self._storage.abandon()

@@ -43,6 +43,10 @@ class PlanNeeded(CosmosError):
         self.details = {"additionalErrorInfo": plan}
 
 
+class TakesLong(Exception):
+    """A request that was to be answered at once is not, because it may take long; nothing was changed."""
+
+
 class EngineFileError(CosmosError):
     """The store file cannot be opened: foreign, corrupt, of another version, or in use."""
 

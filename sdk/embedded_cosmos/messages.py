@@ -59,6 +59,8 @@ class Request:
     headers: Mapping[str, str]
     body: bytes = b""
     base_url: str = ""
+    at_once: bool = False
+    """Whether to raise TakesLong rather than answer what may take long."""
 
     def flag(self, name: str) -> bool:
         """Whether a header says true."""

@@ -53,6 +53,12 @@ class ShardCache:
         while self._total > self._limit and len(self._shards) > 1:
             self._drop(next(iter(self._shards)))
 
+    def loaded(self, container: Container, epks: EpkRange) -> Shard | None:
+        """The one shard that holds all items of the range, if it is in memory."""
+        key = shard_key(epks.min)
+        within = len(key) == EPK_LEVEL_DIGITS and epks.max <= key + MAX_EPK
+        return self._shards.get((container.number, key)) if within else None
+
     def apply(self, container: Container, changes: Iterable[ItemChange]) -> None:
         """Bring the loaded shards up to a commit."""
         for change in changes:

@@ -19,7 +19,7 @@ from azure.core.utils import CaseInsensitiveDict
 
 from embedded_cosmos.engine import Engine
 from embedded_cosmos.faults import ConnectionDropped
-from embedded_cosmos.messages import IS_BATCH, IS_QUERY, Request, Response
+from embedded_cosmos.messages import IS_BATCH, Request, Response
 
 MAX_INLINE_BYTES = 64 * 1024
 
@@ -80,8 +80,8 @@ class SyncTransport(HttpTransport[HttpRequest, HttpResponse]):
 class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     """For `azure.cosmos.aio.CosmosClient`, in any number of event loops.
 
-    Point reads and small writes are answered on the loop, as they take less time than a change of threads; all else,
-    and whatever would have to wait for another request, goes to a thread.
+    Point reads, small writes and queries over few documents are answered on the loop, as they take less time than a
+    change of threads; all else, and whatever would have to wait for another request, goes to a thread.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -98,7 +98,7 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     def _is_quick(self, request: Request) -> bool:
         if request.method == "GET":
             return not request.path.rstrip("/").endswith("/docs")
-        if self._engine.synchronous != "NORMAL" or request.flag(IS_QUERY) or request.flag(IS_BATCH):
+        if self._engine.synchronous != "NORMAL" or request.flag(IS_BATCH):
             return False
         return len(request.body) <= MAX_INLINE_BYTES
 

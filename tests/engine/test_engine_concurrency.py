@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from azure.core import MatchConditions
-from azure.cosmos import ContainerProxy
+from azure.cosmos import ContainerProxy, DatabaseProxy, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 from azure.cosmos.exceptions import CosmosAccessConditionFailedError
 
 from embedded_cosmos import AsyncTransport, Engine
+from embedded_cosmos.messages import CONTINUATION, IS_QUERY, MAX_ITEM_COUNT, PARTITION_KEY, Request, Response
+from embedded_cosmos.queries import QUICK_DOCUMENTS
 
 KEY = ["alice", "t1"]
 
@@ -87,3 +91,62 @@ def test_closing_a_client_leaves_the_engine_open(engine: Engine, connect: Any) -
     with connect(engine) as client:
         client.create_database("db")
     assert [database["id"] for database in connect(engine).list_databases()] == ["db"]
+
+
+def asking(text: str, thread: str = "t1") -> Request:
+    headers = {IS_QUERY: "true", PARTITION_KEY: json.dumps(["alice", thread])}
+    return Request("POST", "/dbs/db/colls/items/docs", headers, json.dumps({"query": text}).encode())
+
+
+def rows(response: Response) -> list[Any]:
+    return list(json.loads(response.body)["Documents"])
+
+
+def fill(container: ContainerProxy, thread: str, count: int) -> None:
+    for number in range(count):
+        container.create_item({"id": str(number), "user_id": "alice", "thread_id": thread, "n": number})
+
+
+def test_a_query_that_was_short_before_is_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
+    fill(container, "t1", 3)
+    request = asking("SELECT VALUE c.n FROM c ORDER BY c.n DESC")
+    assert engine.try_handle(request) is None, "what it needs is not in memory yet"
+    assert rows(engine.handle(request)) == [2, 1, 0]
+    at_once = engine.try_handle(request)
+    assert at_once is not None
+    assert rows(at_once) == [2, 1, 0]
+    container.delete_item("1", KEY)
+    assert rows(engine.try_handle(request) or engine.handle(request)) == [2, 0]
+
+
+def test_a_query_over_many_documents_is_not_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
+    fill(container, "t1", QUICK_DOCUMENTS)
+    fill(container, "t2", QUICK_DOCUMENTS + 1)
+    text = "SELECT VALUE c.n FROM c"
+    engine.handle(asking(text))
+    assert engine.try_handle(asking(text)) is not None
+    assert engine.try_handle(asking(text, "t2")) is None
+    assert len(rows(engine.handle(asking(text, "t2")))) == QUICK_DOCUMENTS + 1
+    assert engine.try_handle(asking(text)) is None, "a query that was long once may be again"
+
+
+def test_the_next_page_of_a_query_is_not_answered_at_once(engine: Engine, container: ContainerProxy) -> None:
+    fill(container, "t1", 3)
+    request = asking("SELECT VALUE c.n FROM c")
+    headers = {**request.headers, MAX_ITEM_COUNT: "2"}
+    first = engine.handle(replace(request, headers=headers))
+    request = replace(request, headers=headers | {CONTINUATION: first.headers[CONTINUATION]})
+    assert engine.try_handle(request) is None
+    assert rows(engine.handle(request)) == [2]
+
+
+def test_a_ranking_query_is_not_answered_at_once(engine: Engine, database: DatabaseProxy) -> None:
+    database.create_container(
+        "items",
+        PartitionKey(path=["/user_id", "/thread_id"]),
+        full_text_policy={"defaultLanguage": "en-US", "fullTextPaths": [{"path": "/text", "language": "en-US"}]},
+    ).create_item({"id": "1", "user_id": "alice", "thread_id": "t1", "text": "a red kite"})
+    request = asking("SELECT TOP 5 VALUE c.id FROM c ORDER BY RANK FullTextScore(c.text, 'kite')")
+    for _ in range(2):
+        assert rows(engine.handle(request)) == ["1"]
+        assert engine.try_handle(request) is None

@@ -11,6 +11,7 @@ from query_world import EVERYWHERE, World, epk
 
 from embedded_cosmos.query.execute import execute
 from embedded_cosmos.query.index import Shard
+from embedded_cosmos.sql.parser import parse
 
 POLICIES: dict[str, Any] = {
     "vectorEmbeddingPolicy": {
@@ -125,7 +126,7 @@ def test_rows_of_an_empty_container() -> None:
     for shards in ([], [Shard(world.properties)]):
         for text in QUERIES:
             expected = [0] if "COUNT" in text else []
-            assert execute(text, [], shards, EVERYWHERE, world.properties) == expected
+            assert execute(parse(text), shards, EVERYWHERE, world.properties) == expected
 
 
 def test_vectors_come_back_as_they_were_written() -> None:

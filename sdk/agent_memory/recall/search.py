@@ -104,9 +104,9 @@ async def _search(
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
     degraded: list[str] = []
-    matching, said = await asyncio.gather(
-        _matching(searcher, partition, query, terms, where, parameters, degraded),
+    said, matching = await asyncio.gather(
         _fresh(searcher, partition, terms, filters, degraded),
+        _matching(searcher, partition, query, terms, where, parameters, degraded),
         return_exceptions=True,
     )
     if isinstance(matching, BaseException):

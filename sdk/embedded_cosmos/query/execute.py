@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
+from embedded_cosmos.errors import TakesLong
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query import lint
-from embedded_cosmos.query.binding import bind
 from embedded_cosmos.query.columns import Slots
 from embedded_cosmos.query.computed import with_computed_properties
 from embedded_cosmos.query.filters import Filter, conjuncts
@@ -23,7 +22,7 @@ from embedded_cosmos.query.selection import Part, Selection, Test
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import aggregates_of, is_aggregate
 from embedded_cosmos.sql.evaluate import Environment
-from embedded_cosmos.sql.parser import parse, parse_condition
+from embedded_cosmos.sql.parser import parse_condition
 from embedded_cosmos.sql.rows import Pipeline, item_alias, root_compiler, window
 from embedded_cosmos.sql.values import Json
 
@@ -39,22 +38,24 @@ class Scope:
 
 
 def execute(
-    text: str,
-    parameters: Iterable[Mapping[str, Any]],
+    statement: ast.Query,
     shards: Sequence[Shard],
     scope: Scope,
     properties: ContainerProperties,
+    *,
+    at_most: int | None = None,
 ) -> list[Json]:
-    """The final rows of the query, in order; raises 400 with the reason.
+    """The final rows of a query whose parameters are filled in, in order; raises 400 with the reason.
 
-    The rows share structure with the stored documents and must not be changed.
+    The rows share structure with the stored documents and must not be changed. If a bound is given, a query that ranks,
+    or looks at more documents, raises TakesLong.
     """
-    query = with_computed_properties(bind(parse(text), parameters), properties)
+    query = with_computed_properties(statement, properties)
     lint.check_scope(query, scope.is_cross_partition)
     if not query.sources:
         intrinsics = SearchFunctions(properties, alias="").intrinsics
         return list(Pipeline(query, root_compiler(intrinsics)).run(()))
-    rows = list(_Execution(query, shards, scope, properties).rows())
+    rows = list(_Execution(query, shards, scope, properties).rows(at_most))
     if not rows and scope.is_cross_partition and is_aggregate(query):
         # What Azure's clients make of the partitions' answers when none of them has a value.
         return [None]
@@ -93,14 +94,16 @@ class _Execution:
             # A query over nothing is refused like any other.
             self._test(self._of_items)
 
-    def rows(self) -> Iterator[Json]:
+    def rows(self, at_most: int | None) -> Iterator[Json]:
+        selection = Selection(tuple(self._part(shard) for shard in self._shards))
+        if at_most is not None and (self._ranking is not None or len(selection) > at_most):
+            raise TakesLong
         if self._ranking is not None:
-            return self._ranked(self._ranking)
+            return self._ranked(self._ranking, selection.settled())
         if self._shown:
-            selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
+            selection = selection.settled()
             return self._with_scores(selection, np.argsort(selection.rids(), kind="stable"))
         pipeline = Pipeline(self._rest, self._compiler, self._bound)
-        selection = Selection(tuple(self._part(shard) for shard in self._shards))
         joins = len(self._query.sources) > self._bound
         if pipeline.only_counts and not joins:
             return pipeline.counted(len(selection.settled()))
@@ -157,8 +160,7 @@ class _Execution:
         narrowed = Selection(tuple(new or old for new, old in zip(parts, selection.parts, strict=True)))
         return pipeline.select(pipeline.order(_rows(pipeline, narrowed.documents(self._whole))))
 
-    def _ranked(self, ranking: Ranking) -> Iterator[Json]:
-        selection = Selection(tuple(self._part(shard) for shard in self._shards)).settled()
+    def _ranked(self, ranking: Ranking, selection: Selection) -> Iterator[Json]:
         stop = None if self._query.select.distinct else window(self._query)[1]
         merits = [merit(component, selection, self._shards) for component in ranking.components]
         limit = len(selection) if stop is None else stop

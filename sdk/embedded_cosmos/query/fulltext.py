@@ -127,10 +127,15 @@ class TextIndex:
         """BM25 of the first so many slots; zero where no phrase occurs."""
         scores = np.zeros(size, np.float64)
         mean_length = statistics.words / statistics.documents if statistics.documents else 0
+        if not mean_length:
+            return scores
+        of_lengths = K1 * (1 - B + B * self._lengths[:size] / mean_length)
         for phrase, hits in zip(phrases, statistics.hits, strict=True):
             slots, counts = self._occurrences(phrase, text_of)
-            if len(slots) and mean_length:
-                scores[slots] += bm25(counts, self._lengths[slots], mean_length, hits, statistics.documents)
+            if len(slots):
+                rarity = math.log1p((statistics.documents - hits + 0.5) / (hits + 0.5))
+                shares = counts * (rarity * (K1 + 1)) / (counts + of_lengths.take(slots))
+                scores += np.bincount(slots, shares, size)
         return scores
 
     def _occurrences(self, phrase: Phrase, text_of: TextOf) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -152,14 +157,6 @@ class TextIndex:
     def _slots(self, term: str) -> NDArray[np.uint32]:
         posting = self._postings.get(term)
         return _NONE if posting is None else np.frombuffer(posting.slots, np.uint32)
-
-
-def bm25(
-    counts: NDArray[np.uint32], lengths: NDArray[np.int32], mean_length: float, hits: int, documents: int
-) -> NDArray[np.float64]:
-    """The contribution of one phrase to the scores of the documents that have it."""
-    rarity = math.log1p((documents - hits + 0.5) / (hits + 0.5))
-    return np.asarray(rarity * counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean_length)), np.float64)
 
 
 def occurrences(phrase: Phrase, text: Sequence[str]) -> int:

@@ -27,6 +27,9 @@ Keys = tuple[str | int, ...]
 
 _FIRST_CAPACITY = 64
 _DEAD_TOLERATED = 1024
+_QUICKLY_FILTERED = 100_000
+"""Through so many slots a filter goes in about 1 ms."""
+_QUERIES_REMEMBERED = 256
 _HELD_BY_THE_INDEX: list[float] = []
 
 
@@ -66,6 +69,7 @@ class Shard:
             for path, embedding in self.properties.vector_embeddings.items()
         }
         self._texts: dict[Keys, TextIndex] = {}
+        self._is_quick: dict[str, bool] = {}
 
     def put(self, rid: int, document: JsonObject, epk: str) -> None:
         """Insert the document, or replace the one of this rid. The shard keeps it; it must not change afterwards."""
@@ -80,6 +84,7 @@ class Shard:
             column.put(slot, value_at(document, keys))
             if column.distinct_strings > 2 * len(self) + _DEAD_TOLERATED:
                 del self._columns[keys]
+                self._is_quick.clear()
         for keys, texts in self._texts.items():
             texts.add(slot, value_at(document, keys))
 
@@ -168,6 +173,16 @@ class Shard:
                         put(index, slot, value_at(self.document(slot, whole), keys))
                     indexes[keys] = index
         return index
+
+    def is_quick(self, query: str) -> bool:
+        """Whether a query ran over this shard, so that what it needs is built, and was not found to take long."""
+        return self.size <= _QUICKLY_FILTERED and self._is_quick.get(query, False)
+
+    def ran(self, query: str, *, quick: bool) -> None:
+        """Remember that a query ran, or that it takes long, which it does from then on."""
+        if len(self._is_quick) >= _QUERIES_REMEMBERED:
+            self._is_quick.clear()
+        self._is_quick[query] = quick and self._is_quick.get(query, True)
 
     def _append(self, rid: int) -> int:
         slot = len(self._documents)
