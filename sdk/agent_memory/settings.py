@@ -85,14 +85,15 @@ class RecallSettings:
     `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
     `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
     happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
-    away), plus `thread_lift` of the best of the conversation. `recency_weight`, `importance_weight`, `use_weight` and
-    `trust_weight` count what a memory is worth whatever the question (`recall.worth`). How often a memory was recalled
-    is known, also to what fades or is given up for others, if `count_uses` is on; that costs a query and a small write
-    for each user who searches, every half minute. What a better hit says with `repeat_overlap` of all their words and
-    the same figures is left out. A language model puts the best `rerank` of the hits into order, and the conversations
-    found in the archive (0: none is asked), if it does so within `rerank_timeout` seconds.
+    away), with `answer_lift` more if that is the question that the user answers, plus `thread_lift` of the best of the
+    conversation. `recency_weight`, `importance_weight`, `use_weight` and `trust_weight` count what a memory is worth
+    whatever the question (`recall.worth`). How often a memory was recalled is known, also to what fades or is given up
+    for others, if `count_uses` is on; that costs a query and a small write for each user who searches, every half
+    minute. What a better hit says with `repeat_overlap` of all their words and the same figures is left out. A language
+    model puts the best `rerank` of the hits into order, and the conversations found in the archive (0: none is asked),
+    if it does so within `rerank_timeout` seconds.
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
-    replaced since far behind.
+    replaced since far behind, and `question_weight` what only asks behind what tells.
 
     What was said in the last `fresh_seconds` is found by its words before it is indexed (0: not until it is).
 
@@ -113,6 +114,7 @@ class RecallSettings:
     date_weight: float = 0.1
     neighbour_lift: float = 0.5
     neighbour_reach: int = 2
+    answer_lift: float = 0.3
     thread_lift: float = 0.2
     spots: int = 20
     recency_weight: float = 0.0
@@ -125,6 +127,7 @@ class RecallSettings:
     rerank_timeout: float = 3.0
     chunk_weight: float = 0.9
     overtaken_weight: float = 0.3
+    question_weight: float = 0.8
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_cut: float = 0.5

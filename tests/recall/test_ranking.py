@@ -1,11 +1,13 @@
 """Terms and fusion: the pure parts of recall."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory
+from agent_memory.recall.asking import asks, only_asks
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Span, Spot, spans_around
@@ -189,6 +191,54 @@ def test_a_hit_lifts_its_neighbours_in_the_same_thread():
     assert gains["next"] == pytest.approx(0.5 * found, abs=0.02)
     assert gains["next but one"] == pytest.approx(0.25 * found, abs=0.03)
     assert gains["elsewhere"] == gains["far"] == 0
+
+
+def test_what_a_user_answers_gains_more_of_the_question_than_what_else_is_beside_it():
+    question = "[5 March 2026] agent: Where shall we put the piano?"
+    found = [
+        chunk("before", 0.45, 3, content="a b"),
+        chunk("question", 0.9, 4, content=question),
+        chunk("answer", 0.45, 5, content="[5 March 2026] user: in the hall"),
+        chunk("low", 0.35, 20),
+    ]
+    gains = {hit.memory.id: hit.why["neighbours"] for hit in fuse(found, thread_lift=0, question_weight=1)}
+    asked = 0.9 * 0.5
+    assert gains["before"] == pytest.approx(0.5 * asked, abs=0.03)
+    assert gains["answer"] == pytest.approx(0.8 * asked, abs=0.03)
+    agents = [replace(one, memory=one.memory.model_copy(update={"source": "agent"})) for one in found]
+    gains = {hit.memory.id: hit.why["neighbours"] for hit in fuse(agents, thread_lift=0, question_weight=1)}
+    assert gains["answer"] == pytest.approx(0.5 * asked, abs=0.03)
+    told = [replace(one, memory=one.memory.model_copy(update={"content": one.memory.id})) for one in found]
+    gains = {hit.memory.id: hit.why["neighbours"] for hit in fuse(told, thread_lift=0, question_weight=1)}
+    assert gains["answer"] == pytest.approx(0.5 * asked, abs=0.03)
+
+
+def test_who_only_asks_stands_behind_who_tells():
+    found = [
+        chunk("asks", 0.8, 0, content="[5 March 2026] user: Wow! What does the kite cost?"),
+        chunk("tells", 0.75, 10, content="[5 March 2026] user: Some say that kites cost a lot."),
+        chunk("low", 0.35, 20),
+    ]
+    assert ids(fuse(found)) == ["tells", "asks", "low"]
+    assert ids(fuse(found, question_weight=1.0)) == ["asks", "tells", "low"]
+
+
+@pytest.mark.parametrize(
+    ("text", "waits", "only"),
+    [
+        ("Which kite flies best?", True, True),
+        ("Wow, that sounds great! How was the fair in Lisbon?", True, True),
+        ("凧はいくらですか？", True, True),
+        ("The red one flies best.", False, False),
+        ("What should I pack for Lisbon?", True, False),
+        ("The fair in Lisbon was a great day out for all of them. And there?", True, False),
+        ("Kites come in many shapes and sizes. " * 9 + "Anything else?", False, False),
+        ("See https://example.org/?kite=red for more", False, False),
+        ("", False, False),
+    ],
+)
+def test_what_counts_as_asking(text: str, waits: bool, only: bool):
+    assert (asks(text), only_asks(text)) == (waits, only)
 
 
 def test_a_conversation_about_the_question_lifts_all_of_it():

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.models import Hit, Memory, now
+from agent_memory.recall.asking import only_asks
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
 from agent_memory.recall.terms import query_terms
 from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
-from agent_memory.store.chunks import undated
+from agent_memory.store.chunks import said, undated
 
 RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
@@ -81,7 +82,7 @@ def rank(
     asked = [*times, event] if event else times
     _add(parts, "date", {memory.id: settings.date_weight for memory in memories if _in_time(memory, asked)})
     own = _totals(parts)
-    _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.neighbour_reach))
+    _add(parts, "neighbours", talk.lifts(own, settings.neighbour_lift, settings.answer_lift, settings.neighbour_reach))
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
     for memory in memories:
@@ -123,7 +124,9 @@ def _in_time(memory: Memory, asked: Sequence[Period]) -> bool:
 def _weight(memory: Memory, settings: RecallSettings, past: bool) -> float:
     if memory.kind != "chunk":
         return 1.0
-    return settings.overtaken_weight if memory.valid_to is not None and not past else settings.chunk_weight
+    if memory.valid_to is not None and not past:
+        return settings.overtaken_weight
+    return settings.chunk_weight * (settings.question_weight if only_asks(said(memory)) else 1.0)
 
 
 def _scaled(values: Mapping[str, float]) -> dict[str, float]:

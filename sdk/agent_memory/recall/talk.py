@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from agent_memory.models import Memory
+from agent_memory.recall.asking import asks
+from agent_memory.store.chunks import said
 
 _WORD = re.compile(r"\w+")
 
@@ -63,14 +65,17 @@ class Talk:
 
     def __init__(self, memories: Iterable[Memory]) -> None:
         known = list(memories)
-        chunks = {memory.source_turn_ids[0]: memory for memory in known if spot_of(memory) is not None}
+        spots = {memory.id: spot for memory in known if (spot := spot_of(memory)) is not None}
+        chunks = {memory.source_turn_ids[0]: memory for memory in known if memory.id in spots}
         self._chunks = {
             memory.id: chunks[memory.source_turn_ids[-1]]
             for memory in known
             if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
         }
-        spots = {chunk.id: spot_of(chunk) for chunk in chunks.values()}
-        self._spots = {key: spot for key, chunk in self._chunks.items() if (spot := spots[chunk.id]) is not None}
+        self._spots = {key: spots[chunk.id] for key, chunk in self._chunks.items()}
+        asking = {spots[chunk.id] for chunk in chunks.values() if asks(said(chunk))}
+        of_users = (spots[chunk.id] for chunk in chunks.values() if chunk.source == "user")
+        self._answers = {spot for spot in of_users if spot.beside(1)[0] in asking}
         self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}
 
     def spot(self, memory_id: str) -> Spot | None:
@@ -92,10 +97,11 @@ class Talk:
         named = [name for name in self._speakers if words.intersection(_WORD.findall(name.lower() if lower else name))]
         return named[0] if len(named) == 1 else None
 
-    def lifts(self, scores: Mapping[str, float], lift: float, reach: int) -> dict[str, float]:
+    def lifts(self, scores: Mapping[str, float], lift: float, answer: float, reach: int) -> dict[str, float]:
         """What each memory gains from the talk around it.
 
-        At each distance up to `reach` the better of both neighbours counts, halved with every step from `lift`.
+        At each distance up to `reach` the better of both neighbours counts, halved with every step from `lift`. The
+        question that a user answers counts `answer` more.
         """
         best: dict[Spot, float] = {}
         for memory_id, score in scores.items():
@@ -104,8 +110,13 @@ class Talk:
                 best[spot] = max(best.get(spot, 0.0), score)
 
         def gain(spot: Spot) -> float:
-            better = [max(best.get(beside, 0.0) for beside in spot.beside(step)) for step in range(1, reach + 1)]
-            return sum(lift * 0.5**step * score for step, score in enumerate(better))
+            total = 0.0
+            for step in range(1, reach + 1):
+                ahead, after = spot.beside(step)
+                share = lift * 0.5 ** (step - 1)
+                more = answer if step == 1 and spot in self._answers else 0.0
+                total += max((share + more) * best.get(ahead, 0.0), share * best.get(after, 0.0))
+            return total
 
         return {memory_id: gain(spot) for memory_id in scores if (spot := self.spot(memory_id)) is not None}
 

@@ -10,6 +10,9 @@ from agent_memory.store.ids import derived_id
 SHORTEST = 8
 """Characters below which a turn ("ok", "thanks!") has nothing to be found by."""
 
+QUESTION_MARKS = ("?", "？", "؟")
+"""By which a sentence ends that asks."""
+
 
 def chunk_id(user_id: str, thread_id: str, turn_id: str, number: int = 0) -> str:
     """The id of the chunk of a turn, or of the next parts of a long one."""
@@ -27,6 +30,11 @@ def undated(text: str) -> str:
     return text.split("] ", 1)[-1]
 
 
+def said(chunk: Memory) -> str:
+    """What was said, of a chunk: without when and who."""
+    return undated(chunk.content).split(": ", 1)[-1].strip()
+
+
 def is_question(memory: Memory, text: str, since: datetime) -> bool:
     """Whether a memory is only this question, put by the user: just now (`since`), or earlier with a question mark.
 
@@ -34,8 +42,9 @@ def is_question(memory: Memory, text: str, since: datetime) -> bool:
     """
     if memory.kind != "chunk" or memory.source != "user":
         return False
-    said, asked = undated(memory.content).split(": ", 1)[-1].strip(), text.strip()
-    return said.casefold() == asked.casefold() and (asked.endswith(("?", "？", "؟")) or memory.recorded_at >= since)
+    asked = text.strip()
+    is_same = said(memory).casefold() == asked.casefold()
+    return is_same and (asked.endswith(QUESTION_MARKS) or memory.recorded_at >= since)
 
 
 def chunk_of(

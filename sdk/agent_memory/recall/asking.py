@@ -1,0 +1,42 @@
+"""Questions in the talk: what follows one answers it, and who only asks tells nothing.
+
+Evidence on LoCoMo (five conversations, 760 questions): among the first five turns 72.5 in 100 without either rule, 74.4
+with both; among the first twenty 86.6 and 87.0; nDCG at ten 64.7 and 67.0.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from agent_memory.recall.gate import is_personal
+from agent_memory.store.chunks import QUESTION_MARKS
+
+_SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])\s*")
+_ASKING_SHARE = 0.1
+"""So much of a text at least is questions if it asks: a page that closes with an offer to help does not."""
+_ONLY_ASKING_SHARE = 0.5
+_ONLY_ASKING_WORDS = 8
+"""Words beside the questions of a text that only asks: "Wow, that sounds great!"."""
+
+
+def asks(text: str) -> bool:
+    """Whether somebody who says this waits for an answer."""
+    return _questions(text)[0] >= _ASKING_SHARE
+
+
+def only_asks(text: str) -> bool:
+    """Whether it is questions, hardly more, and nothing of the speaker, as "Can you find me a flight?" is."""
+    share, other_words = _questions(text)
+    return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS and not is_personal(text)
+
+
+@lru_cache(maxsize=8192)
+def _questions(text: str) -> tuple[float, int]:
+    """What share of a text is questions, and how many words the rest has."""
+    if not any(mark in text for mark in QUESTION_MARKS):
+        return 0.0, len(text.split())
+    sentences = _SENTENCE_END.split(text)
+    asked = sum(len(sentence) for sentence in sentences if sentence.endswith(QUESTION_MARKS))
+    other_words = sum(len(sentence.split()) for sentence in sentences if not sentence.endswith(QUESTION_MARKS))
+    return asked / len(text), other_words
