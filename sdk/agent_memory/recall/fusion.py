@@ -183,7 +183,8 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
 
 
 def _repeats(said: set[str], other: set[str], overlap: float) -> bool:
-    if not said or len(said & other) < overlap * len(said | other):
+    fewer, more = sorted((len(said), len(other)))
+    if not said or fewer < overlap * more or len(said & other) < overlap * len(said | other):
         return False
     return {word for word in said if word.isdigit()} == {word for word in other if word.isdigit()}
 

@@ -27,10 +27,6 @@ class Spot(NamedTuple):
     thread_id: str
     position: int
 
-    def beside(self, distance: int) -> tuple[Spot, Spot]:
-        """The spots that far ahead of it and after it."""
-        return Spot(self.thread_id, self.position - distance), Spot(self.thread_id, self.position + distance)
-
 
 def spot_of(chunk: Memory) -> Spot | None:
     """Where a chunk of raw talk was said; None for any other memory."""
@@ -73,9 +69,6 @@ class Talk:
             if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
         }
         self._spots = {key: spots[chunk.id] for key, chunk in self._chunks.items()}
-        asking = {spots[chunk.id] for chunk in chunks.values() if asks(said(chunk))}
-        of_users = (spots[chunk.id] for chunk in chunks.values() if chunk.source == "user")
-        self._answers = {spot for spot in of_users if spot.beside(1)[0] in asking}
         self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}
 
     def spot(self, memory_id: str) -> Spot | None:
@@ -103,22 +96,26 @@ class Talk:
         At each distance up to `reach` the better of both neighbours counts, halved with every step from `lift`. The
         question that a user answers counts `answer` more.
         """
-        best: dict[Spot, float] = {}
+        best: dict[tuple[str, int], float] = {}
+        asking: set[tuple[str, int]] = set()
         for memory_id, score in scores.items():
-            spot = self.spot(memory_id)
+            spot = self._spots.get(memory_id)
             if spot is not None:
                 best[spot] = max(best.get(spot, 0.0), score)
+                if spot not in asking and asks(said(self._chunks[memory_id])):
+                    asking.add(spot)
 
-        def gain(spot: Spot) -> float:
+        def gain(memory_id: str, thread_id: str, position: int) -> float:
             total = 0.0
             for step in range(1, reach + 1):
-                ahead, after = spot.beside(step)
                 share = lift * 0.5 ** (step - 1)
-                more = answer if step == 1 and spot in self._answers else 0.0
-                total += max((share + more) * best.get(ahead, 0.0), share * best.get(after, 0.0))
+                ahead, after = (thread_id, position - step), (thread_id, position + step)
+                is_answer = step == 1 and ahead in asking and self._chunks[memory_id].source == "user"
+                of_ahead = share + answer if is_answer else share
+                total += max(of_ahead * best.get(ahead, 0.0), share * best.get(after, 0.0))
             return total
 
-        return {memory_id: gain(spot) for memory_id in scores if (spot := self.spot(memory_id)) is not None}
+        return {key: gain(key, *spot) for key in scores if (spot := self._spots.get(key)) is not None}
 
     def threads(self, scores: Mapping[str, float], share: float) -> dict[str, float]:
         """What each memory gains from how good the best of its conversation are: a share of their mean."""
