@@ -14,6 +14,8 @@ from embedded_cosmos.sql.values import EXACT_INTEGER, UNDEFINED, Json
 _T = TypeVar("_T", bound=np.generic)
 Mask = NDArray[np.bool_]
 Slots = NDArray[np.intp]
+NO_CODE = -1
+"""In place of the code of a string that no document ever had."""
 
 
 class Kind(IntEnum):
@@ -87,8 +89,8 @@ class Column:
         return self.kinds.nbytes + self.values.nbytes + 120 * len(self._strings)
 
     def code(self, text: str) -> int:
-        """The code of a string; -1 when no document ever had it."""
-        return self._codes.get(text, -1)
+        """The code of a string; NO_CODE when no document ever had it."""
+        return self._codes.get(text, NO_CODE)
 
     def string(self, slot: int) -> str:
         """The value of a slot that holds a string."""

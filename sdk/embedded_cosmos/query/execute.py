@@ -19,6 +19,7 @@ from embedded_cosmos.query.ordering import ordered
 from embedded_cosmos.query.ranking import Ranking, merit, rank, ranking_of, scores_shown, shown
 from embedded_cosmos.query.search import SearchFunctions
 from embedded_cosmos.query.selection import Part, Selection, Test
+from embedded_cosmos.query.vectors import Scores
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import aggregates_of, is_aggregate
 from embedded_cosmos.sql.evaluate import Environment
@@ -102,7 +103,9 @@ class _Execution:
             return self._ranked(self._ranking, selection.settled())
         if self._shown:
             selection = selection.settled()
-            return self._with_scores(selection, np.argsort(selection.rids(), kind="stable"))
+            in_order = np.argsort(selection.rids(), kind="stable")
+            scores = [merit(each, selection, self._shards, in_order) for each in self._shown]
+            return self._with_scores(selection, in_order, scores)
         pipeline = Pipeline(self._rest, self._compiler, self._bound)
         joins = len(self._query.sources) > self._bound
         if pipeline.only_counts and not joins:
@@ -164,12 +167,18 @@ class _Execution:
         stop = None if self._query.select.distinct else window(self._query)[1]
         merits = [merit(component, selection, self._shards) for component in ranking.components]
         limit = len(selection) if stop is None else stop
-        return self._with_scores(selection, rank(ranking, merits, selection.rids(), limit))
+        best = rank(ranking, merits, selection.rids(), limit)
+        known = dict(zip(map(id, ranking.components), merits, strict=True))
+        scores = [
+            known[id(each)][best] if id(each) in known else merit(each, selection, self._shards, best)
+            for each in self._shown
+        ]
+        return self._with_scores(selection, best, scores)
 
-    def _with_scores(self, selection: Selection, positions: Slots) -> Iterator[Json]:
-        """The results of documents of a settled selection, the scores that SELECT shows computed for all at once."""
+    def _with_scores(self, selection: Selection, positions: Slots, scores: Iterable[Scores]) -> Iterator[Json]:
+        """The results of documents of a settled selection, with the scores that SELECT shows."""
         documents = selection.pick(positions, self._whole)
-        columns = [shown(each, merit(each, selection, self._shards, positions)) for each in self._shown]
+        columns = [shown(component, merits) for component, merits in zip(self._shown, scores, strict=True)]
         values = zip(*columns, strict=True) if columns else repeat(())
         compiler = self._compiler.knowing(tuple(component.call for component in self._shown))
         pipeline = Pipeline(self._rest, compiler, self._bound)

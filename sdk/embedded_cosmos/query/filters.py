@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from embedded_cosmos.query.columns import Column, Kind, Mask, Slots, kind_of
+from embedded_cosmos.query.columns import NO_CODE, Column, Kind, Mask, Slots, kind_of
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
 from embedded_cosmos.sql import ast
@@ -212,7 +212,7 @@ class Filter:
         numbers = [value for value in values if kind_of(value) == Kind.NUMBER]
         if numbers:
             found |= (kinds == Kind.NUMBER) & _any_of(stored, numbers)
-        codes = [column.code(value) for value in values if type(value) is str]
+        codes = [code for value in values if type(value) is str and (code := column.code(value)) != NO_CODE]
         if codes:
             found |= (kinds == Kind.STRING) & _any_of(stored, codes)
         return found if truth else (kinds != Kind.UNDEFINED) & ~found

@@ -76,11 +76,15 @@ def scores_shown(query: ast.Query, ranking: Ranking | None, functions: SearchFun
     columns = [item.expression for item in query.select.items if ast.property_of(item.expression) is None]
     calls = (node for column in columns for node in ast.walk(column, into_subqueries=False) if type(node) is ast.Call)
     for call in calls:
-        if any(component.call == call for component in components):
+        is_planned = ranking is not None and call.name in PLANNED_SCORES
+        if not (is_planned or call.name == "VECTORDISTANCE") or any(known.call == call for known in components):
             continue
-        if ranking is not None and call.name in PLANNED_SCORES:
+        ranked = [component for component in ranking.components if component.call == call] if ranking else []
+        if ranked:
+            components += ranked
+        elif is_planned:
             components.append(_component(call, functions))
-        elif call.name == "VECTORDISTANCE" and (score := functions.vector_score(call)) is not None:
+        elif (score := functions.vector_score(call)) is not None:
             components.append(Component(call, score))
     return tuple(components)
 

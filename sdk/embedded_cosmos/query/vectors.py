@@ -28,27 +28,21 @@ _CHUNK = 256
 
 def as_vector(value: Json) -> Vector | None:
     """The array as float32; None when it is not a non-empty array of numbers that a float32 can hold."""
-    read = _read(value)
-    return None if read is None else read[0]
-
-
-def _read(value: Json) -> tuple[Vector, int] | None:
-    """The array as float32, and how what was written can be told from that."""
-    if type(value) is not list or not value:
+    if type(value) is not list or not value or not _NUMBERS.issuperset(map(type, value)):
         return None
-    types = set(map(type, value))
-    if not types <= _NUMBERS:
-        return None
-    numbers = np.array(value, np.float64)
     with np.errstate(over="ignore"):
-        vector = numbers.astype(np.float32)
-    if not np.isfinite(vector).all():
-        return None
-    if int in types:
-        return vector, _NOT_HELD
+        vector = np.array(value, np.float64).astype(np.float32)
+    return vector if np.isfinite(vector).all() else None
+
+
+def _held_as(vector: Vector, value: list[float]) -> int:
+    """How what was written can be told from the vector of it."""
+    if int in map(type, value):
+        return _NOT_HELD
+    numbers = np.array(value, np.float64)
     if (vector == numbers).all():
-        return vector, _AS_WRITTEN
-    return vector, _ROUNDED if (_rounded(vector) == numbers).all() else _NOT_HELD
+        return _AS_WRITTEN
+    return _ROUNDED if (_rounded(vector) == numbers).all() else _NOT_HELD
 
 
 def _rounded(vector: Vector) -> Scores:
@@ -104,10 +98,10 @@ class VectorIndex:
 
         True when the row tells the very numbers, so that the list need not be kept: embeddings are made as float32.
         """
-        read = _read(value)
-        if read is None or len(read[0]) != self.dimensions:
+        vector = as_vector(value)
+        if vector is None or len(vector) != self.dimensions:
             return False
-        vector, held = read
+        held = _held_as(vector, value)
         if not len(self._matrix):
             self._matrix = grown(self._matrix, self._capacity)
         self._matrix[slot] = vector
