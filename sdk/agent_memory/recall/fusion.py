@@ -7,7 +7,7 @@ five LoCoMo conversations with MiniLM, evidence among the first ten turns: recip
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +29,12 @@ LEAST_TOLD = 0.2
 """What share of a turn's words must stand in what was derived from it for the turn to be left out beside that.
 
 With a third, 0.5 fewer of the first twenty turns in 100 are found (LoCoMo), because more of them take two places."""
+
+PARTS_TOLD = 2
+"""How many parts of a long turn one search tells.
+
+LoCoMo with up to 30 turns put together in one: evidence among the first twenty turns 82.8 in 100 with one part, 80.5
+with two, 78.8 with any number; but its own words are in 41.6, 44.7 and 44.8 of 100 contexts of 650 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +177,19 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
 
 
 def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> list[Memory]:
-    """The best, without what a better one says in nearly the same words: so much of all of them, the same figures."""
+    """The best, without what a better one says in nearly the same words: so much of all of them, the same figures.
+
+    Of a long turn only the best parts are told, because the others would take the place of other turns.
+    """
     kept: list[tuple[Memory, set[str]]] = []
+    parts: Counter[str] = Counter()
     for memory in ranked:
         if len(kept) == limit:
             break
+        if memory.kind == "chunk":
+            parts[memory.source_turn_ids[0]] += 1
+            if parts[memory.source_turn_ids[0]] > PARTS_TOLD:
+                continue
         said = set(words(_said(memory)))
         if not any(_repeats(said, other, overlap) for _, other in kept):
             kept.append((memory, said))

@@ -20,10 +20,16 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 
 NAME = "index"
-LONGEST = 8000
-"""Bytes of text in one chunk; a longer turn becomes several."""
+PART = 1000
+"""Bytes of text in one chunk; a longer turn becomes several. The embedded model reads 256 tokens, about as much.
+
+LoCoMo with up to 30 turns put together in one: evidence among the first five turns 66.1 in 100 with parts of 1,000,
+64.1 of 2,000, 61.5 of 8,000; and its own words are in 44.7, 33.2 and 25.3 of 100 contexts of 650 tokens.
+"""
 MOST_PARTS = 24
 """Chunks of one turn at most: a commit holds 2 MB, and a vector of 1,536 numbers takes 30 KB of it."""
+LONGEST_PART = 8000
+"""Bytes in each part of a very long turn, as much as embedding models read."""
 
 
 async def think(tools: Tools, request: StepRequest) -> Draft | None:
@@ -36,7 +42,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
         parts = {
-            turn.id: list(cut(without_injected(turn.content).strip(), LONGEST))
+            turn.id: parts_of(without_injected(turn.content).strip())
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
         }
@@ -47,7 +53,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             if len(part) >= SHORTEST
         ]
         too_long = [
-            f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST} bytes"
+            f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
             for turn in found.turns
             if len(parts.get(turn.id, [])) > MOST_PARTS
         ]
@@ -64,3 +70,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         )
 
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+def parts_of(text: str) -> list[str]:
+    """A text in parts of about the same length, longer ones where short ones would be too many."""
+    # No part but the last is shorter than half of what it may be.
+    return list(cut(text, min(LONGEST_PART, max(PART, 2 * len(text.encode()) // MOST_PARTS))))
