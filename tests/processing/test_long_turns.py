@@ -11,6 +11,8 @@ from agent_memory import AsyncMemory
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn
 from agent_memory.processing.pieces import cut, portions, size
+from agent_memory.processing.steps.index import LONGEST_PART, MOST_PARTS, PART, parts_of
+from agent_memory.recall.fusion import PARTS_TOLD
 from agent_memory.settings import Limits
 
 WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)
@@ -75,3 +77,26 @@ async def test_the_end_of_a_long_turn_can_be_found(memory: AsyncMemory):
     await alice.thread("t1").process("extract")
     (hit,) = [h for h in await alice.search("Quetzalcoatl parrot", limit=1) if h.memory.kind == "chunk"]
     assert "Quetzalcoatl" in hit.memory.content
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(["word. ", "word", "字", "line\n"]), st.integers(0, 60_000))
+def test_an_index_has_short_parts_of_a_turn_and_not_too_many(piece: str, count: int):
+    text = (piece * count)[: LONGEST_PART * MOST_PARTS // 6]
+    parts = parts_of(text)
+    assert "".join(parts) == text
+    assert len(parts) <= MOST_PARTS
+    longest = max(PART, 2 * len(text.encode()) // MOST_PARTS)
+    assert all(len(part.encode()) <= longest <= LONGEST_PART for part in parts)
+
+
+async def test_a_search_tells_the_parts_of_a_long_turn_that_matter(memory: AsyncMemory):
+    alice = memory.user("alice")
+    paragraphs = [f"The garden has {n} plum trees, all of them in a row by the wall. " * 9 for n in range(2, 30)]
+    paragraphs[17] = f"{paragraphs[17]} In the garden the key to the plum cellar is under the third stone."
+    await alice.thread("t1").add("user", "\n\n".join(paragraphs))
+    await alice.thread("t1").process("extract")
+    hits = await alice.search("Where in the garden is the key to the plum cellar?", limit=20)
+    parts = [hit.memory.content for hit in hits if hit.memory.kind == "chunk"]
+    assert "under the third stone" in parts[0]
+    assert len(parts) == PARTS_TOLD

@@ -64,7 +64,7 @@ class Talk:
         spots = {memory.id: spot for memory in known if (spot := spot_of(memory)) is not None}
         chunks = {memory.source_turn_ids[0]: memory for memory in known if memory.id in spots}
         self._chunks = {
-            memory.id: chunks[memory.source_turn_ids[-1]]
+            memory.id: memory if memory.id in spots else chunks[memory.source_turn_ids[-1]]
             for memory in known
             if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
         }
@@ -97,22 +97,21 @@ class Talk:
         question that a user answers counts `answer` more.
         """
         best: dict[tuple[str, int], float] = {}
-        asking: set[tuple[str, int]] = set()
+        asking: dict[tuple[str, int], float] = {}
         for memory_id, score in scores.items():
             spot = self._spots.get(memory_id)
             if spot is not None:
                 best[spot] = max(best.get(spot, 0.0), score)
-                if spot not in asking and asks(said(self._chunks[memory_id])):
-                    asking.add(spot)
+                if asks(said(self._chunks[memory_id])):
+                    asking[spot] = max(asking.get(spot, 0.0), score)
 
         def gain(memory_id: str, thread_id: str, position: int) -> float:
             total = 0.0
             for step in range(1, reach + 1):
                 share = lift * 0.5 ** (step - 1)
                 ahead, after = (thread_id, position - step), (thread_id, position + step)
-                is_answer = step == 1 and ahead in asking and self._chunks[memory_id].source == "user"
-                of_ahead = share + answer if is_answer else share
-                total += max(of_ahead * best.get(ahead, 0.0), share * best.get(after, 0.0))
+                answered = asking.get(ahead, 0.0) if step == 1 and self._chunks[memory_id].source == "user" else 0.0
+                total += max(share * best.get(ahead, 0.0) + answer * answered, share * best.get(after, 0.0))
             return total
 
         return {key: gain(key, *spot) for key in scores if (spot := self._spots.get(key)) is not None}
