@@ -18,7 +18,7 @@ from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
 from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
-from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.binding import parse_bound
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.plan import needs_merging, plan
@@ -62,7 +62,7 @@ class Query:
     @cached_property
     def statement(self) -> ast.Query:
         """The syntax tree, parameters filled in; raises 400."""
-        return bind(parse(self.text), self.parameters)
+        return parse_bound(self.text, self.parameters)
 
     def plan(self, properties: ContainerProperties, features: frozenset[str] | None = None) -> JsonObject:
         """How clients, or one with these features, have to run the query over several partitions; raises 400."""

@@ -8,9 +8,8 @@ import pytest
 from query_world import World, epk
 
 from embedded_cosmos.errors import CosmosError
-from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.binding import parse_bound
 from embedded_cosmos.query.execute import Scope, compile_condition
-from embedded_cosmos.sql.parser import parse
 
 PEOPLE: list[dict[str, Any]] = [
     {"id": "ann", "age": 30, "city": "Oslo", "tags": ["a", "b"], "job": {"title": "Chef", "level": 2}, "active": True},
@@ -210,7 +209,7 @@ def test_one_statement_text_serves_different_parameters(people: World) -> None:
 
 def test_a_malformed_parameter_is_refused(people: World) -> None:
     with pytest.raises(CosmosError, match="'name' string and a 'value'"):
-        bind(parse("SELECT * FROM c"), [{"name": "@x"}])
+        parse_bound("SELECT * FROM c", [{"name": "@x"}])
 
 
 def test_ranges_of_partition_keys_limit_every_clause() -> None:

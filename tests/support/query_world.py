@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from embedded_cosmos.properties import ContainerProperties
-from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.binding import parse_bound
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
-from embedded_cosmos.sql.parser import parse
 
 EVERYWHERE = Scope("", "FF", ("u",), is_cross_partition=False)
 CROSS_PARTITION = Scope("", "FF", None, is_cross_partition=True)
@@ -40,7 +39,7 @@ class World:
     def query(self, text: str, scope: Scope = EVERYWHERE, **parameters: Any) -> list[Any]:
         """The rows of a query; the parameter `x` is `@x`."""
         named = [{"name": f"@{name}", "value": value} for name, value in parameters.items()]
-        return execute(bind(parse(text), named), list(self.shards.values()), scope, self.properties)
+        return execute(parse_bound(text, named), list(self.shards.values()), scope, self.properties)
 
     def value(self, expression: str, **parameters: Any) -> Any:
         """The value of an expression without an item; no row is `undefined`."""

@@ -13,7 +13,7 @@ from embedded_cosmos.errors import bad_request
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, PartitionKey
 from embedded_cosmos.properties import ContainerProperties, JsonObject
 from embedded_cosmos.query import lint
-from embedded_cosmos.query.binding import bind
+from embedded_cosmos.query.binding import parse_bound
 from embedded_cosmos.query.hybrid_plan import hybrid_search
 from embedded_cosmos.query.keys import keys_in_filter
 from embedded_cosmos.query.ranking import Ranking, ranking_of
@@ -46,7 +46,7 @@ def plan(
 ) -> JsonObject:
     """The plan of a query; raises 400 when a client with these features could not carry it out."""
     written = parse(text)
-    query = bind(written, parameters)
+    query = parse_bound(text, parameters)
     # Clients send the parameters along with what was rewritten; numbers of rows are part of the plan.
     written = replace(
         written, select=replace(written.select, top=query.select.top), offset=query.offset, limit=query.limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 from typing import Literal as OneOf
@@ -234,10 +234,33 @@ def walk(node: Any, into_subqueries: bool = True) -> Iterator[Any]:
             pending.extend(reversed(children(node)))
 
 
-def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
-    """The tree with every node for which `replace` gives another one exchanged; untouched parts are shared."""
+def holders(node: Any, kind: type) -> frozenset[int]:
+    """The ids of what is of a kind in a tree, and of all nodes and tuples that contain it."""
+    found: set[int] = set()
+
+    def holds(part: Any) -> bool:
+        if type(part) is tuple:
+            inside = [holds(item) for item in part]
+        else:
+            inside = [holds(getattr(part, name)) for name in _FIELDS.get(type(part), ())]
+        if type(part) is kind or any(inside):
+            found.add(id(part))
+            return True
+        return False
+
+    holds(node)
+    return frozenset(found)
+
+
+def transform(node: Any, replace: Callable[[Any], Any], within: Container[int] | None = None) -> Any:
+    """The tree with every node for which `replace` gives another one exchanged; untouched parts are shared.
+
+    If ids are given (see `holders`), nothing else is looked at.
+    """
+    if within is not None and id(node) not in within:
+        return node
     if type(node) is tuple:
-        items = tuple(transform(item, replace) for item in node)
+        items = tuple(transform(item, replace, within) for item in node)
         return items if any(new is not old for new, old in zip(items, node, strict=True)) else node
     names = _FIELDS.get(type(node))
     if names is None:
@@ -251,7 +274,7 @@ def transform(node: Any, replace: Callable[[Any], Any]) -> Any:
     values = []
     for name in names:
         old = getattr(node, name)
-        new = transform(old, replace)
+        new = transform(old, replace, within)
         changed = changed or new is not old
         values.append(new)
     return type(node)(*values) if changed else node

@@ -40,6 +40,11 @@ _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None, "UNDEFINED": UNDEFINED
 
 def parse(text: str) -> ast.Query:
     """The tree of a query; raises 400 with the place of the first error."""
+    return parse_with_holders(text)[0]
+
+
+def parse_with_holders(text: str) -> tuple[ast.Query, frozenset[int]]:
+    """The tree of a query, and the ids of what holds parameters in it; raises 400 with the place of the first error."""
     if len(text) > MAX_QUERY_LENGTH:
         raise bad_request(f"The query is {len(text)} characters long; the limit is {MAX_QUERY_LENGTH}.")
     # A text of this length has its values written into it, and will not come again.
@@ -52,8 +57,9 @@ def parse_condition(text: str) -> ast.Query:
     return _Parser(tokenize(text)).whole(_Parser.condition)
 
 
-def _parse(text: str) -> ast.Query:
-    return _Parser(tokenize(text)).whole(_Parser.query)
+def _parse(text: str) -> tuple[ast.Query, frozenset[int]]:
+    query = _Parser(tokenize(text)).whole(_Parser.query)
+    return query, ast.holders(query, ast.Parameter)
 
 
 _parse_once = lru_cache(maxsize=512)(_parse)
