@@ -14,6 +14,7 @@ from agent_memory.processing.pieces import cut, portions, size
 from agent_memory.processing.steps.index import LONGEST_PART, MOST_PARTS, PART, parts_of
 from agent_memory.recall.fusion import PARTS_TOLD
 from agent_memory.settings import Limits
+from agent_memory.store.containers import MEMORIES
 
 WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)
 
@@ -80,14 +81,52 @@ async def test_the_end_of_a_long_turn_can_be_found(memory: AsyncMemory):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.sampled_from(["word. ", "word", "字", "line\n"]), st.integers(0, 60_000))
-def test_an_index_has_short_parts_of_a_turn_and_not_too_many(piece: str, count: int):
-    text = (piece * count)[: LONGEST_PART * MOST_PARTS // 6]
-    parts = parts_of(text)
-    assert "".join(parts) == text
-    assert len(parts) <= MOST_PARTS
-    longest = max(PART, 2 * len(text.encode()) // MOST_PARTS)
-    assert all(len(part.encode()) <= longest <= LONGEST_PART for part in parts)
+@given(st.lists(st.tuples(st.sampled_from(["word. ", "word", "字", "line\n"]), st.integers(0, 60_000)), max_size=20))
+def test_an_index_has_short_parts_of_turns_and_not_too_many(turns: list[tuple[str, int]]):
+    blocks = {
+        str(number): list(cut((piece * count)[:32_000], LONGEST_PART)) for number, (piece, count) in enumerate(turns)
+    }
+    parts = parts_of(blocks)
+    total = 0
+    for key, texts in blocks.items():
+        assert "".join(parts[key]) == "".join(texts)
+        assert len(parts[key]) <= MOST_PARTS + len(texts)
+        total += len("".join(texts).encode())
+    assert all(len(part.encode()) <= LONGEST_PART for some in parts.values() for part in some)
+    if total <= 4 * Limits().batch_tokens:
+        assert sum(map(len, parts.values())) < 99
+        assert all(len(part.encode()) <= 2 * PART for some in parts.values() for part in some)
+
+
+async def indexed(memory: AsyncMemory) -> list[str]:
+    return await memory.runtime.store.query(
+        MEMORIES, "SELECT VALUE c.content FROM c WHERE c.kind = 'chunk'", ("alice",)
+    )
+
+
+async def test_what_the_screen_sees_in_a_long_turn_is_in_no_part_of_it(memory: AsyncMemory):
+    alice = memory.user("alice")
+    key = "\n".join(f"MIIEowIBAAKCAQEA{n:03d}x7Vb2nQ8kLmZr4TtYw0pFdSgHjKl" for n in range(60))
+    pem = f"-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----"
+    await alice.thread("t1").add(
+        "user", f"The deploy key of the kite server is this one.\n{pem}\nKeep it for the kites."
+    )
+    await alice.thread("t1").process("extract")
+    told = "\n".join(await indexed(memory))
+    assert "kite server" in told
+    assert "Keep it for the kites" in told
+    assert "MIIEow" not in told
+
+
+async def test_a_long_turn_about_what_is_forbidden_leaves_no_part(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.update_settings(deny_categories=["health"])
+    page = "I was at the doctor because of my diabetes. " + "Then he gave me the blue ones, two in the evening. " * 60
+    await alice.thread("t1").add("user", page)
+    await alice.thread("t1").add("user", "The kites are in the shed.")
+    await alice.thread("t1").process("extract")
+    (told,) = await indexed(memory)
+    assert "kites" in told
 
 
 async def test_a_search_tells_the_parts_of_a_long_turn_that_matter(memory: AsyncMemory):

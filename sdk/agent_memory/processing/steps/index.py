@@ -7,6 +7,8 @@ it). Windows of several turns lower recall, so neighbours are brought in when se
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from agent_memory.models import ProcessResult, content_hash
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
@@ -28,6 +30,8 @@ LoCoMo with up to 30 turns put together in one: evidence among the first five tu
 """
 MOST_PARTS = 24
 """Chunks of one turn at most: a commit holds 2 MB, and a vector of 1,536 numbers takes 30 KB of it."""
+MOST_CHUNKS = 80
+"""Of all turns of a run together: a commit has 100 operations."""
 LONGEST_PART = 8000
 """Bytes in each part of a very long turn, as much as embedding models read."""
 
@@ -41,11 +45,12 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        parts = {
-            turn.id: parts_of(without_injected(turn.content).strip())
+        blocks = {
+            turn.id: screen_lines(cut(without_injected(turn.content).strip(), LONGEST_PART), tools.rules, tools.policy)
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
         }
+        parts = parts_of(blocks)
         parted = [
             chunk_of(turn, chunk_text(turn, part), tools.embeddings.model_id, position=position, number=number)
             for position, turn in enumerate(found.turns, found.before.cursor.count)
@@ -72,7 +77,20 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
 
 
-def parts_of(text: str) -> list[str]:
-    """A text in parts of about the same length, longer ones where short ones would be too many."""
-    # No part but the last is shorter than half of what it may be.
-    return list(cut(text, min(LONGEST_PART, max(PART, 2 * len(text.encode()) // MOST_PARTS))))
+def parts_of(blocks: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Blocks of text in parts of about the same length, longer ones where short ones would be too many.
+
+    The blocks have passed the screen: a key that goes over many lines, or what belongs to a forbidden subject, is seen
+    for what it is in the whole, and not in a part.
+    """
+    lengths = {key: sum(len(block.encode()) for block in texts) for key, texts in blocks.items()}
+    # No part but the last of a block is shorter than half of what it may be.
+    least = max(PART, 2 * sum(lengths.values()) // max(1, MOST_CHUNKS - len(blocks)))
+    return {
+        key: [
+            part
+            for block in texts
+            for part in cut(block, min(LONGEST_PART, max(least, 2 * lengths[key] // MOST_PARTS)))
+        ]
+        for key, texts in blocks.items()
+    }
