@@ -65,6 +65,16 @@ async def test_what_is_indexed_of_an_expired_turn_is_forgotten(memory: AsyncMemo
     assert {counter.pending for counter in await memory.runtime.counters.of_user("alice")} == {0}
 
 
+@pytest.mark.parametrize("way", list(WAYS))
+async def test_all_parts_of_an_expired_turn_are_forgotten_with_the_one_that_is_meant(memory: AsyncMemory, way: str):
+    filler = "The sauna was closed and the coach talked about her dog for an hour. " * 60
+    user = await told(memory, f"The other one is 4582. {filler}{SECRET}. {filler}And the third one is 6126.")
+    await WAYS[way](user)()
+    await memory.drain()
+    for number in ("7391", "4582", "6126"):
+        assert await scan(memory, number) == []
+
+
 async def test_the_talk_that_a_fact_rests_on_goes_with_it_though_it_expired(memory: AsyncMemory):
     user = memory.user("alice")
     await user.thread("t").add_many([{"id": "told", "role": "user", "content": f"fact: locker={SECRET}"}])
