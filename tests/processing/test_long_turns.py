@@ -11,7 +11,7 @@ from agent_memory import AsyncMemory
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn
 from agent_memory.processing.pieces import cut, portions, size
-from agent_memory.processing.steps.index import LONGEST_PART, MOST_PARTS, PART, parts_of
+from agent_memory.processing.steps.index import LONGEST_PART, MOST_CHUNKS, MOST_PARTS, PART, parts_of
 from agent_memory.recall.fusion import PARTS_TOLD
 from agent_memory.settings import Limits
 from agent_memory.store.containers import MEMORIES
@@ -80,22 +80,30 @@ async def test_the_end_of_a_long_turn_can_be_found(memory: AsyncMemory):
     assert "Quetzalcoatl" in hit.memory.content
 
 
+PIECES = st.sampled_from(["word. ", "word", "字", "line\n"])
+
+
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.sampled_from(["word. ", "word", "字", "line\n"]), st.integers(0, 60_000)), max_size=20))
-def test_an_index_has_short_parts_of_turns_and_not_too_many(turns: list[tuple[str, int]]):
-    blocks = {
-        str(number): list(cut((piece * count)[:32_000], LONGEST_PART)) for number, (piece, count) in enumerate(turns)
-    }
-    parts = parts_of(blocks)
-    total = 0
-    for key, texts in blocks.items():
-        assert "".join(parts[key]) == "".join(texts)
-        assert len(parts[key]) <= MOST_PARTS + len(texts)
-        total += len("".join(texts).encode())
-    assert all(len(part.encode()) <= LONGEST_PART for some in parts.values() for part in some)
-    if total <= 4 * Limits().batch_tokens:
-        assert sum(map(len, parts.values())) < 99
-        assert all(len(part.encode()) <= 2 * PART for some in parts.values() for part in some)
+@given(PIECES, PIECES, st.integers(0, 50_000))
+def test_an_index_has_short_parts_of_a_turn_and_loses_none(first: str, second: str, count: int):
+    text = first * (count // len(first)) + second * (count // len(second))
+    text = text.encode()[: LONGEST_PART * MOST_PARTS // 2].decode(errors="ignore")
+    parts = parts_of({"turn": text})["turn"]
+    assert "".join(parts) == text
+    assert len(parts) <= MOST_PARTS
+    if len(text.encode()) <= PART * MOST_PARTS // 2:
+        assert all(len(part.encode()) <= PART for part in parts)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(PIECES, st.integers(0, 40_000)), max_size=20))
+def test_the_parts_of_a_run_fit_into_one_commit(turns: list[tuple[str, int]]):
+    texts = {str(number): piece * (size // len(piece.encode())) for number, (piece, size) in enumerate(turns)}
+    while sum(len(text.encode()) for text in texts.values()) > 4 * 4 * Limits().batch_tokens:
+        texts.popitem()
+    parts = parts_of(texts)
+    assert {key: "".join(some) for key, some in parts.items()} == texts
+    assert sum(map(len, parts.values())) <= MOST_CHUNKS
 
 
 async def indexed(memory: AsyncMemory) -> list[str]:

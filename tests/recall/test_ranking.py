@@ -13,6 +13,7 @@ from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Span, Spot, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
+from agent_memory.store.ids import USER_THREAD
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 
@@ -239,6 +240,23 @@ def test_who_only_asks_stands_behind_who_tells():
 )
 def test_what_counts_as_asking(text: str, waits: bool, only: bool):
     assert (asks(text), only_asks(text)) == (waits, only)
+
+
+def test_of_a_long_turn_two_parts_are_told_and_turns_of_other_threads_are_not_its_parts():
+    parts = [chunk(f"part {n}", 0.8 - n / 100, 0, source_turn_ids=["1"]) for n in range(4)]
+    others = [chunk(f"talk {n}", 0.6 - n / 100, 0, source_turn_ids=["1"], thread_id=f"t{n}") for n in range(3)]
+    assert set(ids(fuse([*parts, *others]))) == {"part 0", "part 1", "talk 0", "talk 1", "talk 2"}
+
+
+def test_a_fact_says_nothing_of_a_turn_of_the_same_id_in_another_thread():
+    fact = candidate("fact", 0.9, content="the red kite flies best", source_turn_ids=["1"], thread_id="elsewhere")
+    told = chunk("told", 0.5, 4, content="[5 March 2026] user: the red kite flies best", source_turn_ids=["1"])
+    found = [fact, told, chunk("next", 0.45, 5), chunk("low", 0.35, 20)]
+    hits = fuse(found, thread_lift=0, repeat_overlap=1.1)
+    assert {"fact", "told"} <= set(ids(hits))
+    assert {hit.memory.id: hit.why for hit in hits}["fact"].get("neighbours") is None
+    merged = replace(fact, memory=fact.memory.model_copy(update={"thread_id": USER_THREAD}))
+    assert "told" not in ids(fuse([merged, *found[1:]], thread_lift=0, repeat_overlap=1.1))
 
 
 def test_a_conversation_about_the_question_lifts_all_of_it():

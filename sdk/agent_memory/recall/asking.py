@@ -26,7 +26,7 @@ def asks(text: str) -> bool:
 
 
 def only_asks(text: str) -> bool:
-    """Whether it is questions, hardly more, and nothing of the speaker, as "Can you find me a flight?" is."""
+    """Whether it is questions and hardly more, and not about the speaker ("Can you find me a flight?" is)."""
     share, other_words = _questions(text)
     return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS and not is_personal(text)
 

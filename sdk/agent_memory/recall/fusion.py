@@ -21,6 +21,7 @@ from agent_memory.recall.terms import query_terms
 from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import said, undated
+from agent_memory.store.ids import USER_THREAD
 
 RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
@@ -167,7 +168,11 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
                 derived[turn_id].append(memory)
     superfluous = set()
     for chunk in memories:
-        others = derived.get(chunk.source_turn_ids[0], []) if chunk.kind == "chunk" else []
+        if chunk.kind != "chunk":
+            continue
+        # A turn of another thread may have the same id; what is merged out of several threads has a thread of its own.
+        threads = (chunk.thread_id, USER_THREAD)
+        others = [memory for memory in derived[chunk.source_turn_ids[0]] if memory.thread_id in threads]
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
             said = set(words(_said(chunk)))
             told = {word for memory in others for word in words(memory.content)}
@@ -182,17 +187,18 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
     Of a long turn only the best parts are told, because the others would take the place of other turns.
     """
     kept: list[tuple[Memory, set[str]]] = []
-    parts: Counter[str] = Counter()
+    parts: Counter[tuple[str, str]] = Counter()
     for memory in ranked:
         if len(kept) == limit:
             break
-        if memory.kind == "chunk":
-            parts[memory.source_turn_ids[0]] += 1
-            if parts[memory.source_turn_ids[0]] > PARTS_TOLD:
-                continue
+        turn = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
+        if turn is not None and parts[turn] == PARTS_TOLD:
+            continue
         said = set(words(_said(memory)))
         if not any(_repeats(said, other, overlap) for _, other in kept):
             kept.append((memory, said))
+            if turn is not None:
+                parts[turn] += 1
     return [memory for memory, _ in kept]
 
 

@@ -62,11 +62,12 @@ class Talk:
     def __init__(self, memories: Iterable[Memory]) -> None:
         known = list(memories)
         spots = {memory.id: spot for memory in known if (spot := spot_of(memory)) is not None}
-        chunks = {memory.source_turn_ids[0]: memory for memory in known if memory.id in spots}
+        # Applications number the turns of each thread alike, so that a turn is known by both.
+        chunks = {(memory.thread_id, memory.source_turn_ids[0]): memory for memory in known if memory.id in spots}
         self._chunks = {
-            memory.id: memory if memory.id in spots else chunks[memory.source_turn_ids[-1]]
+            memory.id: memory if memory.id in spots else chunks[memory.thread_id, memory.source_turn_ids[-1]]
             for memory in known
-            if memory.source_turn_ids and memory.source_turn_ids[-1] in chunks
+            if memory.source_turn_ids and (memory.thread_id, memory.source_turn_ids[-1]) in chunks
         }
         self._spots = {key: spots[chunk.id] for key, chunk in self._chunks.items()}
         self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}

@@ -30,6 +30,7 @@ _DEAD_TOLERATED = 1024
 _QUICKLY_FILTERED = 100_000
 """Through so many slots a filter goes in about 1 ms."""
 _QUERIES_REMEMBERED = 256
+_LONGEST_REMEMBERED = 8 * 1024
 _HELD_BY_THE_INDEX: list[float] = []
 
 
@@ -179,7 +180,12 @@ class Shard:
         return self.size <= _QUICKLY_FILTERED and self._is_quick.get(query, False)
 
     def ran(self, query: str, *, quick: bool) -> None:
-        """Remember that a query ran, or that it takes long, which it does from then on."""
+        """Remember that a query ran, or that it takes long, which it does from then on.
+
+        A long text has its values written into it, and will not come again.
+        """
+        if len(query) > _LONGEST_REMEMBERED:
+            return
         if len(self._is_quick) >= _QUERIES_REMEMBERED:
             self._is_quick.clear()
         self._is_quick[query] = quick and self._is_quick.get(query, True)

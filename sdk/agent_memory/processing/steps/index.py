@@ -7,9 +7,9 @@ it). Windows of several turns lower recall, so neighbours are brought in when se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from agent_memory.models import ProcessResult, content_hash
+from agent_memory.models import ProcessResult, Turn
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
 from agent_memory.policy.tombstones import forgotten_turns
@@ -45,27 +45,23 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        blocks = {
-            turn.id: screen_lines(cut(without_injected(turn.content).strip(), LONGEST_PART), tools.rules, tools.policy)
+        kept = {
+            turn.id: kept
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
+            for kept in [_screened(turn, tools)]
         }
-        parts = parts_of(blocks)
-        parted = [
-            chunk_of(turn, chunk_text(turn, part), tools.embeddings.model_id, position=position, number=number)
-            for position, turn in enumerate(found.turns, found.before.cursor.count)
-            for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
-            if len(part) >= SHORTEST
-        ]
+        parts = parts_of({turn_id: said for turn_id, (_, said) in kept.items()})
         too_long = [
             f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
             for turn in found.turns
             if len(parts.get(turn.id, [])) > MOST_PARTS
         ]
         chunks = [
-            chunk.model_copy(update={"content": text, "content_hash": content_hash(text)})
-            for chunk in parted
-            for text in screen_lines([chunk.content], tools.rules, tools.policy)
+            chunk_of(turn, f"{kept[turn.id][0]}: {part}", tools.embeddings.model_id, position=position, number=number)
+            for position, turn in enumerate(found.turns, found.before.cursor.count)
+            for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
+            if len(part) >= SHORTEST
         ]
         embedded = await tools.embeddings.embed([undated(chunk.content) for chunk in chunks])
         return Derived(
@@ -77,20 +73,24 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
 
 
-def parts_of(blocks: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Blocks of text in parts of about the same length, longer ones where short ones would be too many.
+def _screened(turn: Turn, tools: Tools) -> tuple[str, str]:
+    """When and who, and what was said, as far as the screen lets it pass.
 
-    The blocks have passed the screen: a key that goes over many lines, or what belongs to a forbidden subject, is seen
+    It sees a turn before that is cut: a key that goes over many lines, or what belongs to a forbidden subject, is seen
     for what it is in the whole, and not in a part.
     """
-    lengths = {key: sum(len(block.encode()) for block in texts) for key, texts in blocks.items()}
-    # No part but the last of a block is shorter than half of what it may be.
-    least = max(PART, 2 * sum(lengths.values()) // max(1, MOST_CHUNKS - len(blocks)))
-    return {
-        key: [
-            part
-            for block in texts
-            for part in cut(block, min(LONGEST_PART, max(least, 2 * lengths[key] // MOST_PARTS)))
-        ]
-        for key, texts in blocks.items()
-    }
+    blocks = cut(without_injected(turn.content).strip(), LONGEST_PART)
+    passed = screen_lines((chunk_text(turn, block) for block in blocks), tools.rules, tools.policy)
+    heads_and_texts = [text.partition(": ") for text in passed]
+    return heads_and_texts[0][0] if passed else "", "".join(text for _, _, text in heads_and_texts)
+
+
+def parts_of(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """The texts of a run in short parts, in longer ones where short ones would be too many of one text or of all."""
+    longest = PART
+    while True:
+        parts = {key: list(cut(text, longest)) for key, text in texts.items()}
+        most, total = max(map(len, parts.values()), default=0), sum(map(len, parts.values()))
+        if longest == LONGEST_PART or (most <= MOST_PARTS and total <= MOST_CHUNKS):
+            return parts
+        longest = min(2 * longest, LONGEST_PART)
