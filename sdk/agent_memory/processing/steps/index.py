@@ -46,10 +46,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
         kept = {
-            turn.id: kept
+            turn.id: _screened(turn, tools)
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
-            for kept in [_screened(turn, tools)]
         }
         parts = parts_of({turn_id: said for turn_id, (_, said) in kept.items()})
         too_long = [
