@@ -1,0 +1,77 @@
+"""Patterns for text from outside: turns, queries, settings, imports, answers of models.
+
+Python's own engine backtracks, so a text that is written for it can take any pattern with two ambiguous repeats for as
+long as its author likes: 94 bytes once stopped a server. RE2 searches in time linear in the text, whatever the pattern
+(Cox, "Regular Expression Matching in the Wild", 2010). It has no lookaround and no backreferences; what needs them is
+written as two patterns, or as code.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+import re2
+
+_CLASSES = {"w": r"\p{L}\p{M}\p{N}_", "d": r"\p{Nd}", "s": r"\s\x0b\x1c-\x1f\x85\p{Z}"}
+_FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
+
+
+def linear(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    r"""A pattern compiled for linear time, with the methods of `re.Pattern`.
+
+    As in `re`, `\w`, `\d` and `\s` know all of Unicode. Unlike there, `\b` knows ASCII words alone, `$` without
+    MULTILINE is the very end of the text, a repeat counts to 1,000 at most, and `start` and `end` of a match take the
+    number of a group, not its name.
+
+    Args:
+        pattern: The pattern, without lookaround and backreferences.
+        flags: IGNORECASE, MULTILINE and DOTALL of `re`.
+
+    Raises:
+        re2.error: The pattern is none that RE2 knows.
+        ValueError: A flag is none of the three.
+    """
+    if flags & ~sum(_FLAGS):
+        raise ValueError("patterns know IGNORECASE, MULTILINE and DOTALL")
+    letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
+    options = re2.Options()
+    options.log_errors = False
+    text = f"(?{letters}){_with_unicode(pattern)}" if letters else _with_unicode(pattern)
+    return cast("re.Pattern[str]", re2.compile(text, options))
+
+
+def _with_unicode(pattern: str) -> str:
+    """A pattern whose classes of characters hold those of Unicode, as Python's do."""
+    parts = []
+    in_class = False
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        if character == "\\":
+            part = pattern[at : at + 2]
+            parts.append(_class(part[1:], in_class=in_class) or part)
+            at += 2
+            continue
+        if character == "[" and not in_class:
+            in_class = True
+            # A bracket right behind the opening one, or behind its caret, is a character of the class.
+            length = re.match(r"\[\^?\]?", pattern[at:]).end()  # type: ignore[union-attr]
+            parts.append(pattern[at : at + length])
+            at += length
+            continue
+        in_class = in_class and character != "]"
+        parts.append(character)
+        at += 1
+    return "".join(parts)
+
+
+def _class(letter: str, *, in_class: bool) -> str | None:
+    members = _CLASSES.get(letter.lower())
+    if members is None:
+        return None
+    if letter.islower():
+        return members if in_class else f"[{members}]"
+    if in_class:
+        raise ValueError(f"\\{letter} inside of a class is not known here")
+    return f"[^{members}]"

@@ -1,0 +1,57 @@
+"""Patterns for linear time read their classes of characters as Python's own engine does."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_memory.patterns import linear
+
+SAME_IN_BOTH = [
+    r"\w+",
+    r"[\w'-]+",
+    r"\W+",
+    r"\d+(?:[.,]\d+)*",
+    r"\s+",
+    r"\S+",
+    r"[^\s,]+",
+    r"[]x]",
+    r"[^]x]+",
+    r"\[\w+\]",
+    r"\\w",
+]
+
+
+# Python's \w leaves out combining marks and so cuts a word there; ours keeps it whole, which the next test shows.
+TEXTS = st.text(
+    st.one_of(st.sampled_from("aé猫_ü1٣²Ⅷ \t\n\x1c\u3000,.-'[]x\\w"), st.characters(exclude_categories=["M", "Cs"]))
+)
+
+
+@pytest.mark.parametrize("pattern", SAME_IN_BOTH)
+@given(text=TEXTS)
+def test_classes_hold_what_pythons_hold(pattern: str, text: str) -> None:
+    assert linear(pattern).findall(text) == re.compile(pattern).findall(text)
+
+
+def test_a_combining_mark_belongs_to_its_word() -> None:
+    assert linear(r"\w+").findall("cafe\u0301 noir") == ["cafe\u0301", "noir"]
+
+
+def test_flags_are_those_of_re() -> None:
+    assert linear("^b", re.M).search("a\nb")
+    assert linear("B", re.I).search("b")
+    assert linear("a.b", re.S).search("a\nb")
+    assert not linear("^b").search("a\nb")
+    assert not linear("a.b").search("a\nb")
+
+
+def test_what_would_need_backtracking_is_refused() -> None:
+    for pattern in ("(?=a)", "(?<!a)b", r"(a)\1"):
+        with pytest.raises(Exception, match="invalid"):
+            linear(pattern)
+    with pytest.raises(ValueError, match="MULTILINE"):
+        linear("a", re.VERBOSE)
+    with pytest.raises(ValueError, match=r"\\W inside"):
+        linear(r"[\W]")
