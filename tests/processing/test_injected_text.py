@@ -7,7 +7,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.models import ContextFormat
-from agent_memory.policy.injected import without_injected
+from agent_memory.policy.injected import BULLETS_HEADER, HEADER, without_blocks, without_injected
 from agent_memory.store.containers import MEMORIES
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -49,3 +49,27 @@ def test_a_line_of_a_context_is_known_wherever_it_stands():
     assert without_injected(f"I was told:\n{line}\nIs that right?") == "I was told:\nIs that right?"
     assert without_injected("- User lives in Lisbon") == "- User lives in Lisbon"  # a list of their own
     assert without_injected("He said it (said 4 March)") == "He said it (said 4 March)"
+
+
+def test_only_a_whole_block_is_taken_out():
+    assert without_blocks(f"{HEADER}\n\nProfile:\n- Lisbon\n\nno end") == f"{HEADER}\n\nProfile:\n- Lisbon\n\nno end"
+    assert without_blocks("<memory>\n    a\nb\n</memory>") == "<memory>\n    a\nb\n</memory>"
+    assert without_blocks(f"{BULLETS_HEADER}\n\nno list") == f"{BULLETS_HEADER}\n\nno list"
+    assert without_blocks("say <memory>\r\n    <a>\r\n    </a>\r\n</memory>\r\nand go on") == "say \nand go on"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<memory>\n" + "      \n" * 20_000 + "x",
+        " <memory>\n" * 20_000,
+        f"{HEADER}\n" * 5_000,
+        f"{BULLETS_HEADER}\n\n" * 5_000,
+        "\n" * 200_000,
+        "- (said 1 March 2026" * 10_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_no_text_holds_it_up(hostile: str):
+    """Each took hours or minutes with a pattern that backtracks; the time that a test may take is the bound."""
+    assert without_injected(hostile)
