@@ -259,6 +259,17 @@ class ThreadScope:
         """
         return self._portal.run(self._inner.delete(include_memories))
 
+    def delete_index(self) -> int:
+        """Deletes what is indexed of the conversation's raw talk; how many entries that were.
+
+        The turns stay, and so do facts, summary and state. The talk is no longer found by `search`; turns that are
+        written later are indexed as ever.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        return self._portal.run(self._inner.delete_index())
+
     def process(self, step: ThreadStep) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
@@ -322,6 +333,11 @@ class UserScope:
         self._inner = inner
         self._portal = portal
         self.user_id = inner.user_id
+
+    @property
+    def home(self) -> object:
+        """The open memory that this handle comes from: handles of the same memory have the same object."""
+        return self._inner.home
 
     def settings(self) -> ScopeSettings:
         """What the user has switched on and off."""

@@ -164,6 +164,8 @@ async def test_a_block_deletes_what_it_keeps_of_one_session(hr: AsyncMemory):
     assert len(await sarah.thread("s1").turns()) == 1
     assert any("Marketing" in hit.memory.content for hit in await vectors.get("s3", marketing))
     await vectors.delete("s1")
+    assert [turn.content for turn in await sarah.thread("s1").turns()] == ["I work in the Marketing team."]
+    await sarah.thread("s1").process("index")
     assert not any("Marketing" in hit.memory.content for hit in await vectors.get("s3", marketing))
     assert await vectors.get("s3", {"role": "user", "content": "Lisbon river"})
 

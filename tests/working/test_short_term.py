@@ -253,6 +253,28 @@ async def test_a_view_never_exceeds_its_limit_and_prefers_what_is_recent(memory:
     assert content.tokens <= 60
 
 
+@pytest.mark.req("S4-39", "S4-41")
+async def test_of_the_system_messages_the_newest_counts_and_leaves_room_for_the_talk(memory: AsyncMemory):
+    chats = small(memory, Trim(max_tokens=60), max_tokens=120)
+    for number in range(12):
+        await chats.update("t1", {"role": "system", "content": f"You are kind. It is 10:{number:02} on Monday."})
+        await chats.update("t1", {"role": "user", "content": f"question {number}"})
+    view = await chats.get("t1")
+    assert [one.content for one in view.chat_messages if one.role == "system"] == [
+        "You are kind. It is 10:11 on Monday."
+    ]
+    assert [one.content for one in view.chat_messages[-4:]] == [f"question {number}" for number in range(8, 12)]
+    assert view.tokens <= 120
+    assert view.degraded == []
+    assert len([turn for turn in await memory.user("alice").thread("t1").turns() if turn.role == "system"]) == 12
+
+    await chats.update("t1", {"role": "system", "content": "Be kind. " * 200})
+    view = await chats.get("t1")
+    assert view.chat_messages[-1].content == "question 11"
+    assert view.tokens <= 120
+    assert view.degraded == ["a system message ahead of the talk was cut: it would take more than half of the view"]
+
+
 async def test_what_blocks_remember_takes_what_the_talk_leaves_and_a_share_at_least(memory: AsyncMemory):
     class Many(Notes):
         async def get(self, session_id: str, message: Any) -> Sequence[Any]:
@@ -456,3 +478,21 @@ async def test_messages_with_a_lifetime_or_an_agent_leave_for_long_term_memory(
     assert len((await chats.get("s1")).chat_messages) == 1
     kept = await user.thread("s1").turns()
     assert [{name: getattr(turn, name) for name in given} for turn in kept] == [given] * 4
+
+
+@pytest.mark.req("S4-22", "S4-23", "S4-43")
+@pytest.mark.parametrize("elsewhere", ["another memory", "another user"])
+async def test_a_block_that_keeps_its_memories_elsewhere_is_given_the_messages(memory: AsyncMemory, elsewhere: str):
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=QUIET) as other:
+        home = other.user("archive") if elsewhere == "another memory" else memory.user("archive")
+        blocks = [AsyncVectorMemory(home), AsyncExtractiveMemory(home)]
+        chats = small(memory, Flush(ratio=1.0, keep=2), max_tokens=60, blocks=blocks)
+        await chats.update("t1", {"role": "user", "content": "fact: locker=number 4711"})
+        await fill(chats, 6)
+        assert "fact: locker=number 4711" not in await words(chats)
+        assert (await home.thread("t1").turns())[0].content == "fact: locker=number 4711"
+        found = await chats.get("t1", {"role": "user", "content": "locker number"})
+        assert any("4711" in hit.memory.content for hit in found.vector_matches)
+        await chats.delete("t1")
+        assert await blocks[0].get("t1", {"role": "user", "content": "locker number"}) == []
+        assert await home.thread("t1").memories() == []

@@ -83,6 +83,7 @@ ENDPOINTS: list[Endpoint] = [
         example={"through": "turn-17", "covered_by": ["summarize"]},
     ),
     Endpoint(Thread.delete, "DELETE", "/v1/threads/{thread_id}"),
+    Endpoint(Thread.delete_index, "DELETE", "/v1/threads/{thread_id}/index", "deleted"),
     Endpoint(
         Thread.forget,
         "POST",

@@ -121,6 +121,16 @@ async def delete_items(store: Store, container: str, partition: Sequence[str], i
     return deleted
 
 
+async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
+    """Deletes all that is indexed of a thread's talk; how many chunks that were. The turns stay covered by the index.
+
+    The cursor's new ETag refuses what was being indexed meanwhile; that is then made again.
+    """
+    partition = (user_id, thread_id)
+    await _rewrite(store, MEMORIES, cursor_id("index"), partition, dict)
+    return await delete_items(store, MEMORIES, partition, await store.query(MEMORIES, queries.CHUNK_IDS, partition))
+
+
 async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Sequence[str]) -> None:
     """Deletes the chunks of turns that went, all that a long turn has.
 

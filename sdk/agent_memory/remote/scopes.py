@@ -51,6 +51,11 @@ class RemoteUserScope(AsyncUserScope):
         super().__init__(cast(Runtime, NoRuntime()), user_id, asked)
         self._http = http
 
+    @property
+    def home(self) -> object:
+        """The open memory that this handle comes from: handles of the same memory have the same object."""
+        return self._http
+
     def thread(
         self,
         thread_id: str,

@@ -27,6 +27,7 @@ from agent_memory.models import (
     TurnInput,
     Usage,
 )
+from agent_memory.policy.deletion import delete_chunks
 from agent_memory.policy.switches import Asked, Rules, read_rules
 from agent_memory.policy.tombstones import sent_again
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
@@ -291,6 +292,18 @@ class AsyncThreadScope:
         if include_memories:
             return await self.forget()
         return await delete_thread(self._runtime, self.user_id, self.thread_id)
+
+    @audited(changes=True)
+    async def delete_index(self) -> int:
+        """Deletes what is indexed of the conversation's raw talk; how many entries that were.
+
+        The turns stay, and so do facts, summary and state. The talk is no longer found by `search`; turns that are
+        written later are indexed as ever.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        return await delete_chunks(self._runtime.store, self.user_id, self.thread_id)
 
     @audited(changes=True)
     async def process(self, step: ThreadStep) -> ProcessResult:

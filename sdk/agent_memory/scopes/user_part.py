@@ -15,5 +15,10 @@ class UserPart:
         self._asked = asked or Asked()
         self.user_id = check_id(user_id, "user_id")
 
+    @property
+    def home(self) -> object:
+        """The open memory that this handle comes from: handles of the same memory have the same object."""
+        return self._runtime
+
     async def _rules(self) -> Rules:
         return await read_rules(self._runtime.store, self._runtime.tools.policy, self.user_id, None, self._asked)

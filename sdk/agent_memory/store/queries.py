@@ -188,6 +188,7 @@ ROLES_OF_CHUNKS_SINCE = (
     f"SELECT c.source_turn_ids[0] AS id, c.source AS role, c.created_at FROM c WHERE {CHUNK} AND c.created_at >= @since"
 )
 CHUNKS_OF_TURNS = f"SELECT {MEMORY_FIELDS} FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
+CHUNK_IDS = f"SELECT VALUE c.id FROM c WHERE {CHUNK}"
 CHUNKS_OF = f"SELECT VALUE c.id FROM c WHERE {CHUNK} AND ARRAY_CONTAINS(@turns, c.source_turn_ids[0])"
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
 SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"

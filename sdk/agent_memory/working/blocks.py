@@ -49,11 +49,13 @@ class AsyncLongTermBlock(Protocol):
 
 @runtime_checkable
 class CoveredByStep(Protocol):
-    """A block that is filled by a step of the thread: what the step has covered, the block has taken in."""
+    """A block that a step of a thread fills: what the step has covered, the block has taken in."""
 
-    @property
-    def step(self) -> ThreadStep:
-        """The step."""
+    def step_for(self, user: Any) -> ThreadStep | None:
+        """The step that fills it from the threads of this handle; None if it keeps its memories elsewhere.
+
+        A block that keeps them elsewhere, with another user or in another memory, is given the messages themselves.
+        """
         ...
 
 
@@ -158,10 +160,9 @@ class AsyncExtractiveMemory:
         self._limit = limit
         self._tokens = tokens or TiktokenCounter()
 
-    @property
-    def step(self) -> ThreadStep:
-        """Extraction."""
-        return "extract"
+    def step_for(self, user: AsyncUserScope) -> ThreadStep | None:
+        """Extraction, if the handle is of the same user in the same memory."""
+        return "extract" if _is_same(self._user, user) else None
 
     async def get(self, session_id: str, message: Message) -> list[Memory]:
         """The user's facts that matter for a message, best first, as many as `max_tokens` holds."""
@@ -177,7 +178,7 @@ class AsyncExtractiveMemory:
         Raises:
             ModelError: if the model is unavailable, or nothing could be made of the messages.
         """
-        await _keep(self._user, session_id, message, self.step)
+        await _keep(self._user, session_id, message, "extract")
 
     async def delete(self, session_id: str) -> None:
         """Forgets the facts that come from a conversation; what was said stays.
@@ -216,18 +217,18 @@ class AsyncVectorMemory:
         self._scope = scope
         self._limit = limit
 
-    @property
-    def step(self) -> ThreadStep:
-        """Indexing, which asks no chat model."""
-        return "index"
+    def step_for(self, user: AsyncUserScope) -> ThreadStep | None:
+        """Indexing, which asks no chat model, if the handle is of the same user in the same memory."""
+        return "index" if _is_same(self._user, user) else None
 
     async def get(self, session_id: str, message: Message) -> list[Hit]:
-        """The turns that are nearest to a message, best first."""
+        """The turns that are nearest to a message, best first: those that have a vector."""
         query = _query(message)
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        return await within.search(query, types=["vector"], limit=self._limit)
+        hits = await within.search(query, types=["vector"], limit=self._limit)
+        return [hit for hit in hits if hit.similarity is not None]  # search also finds what waits to be indexed
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and embeds all of it that was not covered yet.
@@ -235,15 +236,20 @@ class AsyncVectorMemory:
         Raises:
             ModelError: if the embedding model is unavailable.
         """
-        await _keep(self._user, session_id, message, self.step)
+        await _keep(self._user, session_id, message, "index")
 
     async def delete(self, session_id: str) -> None:
-        """Deletes the raw talk of a conversation, which is what it remembers, with its vectors.
+        """Deletes the vectors of a conversation; its turns, and the facts that were learned from it, stay.
 
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.
         """
-        await self._user.thread(session_id).delete()
+        await self._user.thread(session_id).delete_index()
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two handles are of one user in one memory."""
+    return one.user_id == other.user_id and one.home is other.home
 
 
 async def _keep(user: AsyncUserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:

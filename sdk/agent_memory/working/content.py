@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import Hit, Memory, Model
 from agent_memory.recall.quoting import escaped, quoted
-from agent_memory.working.messages import ChatMessage
+from agent_memory.working.messages import MESSAGE_TOKENS, ChatMessage
 
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 """How the message begins that stands for what has left the view (row S4-16)."""
@@ -109,6 +109,20 @@ def fit_recalled(recalled: Mapping[str, Sequence[Any]], room: int, tokens: Token
             fitted[name] = kept
             room -= tokens.count(render_recalled({name: kept}))
     return fitted
+
+
+def bounded(head: Sequence[ChatMessage], room: int, tokens: TokenCounter) -> tuple[list[ChatMessage], list[str]]:
+    """The messages ahead of the talk, cut to a number of tokens together, the first ones first; and what was cut."""
+    kept: list[ChatMessage] = []
+    cut: list[str] = []
+    for message in head:
+        content = tokens.truncate(message.content, max(room - MESSAGE_TOKENS, 0))
+        if content != message.content:
+            cut.append(f"a {message.role} message ahead of the talk was cut: it would take more than half of the view")
+        if content:
+            kept.append(message.model_copy(update={"content": content}))
+            room -= MESSAGE_TOKENS + tokens.count(content)
+    return kept, cut
 
 
 def within(items: Sequence[Any], max_tokens: int, tokens: TokenCounter) -> list[Any]:

@@ -13,7 +13,14 @@ from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Turn
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep
 from agent_memory.working.blocks import AsyncLongTermBlock, CoveredByStep, Message
-from agent_memory.working.content import SUMMARY_PREFIX, MemoryContent, Updated, fit_recalled, render_recalled
+from agent_memory.working.content import (
+    SUMMARY_PREFIX,
+    MemoryContent,
+    Updated,
+    bounded,
+    fit_recalled,
+    render_recalled,
+)
 from agent_memory.working.messages import ChatMessage, count_tokens, from_turn, read_message, to_turn, without_orphans
 from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim, fitting, leaving, limit_of
 
@@ -23,6 +30,8 @@ DEFAULT = Summarize()
 """The strategy when none is given (row S4-30)."""
 RECALLED_SHARE = 0.25
 """Of a view's tokens, that what blocks remember may take from the talk; beyond it they get what the talk leaves."""
+HEAD_SHARE = 0.5
+"""Of a view's tokens, what the system's message and the summary may take together, so that the talk has the rest."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -87,8 +96,9 @@ class AsyncShortTermMemory:
     async def get(self, session_id: str, message: Message | None = None) -> MemoryContent:
         """The view of a conversation, with what the blocks remember for a message, within `max_tokens`.
 
-        The system's messages come first, then the summary of what has left the view, then the newest messages. A block
-        that fails is left out and named in `degraded`.
+        The newest system message comes first, then the summary of what has left the view, then the newest messages. The
+        first two are cut, and named in `degraded`, where they would take more than half of the view. A block that fails
+        is left out and named there too.
 
         Args:
             session_id: The conversation.
@@ -103,6 +113,8 @@ class AsyncShortTermMemory:
         degraded: list[str] = []
         if view.retired and isinstance(self._strategy, Summarize):
             head += await self._summary(thread, self._strategy, degraded)
+        head, cut = bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)
+        degraded += cut
         asked = message or next((one for one in reversed(talk) if one.role == "user"), None)
         live = {one.id for one in talk}
         recalled = {} if asked is None else await self._recall(session_id, asked, live, degraded)
@@ -151,7 +163,7 @@ class AsyncShortTermMemory:
             AgentMemoryError: if it could not be done; the call may be repeated.
         """
         for block in self._blocks:
-            if isinstance(block, CoveredByStep):  # its data goes with the thread's
+            if self._step_of(block) is not None:  # its data goes with the thread's
                 continue
             try:
                 await block.delete(session_id)
@@ -165,8 +177,8 @@ class AsyncShortTermMemory:
 
     async def tokens(self, session_id: str) -> int:
         """How many tokens the messages in the view have; overflow acts when they exceed `limit` (row S2-16)."""
-        system, talk = _split((await self._thread(session_id).view()).turns)
-        return count_tokens([*system, *talk], self._tokens)
+        head, talk = self._live((await self._thread(session_id).view()).turns)
+        return count_tokens([*head, *talk], self._tokens)
 
     @property
     def limit(self) -> int:
@@ -175,6 +187,15 @@ class AsyncShortTermMemory:
 
     def _thread(self, session_id: str) -> AsyncThreadScope:
         return self._user.thread(session_id, agent_id=self._agent_id, resources=self._resources)
+
+    def _step_of(self, block: AsyncLongTermBlock) -> ThreadStep | None:
+        """The step of this conversation that fills a block; None for one that is given the messages."""
+        return block.step_for(self._user) if isinstance(block, CoveredByStep) else None
+
+    def _live(self, turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
+        """The system's message, no longer than the view has room for, and the talk."""
+        head, talk = _split(turns)
+        return bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)[0], talk
 
     async def _summary(self, thread: AsyncThreadScope, strategy: Summarize, degraded: list[str]) -> list[ChatMessage]:
         try:
@@ -204,8 +225,8 @@ class AsyncShortTermMemory:
         return recalled
 
     async def _make_room(self, session_id: str, thread: AsyncThreadScope, updated: Updated) -> None:
-        system, talk = _split((await thread.view()).turns)
-        ahead = count_tokens(system, self._tokens)
+        head, talk = self._live((await thread.view()).turns)
+        ahead = count_tokens(head, self._tokens)
         updated.tokens = ahead + count_tokens(talk, self._tokens)
         strategy = self._strategy
         if strategy is None:
@@ -223,7 +244,7 @@ class AsyncShortTermMemory:
                     await thread.process("summarize")
             case Flush():
                 filled = await self._fill_blocks(session_id, going)
-                covered_by += [block.step for block in filled if isinstance(block, CoveredByStep)]
+                covered_by += [step for block in filled if (step := self._step_of(block)) is not None]
                 if not filled:
                     going = talk[: leaving(Trim(), talk, self.limit, self._tokens, ahead=ahead)]
         if updated.retired < len(going):
@@ -239,7 +260,7 @@ class AsyncShortTermMemory:
         filled = []
         for block in self._blocks:
             try:
-                await block.update(session_id, [] if isinstance(block, CoveredByStep) else going)
+                await block.update(session_id, going if self._step_of(block) is None else [])
             except StaticMemoryError:
                 continue
             filled.append(block)
@@ -247,10 +268,13 @@ class AsyncShortTermMemory:
 
 
 def _split(turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
-    """The system's messages, each wording once, and the talk."""
+    """The newest system message, if there is one, and the talk.
+
+    An application that writes its instructions anew at each turn, with a clock in them, means the last ones.
+    """
     messages = [from_turn(turn) for turn in turns]
-    system = {message.content: message for message in messages if message.role == "system"}
-    return list(system.values()), [message for message in messages if message.role != "system"]
+    system = [message for message in messages if message.role == "system"]
+    return system[-1:], [message for message in messages if message.role != "system"]
 
 
 def _last(messages: Sequence[ChatMessage]) -> str:

@@ -11,16 +11,24 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, NotFound, StaticMemoryError
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
-from agent_memory.models import Hit, Memory
+from agent_memory.models import Hit, Memory, Turn
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.terms import query_terms
 from agent_memory.scopes import ThreadStep
 from agent_memory.sync import StaticScope, ThreadScope, UserScope
-from agent_memory.working.blocks import CoveredByStep, Message, _query
-from agent_memory.working.content import SUMMARY_PREFIX, MemoryContent, Updated, fit_recalled, render_recalled, within
+from agent_memory.working.blocks import CoveredByStep, Message, _is_same, _query
+from agent_memory.working.content import (
+    SUMMARY_PREFIX,
+    MemoryContent,
+    Updated,
+    bounded,
+    fit_recalled,
+    render_recalled,
+    within,
+)
 from agent_memory.working.messages import ChatMessage, count_tokens, read_message, to_turn, without_orphans
 from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim, fitting, leaving, limit_of
-from agent_memory.working.short_term import _NAME, DEFAULT, RECALLED_SHARE, _is_live, _last, _split, logger
+from agent_memory.working.short_term import _NAME, DEFAULT, HEAD_SHARE, RECALLED_SHARE, _is_live, _last, _split, logger
 
 
 @runtime_checkable
@@ -148,10 +156,9 @@ class ExtractiveMemory:
         self._limit = limit
         self._tokens = tokens or TiktokenCounter()
 
-    @property
-    def step(self) -> ThreadStep:
-        """Extraction."""
-        return "extract"
+    def step_for(self, user: UserScope) -> ThreadStep | None:
+        """Extraction, if the handle is of the same user in the same memory."""
+        return "extract" if _is_same(self._user, user) else None
 
     def get(self, session_id: str, message: Message) -> list[Memory]:
         """The user's facts that matter for a message, best first, as many as `max_tokens` holds."""
@@ -167,7 +174,7 @@ class ExtractiveMemory:
         Raises:
             ModelError: if the model is unavailable, or nothing could be made of the messages.
         """
-        _keep(self._user, session_id, message, self.step)
+        _keep(self._user, session_id, message, "extract")
 
     def delete(self, session_id: str) -> None:
         """Forgets the facts that come from a conversation; what was said stays.
@@ -201,18 +208,18 @@ class VectorMemory:
         self._scope = scope
         self._limit = limit
 
-    @property
-    def step(self) -> ThreadStep:
-        """Indexing, which asks no chat model."""
-        return "index"
+    def step_for(self, user: UserScope) -> ThreadStep | None:
+        """Indexing, which asks no chat model, if the handle is of the same user in the same memory."""
+        return "index" if _is_same(self._user, user) else None
 
     def get(self, session_id: str, message: Message) -> list[Hit]:
-        """The turns that are nearest to a message, best first."""
+        """The turns that are nearest to a message, best first: those that have a vector."""
         query = _query(message)
         if not query:
             return []
         within = self._user if self._scope == "user" else self._user.thread(session_id)
-        return within.search(query, types=["vector"], limit=self._limit)
+        hits = within.search(query, types=["vector"], limit=self._limit)
+        return [hit for hit in hits if hit.similarity is not None]
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and embeds all of it that was not covered yet.
@@ -220,15 +227,15 @@ class VectorMemory:
         Raises:
             ModelError: if the embedding model is unavailable.
         """
-        _keep(self._user, session_id, message, self.step)
+        _keep(self._user, session_id, message, "index")
 
     def delete(self, session_id: str) -> None:
-        """Deletes the raw talk of a conversation, which is what it remembers, with its vectors.
+        """Deletes the vectors of a conversation; its turns, and the facts that were learned from it, stay.
 
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.
         """
-        self._user.thread(session_id).delete()
+        self._user.thread(session_id).delete_index()
 
 
 def _keep(user: UserScope, session_id: str, message: Message | Sequence[Message], step: ThreadStep) -> None:
@@ -302,8 +309,9 @@ class ShortTermMemory:
     def get(self, session_id: str, message: Message | None = None) -> MemoryContent:
         """The view of a conversation, with what the blocks remember for a message, within `max_tokens`.
 
-        The system's messages come first, then the summary of what has left the view, then the newest messages. A block
-        that fails is left out and named in `degraded`.
+        The newest system message comes first, then the summary of what has left the view, then the newest messages. The
+        first two are cut, and named in `degraded`, where they would take more than half of the view. A block that fails
+        is left out and named there too.
 
         Args:
             session_id: The conversation.
@@ -318,6 +326,8 @@ class ShortTermMemory:
         degraded: list[str] = []
         if view.retired and isinstance(self._strategy, Summarize):
             head += self._summary(thread, self._strategy, degraded)
+        head, cut = bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)
+        degraded += cut
         asked = message or next((one for one in reversed(talk) if one.role == "user"), None)
         live = {one.id for one in talk}
         recalled = {} if asked is None else self._recall(session_id, asked, live, degraded)
@@ -366,7 +376,7 @@ class ShortTermMemory:
             AgentMemoryError: if it could not be done; the call may be repeated.
         """
         for block in self._blocks:
-            if isinstance(block, CoveredByStep):
+            if self._step_of(block) is not None:
                 continue
             try:
                 block.delete(session_id)
@@ -380,8 +390,8 @@ class ShortTermMemory:
 
     def tokens(self, session_id: str) -> int:
         """How many tokens the messages in the view have; overflow acts when they exceed `limit` (row S2-16)."""
-        system, talk = _split(self._thread(session_id).view().turns)
-        return count_tokens([*system, *talk], self._tokens)
+        head, talk = self._live(self._thread(session_id).view().turns)
+        return count_tokens([*head, *talk], self._tokens)
 
     @property
     def limit(self) -> int:
@@ -390,6 +400,15 @@ class ShortTermMemory:
 
     def _thread(self, session_id: str) -> ThreadScope:
         return self._user.thread(session_id, agent_id=self._agent_id, resources=self._resources)
+
+    def _step_of(self, block: LongTermBlock) -> ThreadStep | None:
+        """The step of this conversation that fills a block; None for one that is given the messages."""
+        return block.step_for(self._user) if isinstance(block, CoveredByStep) else None
+
+    def _live(self, turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
+        """The system's message, no longer than the view has room for, and the talk."""
+        head, talk = _split(turns)
+        return (bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)[0], talk)
 
     def _summary(self, thread: ThreadScope, strategy: Summarize, degraded: list[str]) -> list[ChatMessage]:
         try:
@@ -419,8 +438,8 @@ class ShortTermMemory:
         return recalled
 
     def _make_room(self, session_id: str, thread: ThreadScope, updated: Updated) -> None:
-        system, talk = _split(thread.view().turns)
-        ahead = count_tokens(system, self._tokens)
+        head, talk = self._live(thread.view().turns)
+        ahead = count_tokens(head, self._tokens)
         updated.tokens = ahead + count_tokens(talk, self._tokens)
         strategy = self._strategy
         if strategy is None:
@@ -437,7 +456,7 @@ class ShortTermMemory:
                     thread.process("summarize")
             case Flush():
                 filled = self._fill_blocks(session_id, going)
-                covered_by += [block.step for block in filled if isinstance(block, CoveredByStep)]
+                covered_by += [step for block in filled if (step := self._step_of(block)) is not None]
                 if not filled:
                     going = talk[: leaving(Trim(), talk, self.limit, self._tokens, ahead=ahead)]
         if updated.retired < len(going):
@@ -453,7 +472,7 @@ class ShortTermMemory:
         filled = []
         for block in self._blocks:
             try:
-                block.update(session_id, [] if isinstance(block, CoveredByStep) else going)
+                block.update(session_id, going if self._step_of(block) is None else [])
             except StaticMemoryError:
                 continue
             filled.append(block)
