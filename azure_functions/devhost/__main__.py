@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs until told to stop; the exit status."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO if options.log else logging.WARNING, format="%(asctime)s %(message)s")
-    for noisy in ("azure", "azure_functions_runtime", "embedded_cosmos", "asyncio"):
+    for noisy in ("azure_functions_runtime", "embedded_cosmos", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     root = options.app.resolve()
     # The library finds the app's folder by it, as on the platform.

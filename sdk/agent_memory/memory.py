@@ -16,6 +16,7 @@ from agent_memory.health import look_at
 from agent_memory.language import defaults
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
+from agent_memory.logs import STORE_REQUESTS
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.policy.switches import Asked
 from agent_memory.processing.dead_letters import list_dead_letters
@@ -114,7 +115,7 @@ class AsyncMemory:
             raise refused from error
 
         def connect() -> CosmosClient:
-            return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine))
+            return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine), logger=STORE_REQUESTS)
 
         if limits is None and chat_model is None:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
@@ -171,7 +172,7 @@ class AsyncMemory:
         actual: Any = credential if credential is not None else default_credential()
 
         def connect() -> CosmosClient:
-            return CosmosClient(endpoint, actual, connection_verify=connection_verify)
+            return CosmosClient(endpoint, actual, connection_verify=connection_verify, logger=STORE_REQUESTS)
 
         recall = recall or RecallSettings()
         return cls(

@@ -110,7 +110,9 @@ class Account(Process):
 class Host(Process):
     """The local functions host with the real app, on one database of an account."""
 
-    def __init__(self, account: Account, database: str, folder: Path, **settings: str) -> None:
+    def __init__(
+        self, account: Account, database: str, folder: Path, *, verbose: bool = False, **settings: str
+    ) -> None:
         connection = f"AccountEndpoint={account.url}/;AccountKey={WELL_KNOWN_KEY};"
         env = {
             "COSMOS": connection,
@@ -121,9 +123,11 @@ class Host(Process):
             **settings,
         }
         folder.mkdir(exist_ok=True)
-        state, log = folder / f"{database}.db", folder / f"{database}.log"
+        state, self.log = folder / f"{database}.db", folder / f"{database}.log"
         arguments = ["--state", str(state), "--port", "0", "--poll", "0.1", "--settings", os.devnull]
-        super().__init__("azure_functions.devhost", *arguments, env=env, log=log)
+        if verbose:
+            arguments.append("--log")
+        super().__init__("azure_functions.devhost", *arguments, env=env, log=self.log)
 
     def call(self, method: str, path: str, body: Any = None, user: str | None = None) -> tuple[int, Any]:
         """A request to the host: status and JSON."""

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.retries import retry_after
+from agent_memory.logs import unlogged_requests
 from agent_memory.models import now
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ async def model_errors(model: str, timeout: float) -> AsyncIterator[None]:
 
     try:
         async with asyncio.timeout(timeout):
-            yield
+            with unlogged_requests():
+                yield
     except (TimeoutError, openai.APITimeoutError) as error:
         raise ModelError(f"{model} did not answer within {timeout:g} s.", retryable=True) from error
     except openai.APIConnectionError as error:
