@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,11 +11,12 @@ import azure.durable_functions as df
 from agent_memory.api.processing import step_request, turns_covered
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
+from agent_memory.patterns import linear
 from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.runtime import Runtime, total
 from azure_functions.starts import ACTIVE, Start, start
 
-_RUN_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
+_RUN_ID = linear(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 
 durable_client: ContextVar[df.DurableOrchestrationClient] = ContextVar("durable_client")
 """The Durable client of the request at hand."""

@@ -9,15 +9,78 @@ written as two patterns, or as code.
 from __future__ import annotations
 
 import re
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import re2
 
+WORD = re.compile(r"\w+")
+"""A word, as Python knows them. On Python's own engine, which cuts words sixty times faster: the pattern is one repeat
+of one class with nothing behind it, so it never goes back, and reads every character once."""
+
+_HALVES = re.compile("[\ud800-\udfff]")  # one class: it reads every character once
 _CLASSES = {"w": r"\p{L}\p{M}\p{N}_", "d": r"\p{Nd}", "s": r"\s\x0b\x1c-\x1f\x85\p{Z}"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 
 
-def linear(pattern: str, flags: int = 0) -> re.Pattern[str]:
+class Linear:
+    """A pattern that searches in linear time, by the methods of `re.Pattern` that have their meaning there.
+
+    Half a surrogate pair, which UTF-8 cannot hold, is read as U+FFFD.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        self.pattern = pattern
+        self._compiled = re2.compile(pattern, options)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match."""
+        found: re.Match[str] | None = self._compiled.search(_whole(text))
+        return found
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """The match at the beginning."""
+        found: re.Match[str] | None = self._compiled.match(_whole(text))
+        return found
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """The match of the whole text."""
+        found: re.Match[str] | None = self._compiled.fullmatch(_whole(text))
+        return found
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches, in order."""
+        found: Iterator[re.Match[str]] = self._compiled.finditer(_whole(text))
+        return found
+
+    def findall(self, text: str) -> list[Any]:
+        """The texts of all matches; of a pattern with groups, those of its groups."""
+        found: list[Any] = self._compiled.findall(_whole(text))
+        return found
+
+    def split(self, text: str, maxsplit: int = 0) -> list[Any]:
+        """What lies between the matches, with what the groups hold."""
+        parts: list[Any] = self._compiled.split(_whole(text), maxsplit)
+        return parts
+
+    def sub(self, repl: str | Callable[[re.Match[str]], str], text: str) -> str:
+        """The text with another in the place of each match."""
+        replaced: str = self._compiled.sub(repl, _whole(text))
+        return replaced
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
+
+
+def either_of(texts: Iterable[str], flags: int = 0) -> Linear:
+    """A pattern that finds any of the texts, letter by letter."""
+    return linear("|".join(map(re2.escape, texts)), flags)
+
+
+def linear(pattern: str, flags: int = 0) -> Linear:
     r"""A pattern compiled for linear time, with the methods of `re.Pattern`.
 
     As in `re`, `\w`, `\d` and `\s` know all of Unicode. Unlike there, `\b` knows ASCII words alone, `$` without
@@ -35,10 +98,7 @@ def linear(pattern: str, flags: int = 0) -> re.Pattern[str]:
     if flags & ~sum(_FLAGS):
         raise ValueError("patterns know IGNORECASE, MULTILINE and DOTALL")
     letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
-    options = re2.Options()
-    options.log_errors = False
-    text = f"(?{letters}){_with_unicode(pattern)}" if letters else _with_unicode(pattern)
-    return cast("re.Pattern[str]", re2.compile(text, options))
+    return Linear(f"(?{letters}){_with_unicode(pattern)}" if letters else _with_unicode(pattern))
 
 
 def _with_unicode(pattern: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.patterns import linear
+from agent_memory.patterns import either_of, linear
 
 SAME_IN_BOTH = [
     r"\w+",
@@ -55,3 +55,14 @@ def test_what_would_need_backtracking_is_refused() -> None:
         linear("a", re.VERBOSE)
     with pytest.raises(ValueError, match=r"\\W inside"):
         linear(r"[\W]")
+
+
+def test_half_a_surrogate_pair_is_read_as_a_sign_that_nobody_knows() -> None:
+    """UTF-8, which RE2 reads, cannot hold it; a query that came as JSON can."""
+    assert [match.span() for match in linear("[bc]").finditer("\ud800b\udc00c")] == [(1, 2), (3, 4)]
+    assert linear("b").sub("x", "\ud800b") == "\ufffdx"
+    assert linear("a").split("\ud800ab") == ["\ufffd", "b"]
+
+
+def test_texts_are_found_letter_by_letter() -> None:
+    assert either_of(["a.c", "?"], re.I).sub("-", "abc A.C ?") == "abc - -"

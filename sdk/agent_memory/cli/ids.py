@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.models import Memory
+from agent_memory.patterns import linear
 
 if TYPE_CHECKING:
     from agent_memory.sync import UserScope
 
-_MADE = re.compile(
-    r"[a-z_]+_[0-9a-f-]{24,28}(?P<end>[0-9a-f]{8})"
-)  # of 1,000 memories, two end alike in one store of 8,000
-_TYPED = re.compile(r"[0-9a-f-]{8,31}")
+_MADE = linear(r"[a-z_]+_[0-9a-f-]{24,28}(?P<end>[0-9a-f]{8})")
+"""Of 1,000 memories, two end alike in one store of 8,000."""
+_TYPED = linear(r"[0-9a-f-]{8,31}")
 _TYPES = ["fact", "episodic", "procedural", "reflection"]
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agent_memory.cli.utterances import Place, Utterance, utterance
 from agent_memory.evaluation.dataset import ADVERSARIAL, Question
+from agent_memory.patterns import linear
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: ADVERSARIAL}
 
-_SESSION = re.compile(r"session_(\d+)")
-_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")  # some samples write several in one text, or D:11:26
+_SESSION = linear(r"session_(\d+)")
+_EVIDENCE = linear(r"D:?(\d+):(\d+)")  # some samples write several in one text, or D:11:26
 _DATE = "%I:%M %p on %d %B, %Y"
 
 

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 PIPED_WIDTH = 100
 """Columns when nobody is watching: a pipe has no width of its own."""
 
+# One class: it reads every character once.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -6,7 +6,6 @@ Nothing is left out silently: what cannot be read stops the reading, with the fi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +16,9 @@ from agent_memory.cli.locomo import is_locomo, read_locomo
 from agent_memory.cli.messages import read_messages
 from agent_memory.cli.utterances import Place, Utterance
 from agent_memory.errors import InvalidInput
+from agent_memory.patterns import linear
+
+_FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
 
 
 class Format(StrEnum):
@@ -57,7 +59,7 @@ def _detect(row: object) -> Format:
 
 def _thread_id(path: Path) -> str:
     """The thread of turns that name none: the file's name, without what ids may not hold."""
-    return re.sub(r"[/\\?#\x00-\x1f\x7f]", "-", path.stem).lstrip("_")[:200] or "transcript"
+    return _FORBIDDEN.sub("-", path.stem).lstrip("_")[:200] or "transcript"
 
 
 def _rows(path: Path) -> list[tuple[Place, Any]]:

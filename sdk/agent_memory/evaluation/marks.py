@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.samples import About, Sample
+from agent_memory.patterns import linear
 
 ASKED: dict[About, str] = {
     "memory": "Does it help to answer the question?",
@@ -19,9 +19,9 @@ MACHINE: dict[About, str] = {
     "fact": "its quote stands in the talk, letter by letter",
 }
 
-_HEAD = re.compile(r"## (\d+)\. (memory|fact)")
-_BOX = re.compile(r"- \[( |x|X)\] (yes|no)")
-_MACHINE = re.compile(r"By machine: (yes|no) \(")
+_HEAD = linear(r"## (\d+)\. (memory|fact)")
+_BOX = linear(r"- \[( |x|X)\] (yes|no)")
+_MACHINE = linear(r"By machine: (yes|no) \(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def read_page(text: str) -> list[Mark]:
     Raises:
         InvalidInput: if it is no such page, or both boxes of a sample are ticked.
     """
-    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    sections = [f"## {part}" for part in f"\n{text}".split("\n## ")[1:]]
     if not sections:
         raise InvalidInput("no samples: not a page that `judge --out` wrote")
     return [_read(section) for section in sections]

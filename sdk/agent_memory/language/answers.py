@@ -32,6 +32,7 @@ from agent_memory.language.tasks import (
     Task,
 )
 from agent_memory.models import TYPE_ALIASES
+from agent_memory.patterns import linear
 
 Json = dict[str, Any]
 
@@ -100,9 +101,9 @@ class ParsedJson:
     flaw: Literal["cut off, and read up to there", "broken JSON, and repaired"] | None = None
 
 
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
-_OPENING = re.compile(r"\{\s*[\"'}]|\[\s*[\[{\]]")
-_OPENING_OF_TEXTS = re.compile(r"\[\s*\"")
+_THOUGHTS = linear(r"<think>.*?</think>", re.DOTALL)
+_OPENING = linear(r"\{\s*[\"'}]|\[\s*[\[{\]]")
+_OPENING_OF_TEXTS = linear(r"\[\s*\"")
 
 
 def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:

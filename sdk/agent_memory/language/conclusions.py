@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from agent_memory.language.tasks import Conclusion, FactView, Group, Insight, ReflectInput, ReflectOutput
+from agent_memory.patterns import linear
 
 C = TypeVar("C", bound=Conclusion)
+_FIGURE = linear(r"\d+(?:[.,]\d+)*")
 
 
 class Ungrounded(ValueError):
@@ -62,7 +63,7 @@ def ground_insights(output: ReflectOutput, data: ReflectInput, rejected: list[st
 
 def figures(text: str) -> set[str]:
     """The numbers in a text, without the marks between their digits."""
-    return {re.sub(r"[.,]", "", figure) for figure in re.findall(r"\d+(?:[.,]\d+)*", text)}
+    return {figure.replace(".", "").replace(",", "") for figure in _FIGURE.findall(text)}
 
 
 def _resting_on(conclusion: C, facts: Mapping[str, FactView], *, counted: bool = False) -> C:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights
@@ -31,6 +33,7 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import content_hash
+from agent_memory.patterns import WORD
 
 Out = TypeVar("Out", bound=Data)
 
@@ -106,8 +109,11 @@ def ground_memory(memory: ExtractedMemory, turns: Sequence[TurnView]) -> Extract
 
 
 _EDGES = " \t\r\n\"'“”„‘’«».,;:!?…"
-_ALIKE = ['"“”„‟«»', "'’‘‛`´ʼ", "-‐‑‒–—−"]
-_QUOTE_PART = re.compile(r"\s+|\.{3}|.", re.DOTALL)
+_ALIKE = str.maketrans({sign: alike[0] for alike in ('"“”„‟«»', "'’‘‛`´ʼ", "-‐‑‒–—−") for sign in alike})
+# The repeat has nothing behind it, and the rest are one sign or three: it never goes back.
+_SPACE_OR_DOTS = re.compile(r"\s+|\.{3}|…")
+# It looks one sign back, and its repeats have nothing behind them: it never goes back.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def find_quote(quote: str, text: str) -> str | None:
@@ -115,23 +121,39 @@ def find_quote(quote: str, text: str) -> str | None:
 
     Case, spacing, the shape of quotation marks, dashes and dots, and what surrounds the quote do not matter.
     """
-    wanted = unicodedata.normalize("NFC", quote).replace("…", "...").strip(_EDGES)
+    wanted, _ = _plain(unicodedata.normalize("NFC", quote).strip(_EDGES))
     if not any(character.isalnum() for character in wanted):
         return None
-    pattern = "".join(_pattern_of(part) for part in _QUOTE_PART.findall(wanted))
-    found = re.search(pattern, unicodedata.normalize("NFC", text), re.IGNORECASE)
-    return found[0] if found else None
+    whole = unicodedata.normalize("NFC", text)
+    plain, places = _plain(whole)
+    start = plain.find(wanted)
+    return whole[places[start] : places[start + len(wanted)]] if start >= 0 else None
 
 
-def _pattern_of(part: str) -> str:
-    if part.isspace():
-        return r"\s+"
-    if part == "...":
-        return r"(?:\.{3}|…)"
-    for alike in _ALIKE:
-        if part in alike:
-            return f"[{re.escape(alike)}]"
-    return re.escape(part)
+@lru_cache(maxsize=64)  # several memories quote one turn
+def _plain(text: str) -> tuple[str, Sequence[int]]:
+    """A text in small letters with plain signs and single spaces, and where each of its characters begins in the text.
+
+    The places have one more entry, the end of the text.
+    """
+    signs: list[str] = []
+    places = array("Q")
+    start = 0
+    for gap in [*_SPACE_OR_DOTS.finditer(text), None]:
+        end = gap.start() if gap else len(text)
+        part = text[start:end]
+        # A few letters have two small ones ("İ"): those stay as they are, so that the places hold.
+        small = part.lower()
+        if len(small) != len(part):
+            small = "".join(sign.lower() if len(sign.lower()) == 1 else sign for sign in part)
+        signs.append(small.translate(_ALIKE))
+        places.extend(range(start, end))
+        if gap:
+            signs.append(" " if gap[0].isspace() else "…")
+            places.append(end)
+            start = gap.end()
+    places.append(len(text))
+    return "".join(signs), places
 
 
 def find_evidence(
@@ -163,14 +185,14 @@ def find_evidence(
 
 def _closest_sentence(content: str, text: str) -> str | None:
     wanted = _telling_words(content)
-    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", text) if part.strip()]
+    sentences = [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
     best = max(sentences, key=lambda sentence: len(wanted & _telling_words(sentence)), default="")
     return best if wanted & _telling_words(best) else None
 
 
 def _telling_words(text: str) -> set[str]:
     """Figures, and words long enough to mean something."""
-    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3 or word.isdigit()}
+    return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
 
 
 # --- reconciliation -----------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import logging
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,6 +16,7 @@ from agent_memory.language.tasks import Embedded, Vector
 from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.language.vectors import unit
 from agent_memory.models import Usage
+from agent_memory.patterns import WORD
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def embed_text(text: str) -> Vector:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    words = re.findall(r"\w+", text.casefold())
+    words = WORD.findall(text.casefold())
     stems = [stem(word) for word in words]
     for word, root in zip(words, stems, strict=True):
         yield f"word {root}", _COMMON_WORD_WEIGHT if word in _COMMON_WORDS else _WORD_WEIGHT

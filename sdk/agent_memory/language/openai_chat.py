@@ -166,7 +166,7 @@ class Dialect:
             return replace(self, max_tokens=False)
         if self.temperature and "temperature" in refusal:
             return replace(self, temperature=False)
-        if self.json_schema and re.search("response_format|schema|structured", refusal, re.IGNORECASE):
+        if self.json_schema and any(word in refusal.lower() for word in ("response_format", "schema", "structured")):
             return replace(self, json_schema=False)
         return None
 
@@ -215,6 +215,7 @@ class Request:
 
 
 # Servers that build one string of all messages may take these for the marks between messages.
+# The one repeat lies between brackets and takes none, so that no character is read by two attempts.
 _CONTROL_MARK = re.compile(r"<(?=[|｜/\w<])|\[(?=/?[A-Z][A-Z_]*\])|[\u0085\u2028\u2029]")
 
 

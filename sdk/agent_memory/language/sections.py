@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from agent_memory.language.tasks import ArchiveOutput
+from agent_memory.patterns import linear
 
-_HEADING = re.compile(r"^\s*#+\s*(\w+)\s*:?\s*$", re.MULTILINE)
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_HEADING = linear(r"^\s*#+\s*(\w+)\s*:?\s*$", re.MULTILINE)
+_BULLET = linear(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _COMMA_LISTS = {"topics", "entities"}
 
 
@@ -31,6 +32,6 @@ def read_sections(text: str) -> dict[str, Any] | None:
 
 
 def _entries(body: str, *, commas: bool) -> list[str]:
-    pieces = re.split(r"[,\n]", body) if commas else body.splitlines()
+    pieces = body.replace(",", "\n").split("\n") if commas else body.splitlines()
     entries = [_BULLET.sub("", piece).strip() for piece in pieces]
     return [entry for entry in entries if entry and entry.rstrip(".").lower() not in ("none", "[none]", "n/a")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -32,7 +31,7 @@ def now() -> datetime:
 
 def content_hash(text: str) -> str:
     """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256 (row S1-36)."""
-    normal = re.sub(r"\s+", " ", text.strip().lower())
+    normal = " ".join(text.lower().split())
     return hashlib.sha256(normal.encode()).hexdigest()[:32]
 
 

@@ -5,20 +5,20 @@ Whether a summary is concerned is seen by its words, so that no model is asked a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_memory.language.tasks import Correction
 from agent_memory.models import Memory
+from agent_memory.patterns import linear
 from agent_memory.policy.likeness import stems
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.pieces import BYTES_PER_TOKEN, OVERHEAD
 from agent_memory.store.memories import get_memories
 from agent_memory.store.untold import Told, untold
 
-_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
-_UNSPACED = re.compile("[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_FIGURE = linear(r"\d+(?:[.,:]\d+)*")
+_UNSPACED = linear("[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 """Runs of Japanese or Chinese, which are written without spaces."""
 _ENOUGH = 2 / 3
 """Share of the words of a statement that show it where all its words are in its successor too (a "not" came in)."""
@@ -97,7 +97,7 @@ def says(text: str, was: str, now: str) -> bool:
 
 
 def _figures(text: str) -> set[str]:
-    return {re.sub(r"[.,]", "", figure) for figure in _FIGURE.findall(text)}
+    return {figure.replace(".", "").replace(",", "") for figure in _FIGURE.findall(text)}
 
 
 def _words(text: str) -> set[str]:

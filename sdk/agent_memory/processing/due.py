@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agent_memory.patterns import linear
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import USER, ThreadCounter
 
 THREAD_STEPS = ("extract", "summarize")
 INDEX = "index_turns"
 """What is run for new turns where a change of topic counts: it shows in the vectors of the talk."""
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
+_PLAIN = linear(r"[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)

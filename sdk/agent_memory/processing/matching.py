@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_memory.models import Memory
+from agent_memory.patterns import WORD
 
 _ENOUGH = 0.5
 """Share of telling words that two memories have in common when they are taken for versions of one."""
@@ -93,4 +93,4 @@ def _says_the_same(one: Memory, two: Memory) -> bool:
 
 
 def _telling_words(text: str) -> set[str]:
-    return {word for word in re.findall(r"\w+", text.casefold()) if len(word) > 3 or word.isdigit()}
+    return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}

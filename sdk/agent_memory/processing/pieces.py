@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_memory.models import Turn
+from agent_memory.patterns import Linear, linear
 
 BYTES_PER_TOKEN = 4
 """About so many bytes of UTF-8 are a token."""
 OVERHEAD = 8
 """Tokens of what stands around a turn."""
-_CUTS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?。！？])\s*"), re.compile(r"\s"))
+# The repeat has nothing behind it, and the look behind is at one sign: it never goes back.
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
+_SPACE = re.compile(r"\s")  # one class: it reads every character once
+_CUTS = (linear(r"\n\s*\n"), linear(r"\n"), _SENTENCE_END, _SPACE)
 """Where a text is best cut: between paragraphs, lines, sentences, words."""
 
 
@@ -40,14 +44,17 @@ def portions(turns: Sequence[Turn], tokens: int) -> Iterator[list[Turn]]:
 
 def cut(text: str, most: int) -> Iterator[str]:
     """A text in parts of at most so many bytes of UTF-8, which together are the text."""
-    while len(text.encode()) > most:
-        end = len(text.encode()[:most].decode(errors="ignore"))
-        place = next((at for pattern in _CUTS if (at := _last(pattern, text, end)) > end // 2), end)
-        yield text[:place]
-        text = text[place:]
-    yield text
+    data = text.encode()
+    start = 0
+    while len(data) - start > most:
+        window = data[start : start + most].decode(errors="ignore")
+        end = len(window)
+        place = next((at for pattern in _CUTS if (at := _last(pattern, window)) > end // 2), end)
+        yield window[:place]
+        start += len(window[:place].encode())
+    yield data[start:].decode()
 
 
-def _last(pattern: re.Pattern[str], text: str, end: int) -> int:
-    """Where the last match that lies ahead of `end` ends; 0 if there is none."""
-    return max((match.end() for match in pattern.finditer(text, 0, end)), default=0)
+def _last(pattern: Linear | re.Pattern[str], text: str) -> int:
+    """Where the last match ends; 0 if there is none."""
+    return max((match.end() for match in pattern.finditer(text)), default=0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agent_memory.patterns import either_of
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.search import Searcher
 from agent_memory.recall.terms import says_something
@@ -50,8 +51,8 @@ async def search_archive(
         AgentMemoryError: if the archive cannot be searched.
     """
     settings = searcher.settings
-    phrases = "|".join(re.escape(phrase) for phrase in settings.archive_triggers)
-    topic = re.sub(phrases, " ", query.replace("’", "'"), flags=re.IGNORECASE)
+    triggers = either_of(filter(None, settings.archive_triggers), re.IGNORECASE)
+    topic = triggers.sub(" ", query.replace("’", "'"))
     parameters: dict[str, Any] = {"thread": thread_id or "", "limit": settings.archive_limit * 3}
     sql = queries.NEWEST_ARCHIVE
     if names_topic := says_something(topic):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from agent_memory.recall.gate import is_personal
 from agent_memory.store.chunks import QUESTION_MARKS
 
+# It looks one sign back, and its repeats have nothing behind them: it never goes back.
 _SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])\s*")
 _ASKING_SHARE = 0.1
 """So much of a text at least is questions if it asks: a page that closes with an offer to help does not."""

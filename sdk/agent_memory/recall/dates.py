@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 
 from agent_memory.language.offline import dates
 from agent_memory.models import Memory
+from agent_memory.patterns import linear
 from agent_memory.recall.bm25 import words
 from agent_memory.recall.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
 
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(
-    r"january|february|march|april|may|june|july|august|september|october|november|december", re.IGNORECASE
-)
-_EVENT = re.compile(
+_YEAR = linear(r"\d{4}")
+_MONTH = linear(r"january|february|march|april|may|june|july|august|september|october|november|december", re.IGNORECASE)
+_IN_LABEL = linear(r"\d+|[A-Z]\w+")
+_EVENT = linear(
     r"\b(?P<side>before|after|since|until)\s+(?P<event>(?:the|my|our|his|her|their|I|we|he|she|they)\s+[^?.,;!]+)",
     re.IGNORECASE,
 )
@@ -72,7 +72,7 @@ def periods(query: str, now: datetime) -> list[Period]:
 
 def date_terms(found: Iterable[Period]) -> list[str]:
     """The words by which dated talk is found: "last March" is "March 2026" there."""
-    return [word for period in found if not period.every_year for word in re.findall(r"\d+|[A-Z]\w+", period.label)]
+    return [word for period in found if not period.every_year for word in _IN_LABEL.findall(period.label)]
 
 
 def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from dataclasses import dataclass
 
 from agent_memory.models import Signals
+from agent_memory.patterns import WORD, linear
 from agent_memory.settings import Classifier
 
 logger = logging.getLogger("agent_memory")
 
-PERSONAL = re.compile(r"\b(my|i|me|mine|i'm|i've|i'll)\b", re.IGNORECASE)
+PERSONAL = frozenset(("my", "i", "me", "mine"))
 """Words by which a user speaks of themselves: classifiers of general facts misread such questions (row S0-026)."""
 _LONGEST_GREETING = 20
 _GREETINGS = [
-    re.compile(pattern)
+    linear(pattern)
     for pattern in (
         r"(hi|hello|hey|howdy)[\s!.,]*",
         r"(hi|hello|hey)[\s,]*(there)?[\s!.,]*",
@@ -52,8 +52,8 @@ def decide(query: str, signals: Signals) -> Decision:
 
 
 def is_personal(query: str) -> bool:
-    """Whether the user speaks of themselves. Typographic apostrophes count as plain ones."""
-    return PERSONAL.search(query.replace("’", "'")) is not None
+    """Whether the user speaks of themselves."""
+    return not PERSONAL.isdisjoint(WORD.findall(query.lower()))
 
 
 def is_greeting(query: str) -> bool:

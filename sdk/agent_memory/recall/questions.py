@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import HYDE, QUERY_REWRITE, ChatModel, HydeInput, QueryRewriteInput
+from agent_memory.patterns import linear
 from agent_memory.recall.gate import is_personal
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
@@ -23,7 +24,7 @@ MESSAGE_TERMS = 10
 _MODEL_SHARE = 0.5
 """Of the context's deadline: the search after it needs time too."""
 _SHORT = 20
-_VAGUE = [re.compile(pattern, re.IGNORECASE) for pattern in (r"how much\??\Z", r"what about", r"and that", r"this one")]
+_VAGUE = linear(r"how much\??$|what about|and that|this one", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def is_self_contained(query: str) -> bool:
     The length is counted in UTF-8 bytes, as the rule's source counts it: twelve Chinese characters are a sentence.
     """
     text = query.strip()
-    return not any(pattern.match(text) for pattern in _VAGUE) and len(text.encode(errors="surrogatepass")) > _SHORT
+    return _VAGUE.match(text) is None and len(text.encode(errors="surrogatepass")) > _SHORT
 
 
 def key_terms(messages: Sequence[str], query: str) -> list[str]:

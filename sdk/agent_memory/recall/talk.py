@@ -5,17 +5,15 @@ A chunk knows its thread, its position there and who speaks. What was derived fr
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from agent_memory.models import Memory
+from agent_memory.patterns import WORD
 from agent_memory.recall.asking import asks
 from agent_memory.store.chunks import said
-
-_WORD = re.compile(r"\w+")
 
 THREAD_TOP = 3
 """How many of a thread's best scores say how much it is about the question."""
@@ -87,8 +85,8 @@ class Talk:
         Case tells a name from a word (Will, May), unless the question has no capitals at all.
         """
         lower = query.islower()
-        words = set(_WORD.findall(query))
-        named = [name for name in self._speakers if words.intersection(_WORD.findall(name.lower() if lower else name))]
+        words = set(WORD.findall(query))
+        named = [name for name in self._speakers if words.intersection(WORD.findall(name.lower() if lower else name))]
         return named[0] if len(named) == 1 else None
 
     def lifts(self, scores: Mapping[str, float], lift: float, answer: float, reach: int) -> dict[str, float]:

@@ -10,9 +10,9 @@ MAX_TERMS = 30
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Signs of Chinese, Japanese and Korean, for a class of a pattern: they are not written in words."""
 
-_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+(?:[.,:'’\-](?:(?![{CJK}])\w)+)*")
-
-_SIGN = re.compile(f"[{CJK}]")
+# Marks and signs of words have no character in common, and nothing follows: it never goes back further than a mark.
+_WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+(?:[.,:'’\-][^\W{CJK}]+)*")
+_SIGN = re.compile(f"[{CJK}]")  # one class: it reads every character once
 
 # Function words and question words: they say how something is asked, not what about.
 _STOP = frozenset(

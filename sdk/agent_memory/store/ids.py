@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
 import uuid
 
 from agent_memory.errors import InvalidInput
+from agent_memory.patterns import linear
 
 USER_THREAD = "__user__"
 """The reserved thread that holds what belongs to a user and to no conversation."""
@@ -39,7 +39,7 @@ NOBODY = "__nobody__"
 _RESERVED = "__"
 _BESIDE_MEMORIES = ("cursor_", "dead_", "tombstone_", "forgetting_", "chunk_")
 """What the ids of other documents in the container of the memories begin with."""
-_FORBIDDEN = re.compile(r"[/\\?#\x00-\x1f\x7f]")
+_FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
 
 
 def is_reserved(name: str) -> bool:

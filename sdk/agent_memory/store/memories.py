@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, MemoryType, SupersedeReason, iso, now
+from agent_memory.patterns import linear
 from agent_memory.store import queries, untold
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -21,7 +21,7 @@ from agent_memory.store.pages import newest
 
 SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
 """What a memory that was replaced carries beside its own."""
-_FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
+_FIGURE = linear(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
 _TYPES = '"fact", "episodic", "procedural", "reflection"'
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from asyncio import Lock
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError, InvalidInput, StaticMemoryError
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Turn
+from agent_memory.patterns import linear
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep
 from agent_memory.working.blocks import AsyncLongTermBlock, CoveredByStep, Message
 from agent_memory.working.content import (
@@ -32,7 +32,7 @@ RECALLED_SHARE = 0.25
 """Of a view's tokens, that what blocks remember may take from the talk; beyond it they get what the talk leaves."""
 HEAD_SHARE = 0.5
 """Of a view's tokens, what the system's message and the summary may take together, so that the talk has the rest."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NAME = linear(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class AsyncShortTermMemory:

@@ -10,7 +10,8 @@ import Stemmer
 
 # Chinese, Japanese and Korean are not written in words; every character is a term.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TERM = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])\w)+")
+# The one repeat is of one class with nothing behind it: it never goes back, and reads every character once.
+_TERM = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 
 ENGLISH_STOP_WORDS = frozenset(
     word

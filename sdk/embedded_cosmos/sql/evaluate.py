@@ -215,7 +215,7 @@ def _like(compiler: Compiler, node: ast.Like) -> Evaluator:
         text, like = operand(environment), pattern(environment)
         if type(text) is not str or type(like) is not str:
             return UNDEFINED
-        return like_pattern(like, escape).fullmatch(text) is not None
+        return like_pattern(like, escape).is_all_of(text)
 
     return matches
 

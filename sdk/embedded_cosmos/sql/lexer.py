@@ -49,8 +49,10 @@ KEYWORDS = frozenset(
     }
 )
 
+# A token is taken as far as it goes: nothing behind a repeat can fail but the end of a string, and a string without an
+# end is an error that ends the reading. So every character is read a bounded number of times.
 _TOKEN = re.compile(
-    r"""(?P<space>(?:\s+|--[^\n]*)+)
+    r"""(?P<space>(?:\s|--[^\n]*)+)
     |(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<parameter>@[A-Za-z0-9_]+)
@@ -59,6 +61,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _INTEGER_DIGITS = 19
+# Two characters at most: it reads each once.
 _FOR_JSON = re.compile(r'\\.|"', re.DOTALL)
 
 

@@ -18,6 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TICKS = 253_402_300_800 * TICKS_PER_SECOND
 _MIN_TICKS = -62_135_596_800 * TICKS_PER_SECOND
 
+# Without an open repeat: 38 characters are read at most.
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?(?:Z|([-+])(\d{2}):(\d{2}))?)?", re.ASCII
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
+
+import re2
 
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.sql.functions.registry import Registry, of_strings
@@ -97,27 +98,74 @@ def _string_split(text: Json, separator: Json) -> Json:
 def _regex_match(text: Json, pattern: Json, modifiers: Json = "") -> Json:
     if type(text) is not str or type(pattern) is not str or type(modifiers) is not str:
         return UNDEFINED
-    return _regex(pattern, modifiers).search(text) is not None
+    return _regex(pattern, modifiers).is_in(text)
 
 
-_MODIFIERS = {"m": re.MULTILINE, "s": re.DOTALL, "i": re.IGNORECASE, "x": re.VERBOSE}
+_MODIFIERS = "imsx"
+
+
+class Pattern:
+    """A client's pattern on RE2, which searches in linear time: Python's engine would let a query run for ever.
+
+    Half a surrogate pair, which UTF-8 cannot hold, is read as a question mark.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Compiles a pattern.
+
+        Raises:
+            re2.error: It is none that RE2 knows.
+        """
+        options = re2.Options()
+        options.log_errors = False
+        self._compiled = re2.compile(_whole(pattern), options)
+
+    def is_in(self, text: str) -> bool:
+        """Whether the pattern matches a part of a text."""
+        return self._compiled.search(_whole(text)) is not None
+
+    def is_all_of(self, text: str) -> bool:
+        """Whether the pattern matches a whole text."""
+        return self._compiled.fullmatch(_whole(text)) is not None
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 @lru_cache(maxsize=128)
-def _regex(pattern: str, modifiers: str) -> re.Pattern[str]:
-    flags = re.NOFLAG
-    for modifier in modifiers:
-        if modifier not in _MODIFIERS:
-            raise bad_request(f"RegexMatch knows the modifiers m, s, i and x, not '{modifier}'.")
-        flags |= _MODIFIERS[modifier]
+def _regex(pattern: str, modifiers: str) -> Pattern:
+    unknown = modifiers.strip(_MODIFIERS)
+    if unknown:
+        raise bad_request(f"RegexMatch knows the modifiers m, s, i and x, not '{unknown[0]}'.")
+    flags = "".join(sorted(set(modifiers) - {"x"}))
+    body = _without_space(pattern) if "x" in modifiers else pattern
     try:
-        return re.compile(pattern, flags)
-    except re.error as error:
+        return Pattern(f"(?{flags}){body}" if flags else body)
+    except re2.error as error:
         raise bad_request(f"The pattern '{pattern}' of RegexMatch is not a regular expression: {error}.") from None
 
 
+def _without_space(pattern: str) -> str:
+    """A pattern without the white space that stands for nothing: neither behind a backslash nor in a class."""
+    parts: list[str] = []
+    in_class = False
+    signs = iter(pattern)
+    for sign in signs:
+        if sign == "\\":
+            sign += next(signs, "")
+        elif in_class:
+            in_class = sign != "]"
+        elif sign == "[":
+            in_class = True
+        elif sign.isspace():
+            continue
+        parts.append(sign)
+    return "".join(parts)
+
+
 @lru_cache(maxsize=128)
-def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
+def like_pattern(pattern: str, escape: str | None) -> Pattern:
     """The regular expression of a LIKE pattern: `%`, `_`, `[a-f]`, `[^a-f]` and the escape character."""
     parts: list[str] = []
     position = 0
@@ -126,7 +174,7 @@ def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
         closing = pattern.find("]", position + 2) if character == "[" else -1
         if character == escape and position + 1 < len(pattern):
             position += 1
-            parts.append(re.escape(pattern[position]))
+            parts.append(re2.escape(_whole(pattern[position])))
         elif character == "%":
             parts.append(".*")
         elif character == "_":
@@ -135,15 +183,15 @@ def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
             parts.append(_character_set(pattern[position + 1 : closing]))
             position = closing
         else:
-            parts.append(re.escape(character))
+            parts.append(re2.escape(_whole(character)))
         position += 1
     try:
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error as error:
+        return Pattern(f"(?s){''.join(parts)}")
+    except re2.error as error:
         raise bad_request(f"The LIKE pattern '{pattern}' has an invalid character set: {error}.") from None
 
 
 def _character_set(body: str) -> str:
     negation = "^" if body.startswith("^") else ""
-    characters = re.escape(body[len(negation) :]).replace(r"\-", "-")
+    characters = re2.escape(_whole(body[len(negation) :])).replace(r"\-", "-")
     return f"[{negation}{characters}]"
