@@ -1,16 +1,26 @@
-"""One user never sees anything of another, by any method of a scope."""
+"""One user never sees anything of another, by any method of a scope, even if the store does not heed keys."""
 
 import inspect
 from typing import get_args
 
 import pytest
+from store_requests import ignore_keys
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.remote import RemoteMemory
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, UserStep
+from agent_memory.store import queries
 
 SECRET = "the launch code is 4711"
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["keys are heeded", "keys are ignored"])
+def heeds_keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the store answers a query from the partition that it goes to, and from no other."""
+    if not request.param:
+        ignore_keys(monkeypatch)
+    return bool(request.param)
 
 
 async def exported(user: AsyncUserScope) -> list[str]:
@@ -90,6 +100,43 @@ async def test_users_whose_ids_look_alike_are_apart(memory: AsyncMemory):
     for user_id in ids:
         assert [m.content for m in await memory.user(user_id).memories()] == [f"I am exactly {user_id}!"]
     assert await memory.users() == sorted(ids)
+
+
+async def test_a_thread_shows_no_other_thread(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.thread("secret").add("user", SECRET)
+    chat = alice.thread("open")
+    await chat.add("user", "I like tea.")
+    await memory.drain(timeout=30)
+    assert [turn.content for turn in await chat.turns()] == ["I like tea."]
+    assert [turn.content for turn in (await chat.view()).turns] == ["I like tea."]
+    assert (await chat.stats()).turns == 1
+    assert await chat.search(SECRET) == []
+    await chat.delete()
+    assert [turn.content for turn in await alice.thread("secret").turns()] == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("sql", "confined"),
+    [
+        ("SELECT * FROM c", "SELECT * FROM c WHERE c.user_id = @user_id"),
+        ("SELECT * FROM c ORDER BY c.at", "SELECT * FROM c WHERE c.user_id = @user_id ORDER BY c.at"),
+        ("SELECT * FROM c WHERE c.a OR c.b", "SELECT * FROM c WHERE c.user_id = @user_id AND (c.a OR c.b)"),
+        (
+            "SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.x WHERE t = 1) ORDER BY RANK F(c.y)",
+            "SELECT * FROM c WHERE c.user_id = @user_id"
+            " AND (EXISTS(SELECT VALUE t FROM t IN c.x WHERE t = 1)) ORDER BY RANK F(c.y)",
+        ),
+    ],
+)
+def test_a_query_to_a_key_says_so_in_its_condition(sql: str, confined: str):
+    assert queries.confined(sql, 1) == confined
+    assert queries.confined(sql, 2) == confined.replace("@user_id", "@user_id AND c.thread_id = @thread_id", 1)
+
+
+def test_a_query_that_cannot_be_confined_is_refused():
+    with pytest.raises(ValueError, match="cannot be confined"):
+        queries.confined("SELECT * FROM root r", 1)
 
 
 @pytest.mark.parametrize("bad", ["", "a/b", "__static__", "x" * 256, "a\nb"])

@@ -18,6 +18,7 @@ from embedded_cosmos import AsyncTransport
 Asked = Counter[tuple[str, ...]]
 """Method, path, query, partition, status and request units of each request; how often."""
 
+_REACH = ("x-ms-documentdb-partitionkey", "x-ms-start-epk", "x-ms-end-epk")
 _asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
 
 
@@ -31,6 +32,26 @@ class Recording(AsyncTransport):
         if asked is not None and not str(request.url).endswith("/pkranges/"):  # the SDK's map, read once
             asked[_shape(request, response)] += 1
         return response
+
+
+class Heedless(AsyncTransport):
+    """Answers a query to a key, or to a prefix of one, from all documents of the container.
+
+    An image of Microsoft's emulator did so for prefixes (issue 329 of Azure/azure-cosmos-db-emulator-docker).
+    """
+
+    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
+        """Answers a request as if a query had named no key."""
+        if str(request.headers.get("x-ms-documentdb-isquery", "")).lower() == "true":
+            for name in _REACH:
+                request.headers.pop(name, None)
+            request.headers["x-ms-documentdb-query-enablecrosspartition"] = "True"
+        return await super().send(request, **options)
+
+
+def ignore_keys(patch: pytest.MonkeyPatch) -> None:
+    """From now on a memory that is opened has a store that does not heed the keys of queries."""
+    patch.setattr(embedded_cosmos, "AsyncTransport", Heedless)
 
 
 def record_requests(patch: pytest.MonkeyPatch) -> None:
@@ -51,7 +72,7 @@ def asked_meanwhile() -> Iterator[Asked]:
 
 def _shape(request: HttpRequest, response: AsyncHttpResponse) -> tuple[str, ...]:
     headers = request.headers
-    reach = [str(headers.get(name, "")) for name in ("x-ms-documentdb-partitionkey", "x-ms-start-epk", "x-ms-end-epk")]
+    reach = [str(headers.get(name, "")) for name in _REACH]
     return (
         str(request.method),
         str(request.url).partition("/dbs/")[2],

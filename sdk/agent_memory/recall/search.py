@@ -157,10 +157,10 @@ async def _matching(
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
-        sql = queries.best_text(where, len(terms), len(partition))
+        sql = queries.best_text(where, len(terms))
         return await _read(searcher, sql, partition, parameters | words, ranked=True) if terms else []
     if terms:
-        sql = queries.nearest_and_best_text(where, len(terms), len(partition))
+        sql = queries.nearest_and_best_text(where, len(terms))
         try:
             return await _read(searcher, sql, partition, parameters | words, ranked=True)
         except AgentMemoryError as error:

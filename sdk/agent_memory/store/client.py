@@ -106,6 +106,12 @@ def _into_container() -> Iterator[None]:
         raise ConfigurationError("there is no memory store in this database yet: call create_memory_store()") from error
 
 
+def _confined(sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A query that says in its condition, too, whose documents it is about, and its parameters."""
+    within = dict(zip(("user_id", "thread_id"), partition, strict=False))
+    return queries.confined(sql, len(partition)), {**parameters, **within}
+
+
 class Store:
     """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
 
@@ -329,20 +335,21 @@ class Store:
     ) -> list[Any]:
         """All rows of a query in a full key, a prefix of it, or (None) the whole container.
 
-        Parameters are given by name, without the `@`.
+        What goes to a key says so in its condition too (`queries.confined`). Parameters are given by name, without
+        the `@`.
         """
-        options: dict[str, Any] = {} if partition is None else {"partition_key": list(partition)}
-        return await self._rows(container, sql, parameters, options)
+        if partition is None:
+            return await self._rows(container, sql, parameters, {})
+        return await self._rows(container, *_confined(sql, partition, parameters), {"partition_key": list(partition)})
 
     async def ranked(self, container: str, sql: str, partition: Sequence[str], **parameters: Any) -> list[Any]:
-        """All rows of a query that orders by RANK, and confines itself to `@user_id` (and `@thread_id`).
+        """All rows of a query that orders by RANK, in a full key or a prefix of it.
 
         Such a query is carried out by a plan, whose parts the SDK sends to whole physical partitions and does not
         confine to a prefix of the key. The condition does, and from it the plan tells which partitions to ask, the ones
         whose words count.
         """
-        within = dict(zip(("user_id", "thread_id"), partition, strict=False))
-        return await self._rows(container, sql, parameters | within, {"full_text_score_scope": "Local"})
+        return await self._rows(container, *_confined(sql, partition, parameters), {"full_text_score_scope": "Local"})
 
     async def _rows(
         self, container: str, sql: str, parameters: Mapping[str, Any], options: dict[str, Any]

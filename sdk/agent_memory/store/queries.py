@@ -1,12 +1,13 @@
 """Every query that the toolkit sends, as text. Values reach them as parameters only.
 
-A query over a user's memories goes to the prefix of the partition key, one over a thread to the full key. What is
-cross-partition says so; nothing that a scope offers uses it.
+A query over a user's memories goes to the prefix of the partition key, one over a thread to the full key, and
+`confined` has it say so in its condition too. What is cross-partition says so; nothing that a scope offers uses it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from agent_memory.models import Memory, Turn
@@ -263,6 +264,29 @@ RECENTLY_EXTRACTED = (
 )
 
 
+_FROM = " FROM c"
+_KEY = ("c.user_id = @user_id", "c.thread_id = @thread_id")
+
+
+@lru_cache(maxsize=1024)
+def confined(sql: str, levels: int) -> str:
+    """The same query, of one user (1 level of the partition key) or one thread (2): `@user_id`, `@thread_id`.
+
+    A query that goes to a key confines itself too, because not every store heeds the key: an image of Microsoft's
+    emulator answered queries to a prefix with the documents of all users (issue 329 of the emulator's repository).
+
+    Raises:
+        ValueError: if the query does not read `FROM c`.
+    """
+    select, found, rest = sql.partition(_FROM)
+    if not found:
+        raise ValueError(f"this query cannot be confined to a key, because it does not read{_FROM}: {sql}")
+    head, ordered, order = rest.rpartition(" ORDER BY ")
+    where = (head if ordered else rest).removeprefix(" WHERE ")
+    key = " AND ".join(_KEY[:levels])
+    return f"{select}{_FROM} WHERE {key}{f' AND ({where})' if where else ''}{ordered}{order if ordered else ''}"
+
+
 def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool, part: Part = ALL) -> str:
     """A listing of memories, newest first (`@types`, `@type_kinds`, `@kinds`, `@as_of` as asked for), or a part."""
     where = _where(types, kinds, superseded, as_of, chunks)
@@ -291,29 +315,22 @@ def nearest(where: str) -> str:
     )
 
 
-def best_text(where: str, terms: int, levels: int) -> str:
-    """The memories whose text matches best, by BM25; for `Store.ranked` within so many levels of the partition key."""
+def best_text(where: str, terms: int) -> str:
+    """The memories whose text matches best, by BM25; for `Store.ranked`."""
     return (
         f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
-        f" WHERE {_within(levels)} AND {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
+        f" WHERE {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
         f" ORDER BY RANK FullTextScore(c.content, {_terms(terms)})"
     )
 
 
-def nearest_and_best_text(where: str, terms: int, levels: int) -> str:
+def nearest_and_best_text(where: str, terms: int) -> str:
     """The memories that are high by their vectors, by their text or by both, with their cosine; likewise.
 
     A rank by text counts twice: so a few more of the answers are among them (`recall.fusion` puts them into order).
     """
     scores = f"VectorDistance(c.embedding, @vector), FullTextScore(c.content, {_terms(terms)})"
-    return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {_within(levels)} AND {where}"
-        f" ORDER BY RANK RRF({scores}, [1, 2])"
-    )
-
-
-def _within(levels: int) -> str:
-    return " AND ".join(["c.user_id = @user_id", "c.thread_id = @thread_id"][:levels])
+    return f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {where} ORDER BY RANK RRF({scores}, [1, 2])"
 
 
 def _terms(count: int) -> str:
