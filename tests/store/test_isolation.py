@@ -70,6 +70,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.forget": (await bob.forget(query=SECRET)).items,
         "user.export_part": [record for record in (await bob.export_part()).records if "alice" in str(record)],
         "user.export": [line for line in await exported(bob) if SECRET in line or "alice" in line],
+        "thread.delete_index": await chat.delete_index(),
         "thread.forget": (await chat.forget()).items,
         "thread.delete": (await chat.delete()).items,
     }
