@@ -304,7 +304,7 @@ class Environment(BaseSettings):
     extract_every: int = Field(default=0, ge=0, validation_alias="FACT_EXTRACTION_EVERY_N")
     summarize_every: int = Field(default=0, ge=0, validation_alias="THREAD_SUMMARY_EVERY_N")
     profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
-    reconcile_every: int = Field(default=0, ge=0, validation_alias="DEDUP_EVERY_N")
+    reconcile_every: int = Field(default=5, ge=0, validation_alias="DEDUP_EVERY_N")
     deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
     deepen_hours: float = Field(default=24.0, ge=0, validation_alias="DEEPEN_HOURS")
     drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")

@@ -72,13 +72,18 @@ def test_each_type_is_made_by_its_call_and_read_by_its_name(toolkit: MemoryToolk
     assert toolkit.get_memories("bob") == []
 
 
-@pytest.mark.req("S1-29", "S1-33")
+@pytest.mark.req("S1-29", "S1-33", "S1-35")
 def test_reconciling_gives_three_counts(toolkit: MemoryToolkit):
     assert toolkit.reconcile_memories("alice") == {"kept": 0, "merged": 0, "contradicted": 0}
     toolkit.add_cosmos("alice", "t1", "user", "fact: seat=aisle please")
     toolkit.add_cosmos("alice", "t1", "user", "fact: seat=window please")
     toolkit.extract_facts("alice", "t1")
     assert toolkit.reconcile_memories("alice", n=10) == {"kept": 1, "merged": 0, "contradicted": 1}
+    assert [hit.memory.content for hit in toolkit.search_cosmos("seat", "alice", memory_types=["fact"])] == [
+        "seat=window please"
+    ]
+    audited = toolkit.search_cosmos("seat", "alice", memory_types=["fact"], include_superseded=True)
+    assert {hit.memory.content for hit in audited} == {"seat=window please", "seat=aisle please"}
 
 
 def test_a_scope_is_asked_for_before_anything_is_kept(toolkit: MemoryToolkit):

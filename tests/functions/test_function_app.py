@@ -272,7 +272,7 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
         zoe.thread("one").add("user", "I live in Lisbon now.")
         zoe.thread("two").add("user", "I am allergic to peanuts and to cats.")
         every = dict.fromkeys(("FACT_EXTRACTION_EVERY_N", "THREAD_SUMMARY_EVERY_N", "USER_SUMMARY_EVERY_N"), "1000")
-        host = start_host("quiet", **every, AGENT_MEMORY_IDLE_SECONDS="0.5").ready()
+        host = start_host("quiet", **every, DEDUP_EVERY_N="0", AGENT_MEMORY_IDLE_SECONDS="0.5").ready()
         counted = "SELECT VALUE c.pending FROM c WHERE c.type = 'counter'"
         until(lambda: run(store.query(COUNTER, counted)) == [1, 1], "both turns are counted")
         (letter,) = memory.dead_letters()

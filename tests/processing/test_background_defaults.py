@@ -16,7 +16,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.driver import ATTEMPTS
 from agent_memory.processing.intake import due_user_work
-from agent_memory.settings import Limits
+from agent_memory.settings import Environment, Limits
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.ids import state_id
 
@@ -77,6 +77,18 @@ async def test_a_write_waits_for_no_model(chat: ScriptedChat) -> None:
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=BY_COUNT) as memory:
         receipt = await asyncio.wait_for(memory.user("alice").thread("t").add_many(turns(0, 30)), 10)
         assert (receipt.created, receipt.usage.model_calls, receipt.usage.embedded_texts) == (30, 0, 0)
+
+
+@pytest.mark.req("S1-38", "S1-46", "S1-47", "S1-48")
+def test_without_settings_the_function_app_reconciles_after_five_extractions_and_does_nothing_else_by_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("DEDUP_EVERY_N", "FACT_EXTRACTION_EVERY_N", "THREAD_SUMMARY_EVERY_N", "USER_SUMMARY_EVERY_N"):
+        monkeypatch.delenv(name, raising=False)
+    cadence = Environment().cadence
+    assert (cadence.extract, cadence.summarize, cadence.profile, cadence.reconcile) == (0, 0, 0, 5)
+    monkeypatch.setenv("DEDUP_EVERY_N", "0")
+    assert Environment().cadence.reconcile == 0
 
 
 @pytest.mark.req("S1-38")

@@ -75,6 +75,20 @@ async def test_a_search_is_confined(found: Found, filters: dict[str, Any], expec
     assert await found(**filters) == expected
 
 
+@pytest.mark.req("S1-35")
+async def test_an_audit_finds_what_was_replaced_too(alice: AsyncUserScope):
+    new = await alice.update("likes", content="The garden of likes and roses")
+    hits = {hit.memory.id: hit.memory for hit in await alice.search("the garden of likes", limit=20)}
+    assert new.id in hits
+    assert "likes" not in hits
+    hits = {
+        hit.memory.id: hit.memory
+        for hit in await alice.search("the garden of likes", limit=20, include_superseded=True)
+    }
+    assert hits["likes"].superseded_by == new.id
+    assert new.id in hits
+
+
 async def test_a_threshold_of_the_request_holds_whatever_the_words(alice: AsyncUserScope):
     near = await alice.search("The garden of likes", limit=20, threshold=0.9)
     assert [hit.memory.id for hit in near] == ["likes"]

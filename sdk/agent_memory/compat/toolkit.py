@@ -139,11 +139,21 @@ class MemoryToolkit:
         thread_id: str | None = None,
         memory_types: Sequence[str] | None = None,
         top_k: int = 5,
+        include_superseded: bool = False,
     ) -> list[Hit]:
-        """The memories nearest to some words, by vector and full text, best first."""
+        """The memories nearest to some words, by vector and full text, best first.
+
+        Args:
+            search_terms: Words, or a question.
+            user_id: Whose memories.
+            thread_id: Of this thread only.
+            memory_types: Of these types only.
+            top_k: How many at most.
+            include_superseded: Also those that were replaced, for an audit.
+        """
         user = self._memory.user(user_id)
         scope = user if thread_id is None else user.thread(thread_id)
-        return scope.search(search_terms, limit=top_k, types=memory_types)
+        return scope.search(search_terms, limit=top_k, types=memory_types, include_superseded=include_superseded)
 
     def extract_memories(self, user_id: str, thread_id: str) -> ProcessResult:
         """Extracts memories from the turns of a thread that were not covered yet."""

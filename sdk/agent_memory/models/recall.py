@@ -29,6 +29,7 @@ class SearchFilters(TypedDict, total=False):
         created_after: Said at that time or later.
         created_before: Said before that time.
         as_of: What was true then, instead of now.
+        include_superseded: Also what was replaced since, for an audit. A memory says so in `superseded_by`.
         agent_id: From talks with this agent.
         project_id: From talks in this project.
         exclude_threads: Not from these conversations.
@@ -44,6 +45,7 @@ class SearchFilters(TypedDict, total=False):
     created_after: UtcTime | None
     created_before: UtcTime | None
     as_of: UtcTime | None
+    include_superseded: bool | None
     agent_id: Name | None
     project_id: Name | None
     exclude_threads: Sequence[Name] | None

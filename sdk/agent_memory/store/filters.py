@@ -26,6 +26,8 @@ _OF_TURNS = ("created_after", "created_before", "agent_id", "project_id", "exclu
 """The filters that mean the same of a turn."""
 _NOT_OF_TURNS = {"tags", "min_importance", "as_of", "threshold"}
 """Those that no turn meets, or that cannot be told of one."""
+_NO_VALUES = {"threshold", "include_superseded"}
+"""Those that no query names as parameters."""
 _ANY_TYPE = 'c.type IN ("fact", "episodic", "procedural", "reflection")'
 
 
@@ -35,10 +37,17 @@ def condition(filters: SearchFilters) -> str:
         [
             *([] if "types" in filters else [_ANY_TYPE]),
             USABLE,
-            AS_OF if "as_of" in filters else ACTIVE,
+            *_at(filters),
             *(text for name, text in _CONDITIONS.items() if name in filters),
         ]
     )
+
+
+def _at(filters: SearchFilters) -> list[str]:
+    """When a memory must have been believed; at any time, for an audit."""
+    if "as_of" in filters:
+        return [AS_OF]
+    return [] if filters.get("include_superseded") else [ACTIVE]
 
 
 def condition_of_turns(filters: SearchFilters) -> str | None:
@@ -58,7 +67,7 @@ def parameters(filters: SearchFilters, *, of_turns: bool = False) -> dict[str, A
     values: dict[str, Any] = {
         name: iso(value) if isinstance(value, datetime) else value
         for name, value in filters.items()
-        if name != "threshold" and (name in _OF_TURNS or not of_turns)
+        if name not in _NO_VALUES and (name in _OF_TURNS or not of_turns)
     }
     types = None if of_turns else filters.get("types")
     if types is not None:
