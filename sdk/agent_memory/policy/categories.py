@@ -7,11 +7,11 @@ large model, the model is told too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cache
 
 from agent_memory.language.stems import stem
+from agent_memory.patterns import linear
 
 _WORDS: dict[str, str] = {
     "health": """
@@ -49,7 +49,7 @@ _WORDS: dict[str, str] = {
     """,
 }
 _ALIASES = {"medical": "health", "finance": "money", "finances": "money", "financial": "money", "sex": "sexuality"}
-_TOKEN = re.compile(r"[^\W\d_][\w'’-]*")
+_TOKEN = linear(r"\p{L}[\w'’-]*")
 
 
 def categories_of(text: str, labels: Iterable[str] = ()) -> set[str]:

@@ -13,22 +13,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from agent_memory.language.stems import stem
+from agent_memory.patterns import linear
 
 LITTLE = 3
 """Words that "Got it, I'll keep that in mind" adds, and an answer that goes on about something else exceeds."""
-_SPELT = re.compile(r"(?<!\d)\d(?:[ -]\d){2,}(?!\d)")
-_FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d+)?")
-_CODE = re.compile(r"(?<!\w)(?=[\w-]*\d)(?=[\w-]*[a-z])[a-z0-9][\w-]{3,}(?!\w)")
-_MEASURE = re.compile(r"\d+[a-z]{1,3}")
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
-_WHEN = re.compile(r"\d{4}-\d{2}-\d{2}\S*|\d{1,2}:\d{2}(?::\d{2})?")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_STAMP = re.compile(r"^\[\d{1,2} \w+ \d{4}\] [^:]{1,80}: ")
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
-_NAME = re.compile(r"(?<!^)(?<![.!?]\s)\b[A-Z]\w+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_DIGITS = linear(r"\d+(?:[ -]\d+){2,}")
+_FIGURE = linear(r"\d+(?:[.,]\d{3})*(?:[.,]\d+)?")
+_RUN = linear(r"[\w-]+")
+_MEASURE = linear(r"\d+[a-z]{1,3}")
+_MAIL = linear(r"[\w.+-]+@[\w-]+\.\w+")
+_WHEN = linear(r"\d{4}-\d{2}-\d{2}\S*|\d{1,2}:\d{2}(?::\d{2})?")
+_YEAR = linear(r"(?:19|20)\d\d")
+_STAMP = linear(r"^\[\d{1,2} \w+ \d{4}\] [^:]{1,80}: ")
+_WORD = linear(r"\w+")
+_STEM = linear(r"(\w+)(?:['’]\w+)?")
+"""A word; what stands behind an apostrophe is an ending."""
+_SENTENCE_END = linear(r"[.!?]\s+|\n+")
 _SMALL = frozenset(
     """a about am an and are as at be been but by can could did didn do does doesn don for from get got had has have he
     her his how i if in into is it its just let like me my no not of on or our please remember say said she
@@ -101,18 +104,62 @@ def figures(text: str) -> set[str]:
     plain = _WHEN.sub(" ", unstamped(text).lower())
     found = set(_MAIL.findall(plain))
     plain = _MAIL.sub(" ", plain)
-    codes = {code for code in _CODE.findall(plain) if not _MEASURE.fullmatch(code)}
-    for code in codes:
-        plain = plain.replace(code, " ")
-    plain = _SPELT.sub(lambda match: re.sub(r"[ -]", "", match[0]), plain)
-    numbers = {re.sub(r"[.,]0{2}$", "", number).replace(",", "").replace(".", "") for number in _FIGURE.findall(plain)}
+    codes: set[str] = set()
+
+    def without_code(run: re.Match[str]) -> str:
+        code = _code_in(run[0])
+        if code is None:
+            return run[0]
+        codes.add(code)
+        return f"{run[0].removesuffix(code)} "
+
+    plain = _DIGITS.sub(_spelt_together, _RUN.sub(without_code, plain))
+    numbers = {
+        number.removesuffix(".00").removesuffix(",00").replace(",", "").replace(".", "")
+        for number in _FIGURE.findall(plain)
+    }
     return found | codes | {number for number in numbers if _is_telling(number)}
 
 
+def _code_in(run: str) -> str | None:
+    """The code that a run of letters, digits and hyphens ends in: it has a digit and a letter, and is no measure."""
+    starts = (i for i, character in enumerate(run) if (i == 0 or run[i - 1] == "-") and _is_plain(character))
+    code = run[next(starts, len(run)) :]
+    if len(code) < 4 or not any(map(str.isdecimal, code)) or not any("a" <= character <= "z" for character in code):
+        return None
+    return None if _MEASURE.fullmatch(code) else code
+
+
+def _is_plain(character: str) -> bool:
+    return "a" <= character <= "z" or "0" <= character <= "9"
+
+
+def _spelt_together(run: re.Match[str]) -> str:
+    """Digits that were spelt one by one as one number: 4-7-1-1 as 4711."""
+    parts = _WORD.findall(run[0])
+    spelt: list[str] = []
+    for single, group in groupby(parts, lambda part: len(part) == 1):
+        members = list(group)
+        spelt += ["".join(members)] if single and len(members) > 2 else members
+    return run[0] if len(spelt) == len(parts) else " ".join(spelt)
+
+
+def names(text: str) -> list[str]:
+    """The words of a text that have a capital and begin no sentence."""
+    return [word[0] for word in _WORD.finditer(text) if _is_name(text, word.start(), word.end())]
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    if start == 0 or end - start < 2 or not "A" <= text[start] <= "Z":
+        return False
+    ahead = text[max(start - 2, 0) : start]
+    return not (ahead[-1].isspace() and ahead[0] in ".!?")
+
+
 def _names_in_both(one: str, other: str) -> set[str]:
-    """The words in both texts that are names in one: they have a capital and begin no sentence, and are no date."""
-    names = {name.lower() for text in (one, other) for name in _NAME.findall(unstamped(text))}
-    return (names - _CALENDAR) & _words(one) & _words(other)
+    """The words in both texts that are names in one, and no date."""
+    named = {name.lower() for text in (one, other) for name in names(unstamped(text))}
+    return (named - _CALENDAR) & _words(one) & _words(other)
 
 
 def _is_telling(number: str) -> bool:
@@ -144,7 +191,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _words(text: str) -> set[str]:
-    words = {re.split("['’]", word)[0].lower() for word in _WORD.findall(unstamped(text))}
+    words = {word.lower() for word in _STEM.findall(unstamped(text))}
     return words - _SMALL
 
 
@@ -156,8 +203,17 @@ def unstamped(text: str) -> str:
 def telling_part(text: str, topic: str) -> str:
     """The sentences of a longer text that have words of a topic; all of it if none has."""
     wanted = stems(topic)
-    told = [sentence for sentence in _SENTENCE.split(text) if wanted & stems(sentence)]
+    told = [sentence for sentence in _sentences(text) if wanted & stems(sentence)]
     return " ".join(told) or text
+
+
+def _sentences(text: str) -> list[str]:
+    found = []
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        found.append(text[start : end.start() + (end[0][0] in ".!?")])
+        start = end.end()
+    return [*found, text[start:]]
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -8,18 +8,18 @@ amount of money, which is then a new value of the same thing. All else is left t
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from agent_memory.policy.likeness import stems
+from agent_memory.patterns import linear
+from agent_memory.policy.likeness import names, stems
 
 Restated = Literal["duplicate", "update"]
 
-_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
-_AMOUNT = re.compile(r"([$€£¥])\s?(\d+(?:[.,]\d+)*)(?!\w)")
-_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z]\w+")
+_FIGURE = linear(r"\d+(?:[.,:]\d+)*")
+_AMOUNT = linear(r"([$€£¥])\s?(\d+(?:[.,]\d+)*)(\w*)")
+_WORD = linear(r"\w+(?:['’]\w+)?")
 _AGAINST = frozenset(
     """avoid cannot dislike except hardly hate never no nobody none nor not nothing quit refuse seldom stop
     without""".split()
@@ -62,7 +62,7 @@ def restates(old: str, new: str) -> Restated | None:
     if (_telling(old) ^ _telling(new)) - _fillers():
         return None
     before, after = _FIGURE.findall(old), _FIGURE.findall(new)
-    ours, theirs = _AMOUNT.findall(old), _AMOUNT.findall(new)
+    ours, theirs = _amounts(old), _amounts(new)
     if sorted(before) == sorted(after):
         return "duplicate" if sorted(ours) == sorted(theirs) else None
     if len(ours) != 1 or len(theirs) != 1 or ours[0][0] != theirs[0][0]:
@@ -78,9 +78,14 @@ def _telling(text: str) -> set[str]:
 
 
 def _names(text: str) -> list[str]:
-    return [name for name in _NAME.findall(text) if name != "User"]
+    return [name for name in names(text) if name != "User"]
+
+
+def _amounts(text: str) -> list[tuple[str, str]]:
+    """The amounts of money in a text, with their currencies."""
+    return [(found[1], found[2]) for found in _AMOUNT.finditer(text) if not found[3]]
 
 
 def _against(text: str) -> set[str]:
-    words = re.findall(r"\w+(?:['’]\w+)?", text.lower())
+    words = _WORD.findall(text.lower())
     return {word for word in words if word.rstrip("sd") in _AGAINST or word in _AGAINST or word[-3:-1] in ("n'", "n’")}

@@ -5,18 +5,18 @@ It leaves out what the user's categories forbid, takes secrets out, and sets asi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agent_memory.models import Memory, content_hash
+from agent_memory.patterns import linear
 from agent_memory.policy.categories import is_kept
 from agent_memory.policy.switches import Rules
 from agent_memory.policy.trust import Finding, find_instructions, find_secrets, redacted
 from agent_memory.settings import PolicySettings
 
-_SENTENCES = re.compile(r"(?<=[.!?]) +")
+_SENTENCE_END = linear(r"[.!?] +")
 FORBIDDEN = "about what the settings say is not to be remembered"
 
 
@@ -75,7 +75,7 @@ def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
     None for a text of which nothing is left.
     """
     if isinstance(value, str):
-        return " ".join(screen_lines(_SENTENCES.split(value), rules, policy)) or (None if value else value)
+        return " ".join(screen_lines(_sentences(value), rules, policy)) or (None if value else value)
     if isinstance(value, list):
         return [kept for item in value if (kept := screen_values(item, rules, policy)) is not None]
     if isinstance(value, dict):
@@ -83,6 +83,12 @@ def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
         screened = {name: screen_values(item, rules, policy) for name, item in named.items()}
         return {name: item for name, item in screened.items() if item is not None}
     return value
+
+
+def _sentences(text: str) -> list[str]:
+    ends = [(end.start() + 1, end.end()) for end in _SENTENCE_END.finditer(text)]
+    starts = [0, *(start for _, start in ends)]
+    return [text[start:end] for start, end in zip(starts, [*(end for end, _ in ends), len(text)], strict=True)]
 
 
 def is_clean(value: Any, policy: PolicySettings) -> bool:
