@@ -73,3 +73,12 @@ def test_only_a_whole_block_is_taken_out():
 def test_no_text_holds_it_up(hostile: str):
     """Each took hours or minutes with a pattern that backtracks; the time that a test may take is the bound."""
     assert without_injected(hostile)
+
+
+def test_contexts_of_earlier_versions_are_known_too():
+    for block in (
+        f"{BULLETS_HEADER}\n\n- Budget is $10,000\n- Likes hiking\n",
+        "<memory>\n    <static_memory>\n      - 3 days a week\n    </static_memory>\n</memory>",
+    ):
+        assert without_blocks(block) == ""
+        assert without_blocks(f"You are kind.\n\n{block.rstrip()}\n\nThanks") == "You are kind.\n\nThanks"

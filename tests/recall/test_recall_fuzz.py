@@ -61,7 +61,7 @@ FUZZ = settings(
     derandomize="FUZZ_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-_FRAME = {"", HEADER, NOTICE, BULLETS_HEADER, "<memory>", "</memory>", *ORDER} | {
+_FRAME = {"", HEADER, NOTICE, f"    {NOTICE}", BULLETS_HEADER, "<memory>", "</memory>", *ORDER} | {
     f"    <{end}{name}>"
     for end in ("", "/")
     for name in ("static_memory", "extractive_memory", "vector_memory", "conversation_summary")

@@ -1,6 +1,7 @@
 """The three forms of a context, and that nothing quoted can pass for more than a quotation."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_sections_in_a_stable_order_without_empty_ones():
 @pytest.mark.req("S0-039")
 def test_bullets_golden():
     lines = [memory_line(memory("Budget is $10,000")), memory_line(memory("Likes\nhiking", kind="preference"))]
-    assert render(lines, "bullets") == "## User's Relevant Context\n\n- Budget is $10,000\n- Likes hiking\n"
+    assert render(lines, "bullets") == "## User's Relevant Context\n\n- Budget is $10,000\n- Likes hiking\n\n" + NOTICE
 
 
 @pytest.mark.req("S4-19")
@@ -83,8 +84,13 @@ def test_xml_golden():
         "      - Building a microservices architecture (said 5 March 2026)\n"
         "    </extractive_memory>\n"
         "    <vector_memory>\n      - [5 March 2026] Maya: hello\n    </vector_memory>\n"
-        "</memory>"
+        f"    {NOTICE}\n</memory>"
     )
+
+
+@pytest.mark.parametrize("form", get_args(ContextFormat))
+def test_every_form_says_that_it_quotes(form: ContextFormat):
+    assert NOTICE in render(LINES, form)
 
 
 @pytest.mark.req("S3-34")

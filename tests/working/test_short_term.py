@@ -13,6 +13,7 @@ from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import Conflict, InvalidInput, ModelError, StaticMemoryError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tokens import ApproximateTokens
+from agent_memory.policy.injected import NOTICE
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncShortTermMemory,
@@ -315,7 +316,8 @@ async def test_what_blocks_remember_is_a_message_of_its_own_or_in_the_system_pro
         )
         memory_text = messages[0]["content"].removeprefix("You are kind.\n\n") if inside else messages[1]["content"]
         assert memory_text == (
-            f'<memory>\n    <notes>\n      - {{"seat":"aisle"}}\n      - asked in {thread}\n    </notes>\n</memory>'
+            f'<memory>\n    <notes>\n      - {{"seat":"aisle"}}\n      - asked in {thread}\n    </notes>\n'
+            f"    {NOTICE}\n</memory>"
         )
 
 

@@ -2,7 +2,7 @@
 
 Three forms: `sections` (row S3-33, the default), `bullets` (S0-039), `xml` (S4-19). Every form puts what changes least
 first and holds no clocks and no scores, so that the beginning of the text stays the same from one question to the
-next and a model's prompt cache stays warm.
+next and a model's prompt cache stays warm. The notice stands last, behind what it speaks of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_memory.models import ContextFormat, Memory, day
-from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE
+from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.quoting import escaped, quoted
 
@@ -120,7 +120,8 @@ def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
         case "sections":
             return _sections(ordered)
         case "bullets":
-            return f"{BULLETS_HEADER}\n\n" + "".join(f"- {quoted(line.text)}\n" for line in ordered)
+            items = [f"- {quoted(line.text)}" for line in ordered]
+            return "\n".join([BULLETS_HEADER, "", *items, "", NOTICE])
         case "xml":
             return _xml(ordered)
 
@@ -130,7 +131,6 @@ def _sections(lines: Sequence[Line]) -> str:
         "\n".join([section, *(f"- {quoted(line.dated)}" for line in lines if line.section == section)])
         for section in dict.fromkeys(line.section for line in lines)
     ]
-    # The notice stands behind what it speaks of, where a model reads it last.
     return "\n\n".join([HEADER, *blocks, NOTICE])
 
 
@@ -138,7 +138,7 @@ def _xml(lines: Sequence[Line]) -> str:
     blocks = [
         _element(name, [line for line in lines if line.section in sections]) for name, sections in _XML_BLOCKS.items()
     ]
-    return "\n".join(["<memory>", *(block for block in blocks if block), "</memory>"])
+    return "\n".join([XML_HEADER, *(block for block in blocks if block), f"    {NOTICE}", XML_END])
 
 
 def _element(name: str, lines: Iterable[Line]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import Hit, Memory, Model
+from agent_memory.policy.injected import NOTICE, XML_END, XML_HEADER
 from agent_memory.recall.quoting import escaped, quoted
 from agent_memory.working.messages import MESSAGE_TOKENS, ChatMessage
 
@@ -78,12 +79,15 @@ def render_recalled(recalled: Mapping[str, Sequence[Any]]) -> str:
 
     Words cannot close an element or begin a line: they are escaped, and a line each.
     """
-    blocks = [
-        "\n".join([f"    <{name}>", *(f"      - {line_of(item)}" for item in items), f"    </{name}>"])
-        for name, items in recalled.items()
-        if items
-    ]
-    return "\n".join(["<memory>", *blocks, "</memory>"]) if blocks else ""
+    return _framed(_element(name, items) for name, items in recalled.items() if items) if any(recalled.values()) else ""
+
+
+def _framed(elements: Iterable[str]) -> str:
+    return "\n".join([XML_HEADER, *elements, f"    {NOTICE}", XML_END])
+
+
+def _element(name: str, items: Iterable[Any]) -> str:
+    return "\n".join([f"    <{name}>", *(f"      - {line_of(item)}" for item in items), f"    </{name}>"])
 
 
 def line_of(item: Any) -> str:
@@ -103,11 +107,12 @@ def line_of(item: Any) -> str:
 def fit_recalled(recalled: Mapping[str, Sequence[Any]], room: int, tokens: TokenCounter) -> dict[str, list[Any]]:
     """What of each block fits a number of tokens together, the first blocks first."""
     fitted: dict[str, list[Any]] = {}
+    room -= tokens.count(_framed(()))
     for name, items in recalled.items():
-        kept = within(items, room - tokens.count(render_recalled({name: [""]})), tokens)
+        kept = within(items, room - tokens.count(_element(name, ())), tokens)
         if kept:
             fitted[name] = kept
-            room -= tokens.count(render_recalled({name: kept}))
+            room -= tokens.count(_element(name, kept))
     return fitted
 
 
