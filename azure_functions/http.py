@@ -23,7 +23,13 @@ def _app(parts: Parts) -> func.AsgiMiddleware:
         header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
         settings = ApiSettings()
         processing = DurableProcessing(parts.runtime)
-        app = create_app(parts.memory, processing, settings.identity(header=header), rate_limit=settings.rate_limit)
+        app = create_app(
+            parts.memory,
+            processing,
+            settings.identity(header=header),
+            rate_limit=settings.rate_limit,
+            allowed_origins=settings.allowed_origins,
+        )
         _asgi = func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
     return _asgi
 

@@ -16,7 +16,7 @@ from aiohttp import web
 from azure_functions.devhost.errors import HostError
 from azure_functions.devhost.feed import CosmosTrigger
 from azure_functions.devhost.functions import COSMOS, TIMER, Function
-from azure_functions.devhost.http import HttpTriggers
+from azure_functions.devhost.http import HttpTriggers, local_only
 from azure_functions.devhost.invoker import Invoker, client_binding
 from azure_functions.devhost.management import Management
 from azure_functions.devhost.orchestrations import Orchestrations
@@ -56,7 +56,7 @@ async def serve(options: Options) -> None:
         base = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         invoker = Invoker(worker, client_binding(base, config.hub))
         orchestrations = Orchestrations(hub, invoker, functions, config.activities)
-        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES, middlewares=[local_only])
         Management(hub, orchestrations, config.hub).add_routes(app)
         HttpTriggers(functions, invoker, config.route_prefix).add_routes(app)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=SECONDS_TO_FINISH)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
+from agent_memory.api.origin import is_cross_site, is_local
 from azure_functions.devhost.errors import HostError, InvocationFailed
 from azure_functions.devhost.functions import HTTP, TIMER, Function
 from azure_functions.devhost.invoker import Invoker
@@ -19,6 +21,20 @@ from azure_functions.devhost.worker import Value, http_datum
 logger = logging.getLogger(__name__)
 
 ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+
+@web.middleware
+async def local_only(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answers programs on this machine alone: no keys are checked here, as the platform would have done.
+
+    A page of the web, a proxy, and a name of this machine that only others use are refused.
+    """
+    if not is_local(request.remote, request.headers):
+        message = "the local host answers programs on this machine, by the name localhost and without a proxy"
+        return web.json_response({"Message": message}, status=403)
+    if is_cross_site(request.headers):
+        return web.json_response({"Message": "the local host answers no page of another site"}, status=403)
+    return await handler(request)
 
 
 class HttpTriggers:

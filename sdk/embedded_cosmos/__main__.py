@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _fail(f"{options.host} can be reached from other machines. Say --allow-remote if that is meant.")
         _warn_of_strangers(options)
     try:
-        authorizer = Authorizer(options.key, allow_aad=options.allow_aad)
+        authorizer = Authorizer(options.key, allow_aad=options.allow_aad, known_as=[options.host, *options.known_as])
         faults = None if options.faults is None else FaultPlan.from_file(options.faults)
         tls = _tls(options)
     except (OSError, ValueError) as error:
@@ -82,6 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         "--key",
         default=os.environ.get(KEY_VARIABLE, WELL_KNOWN_KEY),
         help=f"the account key, in base64 (default: ${KEY_VARIABLE}, or else the well-known key of the emulator)",
+    )
+    parser.add_argument(
+        "--known-as",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a host name with dots that clients call the server by; needed with the well-known key only",
     )
     parser.add_argument("--allow-aad", action="store_true", help="accept any Entra ID token, unchecked")
     parser.add_argument(

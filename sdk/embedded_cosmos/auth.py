@@ -10,8 +10,9 @@ import base64
 import binascii
 import hashlib
 import hmac
+import ipaddress
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs, unquote
 
@@ -23,6 +24,7 @@ WELL_KNOWN_KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGy
 """The key of Microsoft's own emulator, which everybody knows: it keeps out accidents, not people."""
 
 MAX_CLOCK_SKEW_SECONDS = 15 * 60
+_PROXIED = {"forwarded", "via", "x-real-ip"}
 _DELETE_BY_KEY = ["operations", "partitionkeydelete"]
 
 
@@ -30,13 +32,19 @@ class Authorizer:
     """Lets requests pass that are signed with the account's key."""
 
     def __init__(
-        self, key: str = WELL_KNOWN_KEY, *, allow_aad: bool = False, clock: Callable[[], float] = time.time
+        self,
+        key: str = WELL_KNOWN_KEY,
+        *,
+        allow_aad: bool = False,
+        known_as: Collection[str] = (),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Take the key of the account.
 
         Args:
             key: In base64, as clients are given it.
             allow_aad: Let any Entra ID token pass. Its signature is not checked, so this is for tests of clients.
+            known_as: Host names that clients call the server by, beside those of this machine and of its containers.
             clock: The time in seconds since 1970.
         """
         try:
@@ -46,10 +54,14 @@ class Authorizer:
         if not self._key:
             raise ValueError("The account key must not be empty.")
         self._allow_aad = allow_aad
+        self._everybody_may_sign = key == WELL_KNOWN_KEY or allow_aad
+        self._known_as = {name.lower() for name in known_as}
         self._clock = clock
 
     def check(self, request: Request) -> None:
         """Raises 401 or 403 when the request may not pass."""
+        if self._everybody_may_sign:
+            self._check_origin(request.headers)
         header = request.headers.get("authorization")
         if not header:
             raise unauthorized("Required Header authorization is missing.")
@@ -65,6 +77,23 @@ class Authorizer:
                 raise unauthorized("Resource tokens are not supported: there are no users and permissions.")
             case _:
                 raise unauthorized("The authorization token is not of the form type=…&ver=1.0&sig=….")
+
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        """Refuses what pages of the web and clients behind a proxy sign with a key that everybody knows.
+
+        A page that has given its own name the address of this machine cannot hide that name from the Host header.
+        """
+        host = _host_name(headers.get("host", ""))
+        if not (_is_nearby(host) or host in self._known_as):
+            raise forbidden(
+                f"The key is known to everybody, so only programs near this server may use it, and {host!r} is no name"
+                " of it. Start the server with --known-as and the name, or with a --key of your own."
+            )
+        if any(name.lower() in _PROXIED or name.lower().startswith("x-forwarded") for name in headers):
+            raise forbidden(
+                "The key is known to everybody, so nobody may use it through a proxy."
+                " Start the server with a --key of your own."
+            )
 
     def _check_signature(self, request: Request, signature: str) -> None:
         date = request.headers.get("x-ms-date", "")
@@ -89,6 +118,26 @@ class Authorizer:
         dates = request.headers.get("x-ms-date", ""), request.headers.get("date", "")
         text = "\n".join([request.method.lower(), resource_type, link, dates[0].lower(), dates[1].lower(), ""])
         return base64.b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)).decode()
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, in lower case, without port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()
+
+
+def _is_nearby(name: str) -> bool:
+    """Whether no page of the web can have this name: an address, a name without a dot, or one kept for private use.
+
+    Containers call each other by names without a dot, and their host by one that ends with `.internal` (reserved by
+    ICANN in 2024); `.localhost` is reserved by RFC 6761.
+    """
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return "." not in name or name.endswith((".localhost", ".internal"))
+    return True
 
 
 def _signed_links(path: str) -> Iterator[tuple[str, str]]:

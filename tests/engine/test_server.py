@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hmac
 import http.client
 import json
 import ssl
@@ -7,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from azure.core import MatchConditions
@@ -265,3 +267,49 @@ def test_a_closed_loopback_server_is_gone_but_its_engine_is_not(engine: Engine, 
     with pytest.raises(ConnectionRefusedError):
         raw(server, "GET", "/")
     client.create_database("db")
+
+
+def admitted(authorizer: Authorizer, headers: dict[str, str], key: str = WELL_KNOWN_KEY) -> bool:
+    """Whether a request that is signed with the key passes with these headers."""
+    text = f"get\ndocs\ndbs/d b/colls/c/docs/1\n{SIGNED_DATE.lower()}\n\n"
+    signature = base64.b64encode(hmac.digest(base64.b64decode(key), text.encode(), "sha256")).decode()
+    token = f"type%3Dmaster%26ver%3D1.0%26sig%3D{quote(signature, safe='')}"
+    try:
+        authorizer.check(signed(authorization=token, **headers))
+    except CosmosError as error:
+        return error.status != 403
+    return True
+
+
+@pytest.mark.parametrize(
+    ("host", "passes"),
+    [
+        ("localhost:8081", True),
+        ("127.0.0.1:8081", True),
+        ("[::1]:8081", True),
+        ("192.0.2.1", True),  # no name, so none that a page could have given it
+        ("cosmos:8081", True),
+        ("host.docker.internal:8081", True),
+        ("store.localhost", True),
+        ("DB.Corp.Example:8081", True),
+        ("evil.example", False),
+        ("evil.example:8081", False),
+        ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example", False),
+    ],
+)
+def test_the_known_key_counts_near_the_server_alone(host: str, passes: bool) -> None:
+    """A page of the web can sign with it, too, and can give its own name the address of this machine."""
+    known = Authorizer(clock=lambda: SIGNED_AT, known_as=["db.corp.example"])
+    secret = Authorizer(OTHER_KEY, clock=lambda: SIGNED_AT)
+    assert admitted(known, {"host": host}) is passes
+    assert admitted(secret, {"host": host}, OTHER_KEY)
+
+
+@pytest.mark.parametrize("name", ["via", "Forwarded", "x-forwarded-for", "X-Forwarded-Host", "x-real-ip"])
+def test_the_known_key_does_not_count_through_a_proxy(name: str) -> None:
+    known = Authorizer(clock=lambda: SIGNED_AT)
+    assert not admitted(known, {"host": "localhost", name: "x"})
+    anybody = Authorizer(OTHER_KEY, allow_aad=True, clock=lambda: SIGNED_AT)
+    assert not admitted(anybody, {"host": "localhost", name: "x"}, OTHER_KEY)
+    assert admitted(Authorizer(OTHER_KEY, clock=lambda: SIGNED_AT), {"host": "localhost", name: "x"}, OTHER_KEY)

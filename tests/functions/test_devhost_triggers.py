@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
+import aiohttp
 import toy_function_app as toy
 from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.partition_key import PartitionKey
@@ -18,6 +19,7 @@ from toy_host import ToyHost, eventually, toy_host
 from azure_functions.devhost.errors import HostError
 from azure_functions.devhost.feed import CosmosTrigger
 from azure_functions.devhost.http import aiohttp_paths
+from azure_functions.devhost.invoker import WEBHOOKS
 from azure_functions.devhost.settings import CosmosConnection
 from azure_functions.devhost.timers import TimerTrigger
 from embedded_cosmos import Engine
@@ -152,3 +154,31 @@ def test_routes_become_those_of_the_web_server():
     assert aiohttp_paths("/api/shelf/{name}/{place?}") == ["/api/shelf/{name}", "/api/shelf/{name}/{place}"]
     with pytest.raises(HostError, match="constraints"):
         aiohttp_paths("/items/{id:int}")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"via": "1.1 proxy"},
+        {"x-forwarded-for": "192.0.2.1"},
+        {"x-forwarded-proto": "https"},
+        {"origin": "https://evil.example"},
+        {"sec-fetch-site": "cross-site"},
+    ],
+)
+async def test_pages_and_proxies_are_refused(host: ToyHost, headers: dict[str, str]):
+    """No keys are checked, so a timer, the orchestrations and the app itself are for programs of this machine."""
+    places = [
+        ("POST", "/admin/functions/nightly"),
+        ("GET", "/admin/host/status"),
+        ("GET", f"{WEBHOOKS}/instances"),
+        ("POST", "/api/shelf/a"),
+    ]
+    async with aiohttp.ClientSession() as http:
+        for verb, path in places:
+            async with http.request(verb, f"{host.url}{path}", headers=headers) as answer:
+                assert answer.status == 403, (verb, path)
+        async with http.get(f"{host.url}/admin/host/status", headers={"host": "localhost:7071"}) as answer:
+            assert answer.status == 200
+    assert not toy.performed

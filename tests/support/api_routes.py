@@ -9,7 +9,7 @@ from fastapi.routing import iter_route_contexts
 from agent_memory import AsyncMemory
 from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
 
-PUBLIC = {"/health", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
+PUBLIC = {"/", "/health", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
 """What everybody may ask."""
 
 

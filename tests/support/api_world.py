@@ -20,6 +20,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.api import HeaderIdentity, Identity, InlineProcessing, create_app
+from agent_memory.api.server import server_config
 from agent_memory.language.hashing import HashingEmbeddings
 
 
@@ -53,7 +54,7 @@ class _Quiet(uvicorn.Server):
 async def serving(memory: AsyncMemory, identity: Identity | None = None, **options: Any) -> AsyncIterator[str]:
     """The app on a port of its own, in this event loop; its URL."""
     app = create_app(memory, InlineProcessing(memory.runtime), identity or HeaderIdentity(allowed=True), **options)
-    server = _Quiet(uvicorn.Config(app, log_level="warning", lifespan="off", proxy_headers=False, access_log=False))
+    server = _Quiet(server_config(app))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         task = asyncio.create_task(server.serve(sockets=[listener]))
         await server.answers.wait()

@@ -15,7 +15,7 @@ import toy_function_app as toy
 from aiohttp import web
 
 from azure_functions.devhost.functions import Function
-from azure_functions.devhost.http import HttpTriggers
+from azure_functions.devhost.http import HttpTriggers, local_only
 from azure_functions.devhost.invoker import Invoker, client_binding
 from azure_functions.devhost.management import Management
 from azure_functions.devhost.orchestrations import Orchestrations
@@ -78,7 +78,7 @@ async def toy_host(state: Path, *, activities: int = 10) -> AsyncIterator[ToyHos
     hub = TaskHub(state)
     runner: web.AppRunner | None = None
     try:
-        app = web.Application()
+        app = web.Application(middlewares=[local_only])
         listener = socket.create_server(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         invoker = Invoker(Worker(), client_binding(url, "toys"))

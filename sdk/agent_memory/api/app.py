@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from agent_memory.api import account, operator, responses, routes, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
+from agent_memory.api.guard import Guard
 from agent_memory.api.identity import Identity
 from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
@@ -25,6 +29,7 @@ def create_app(
     *,
     rate_limit: str | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
+    allowed_origins: Iterable[str] = (),
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
@@ -34,6 +39,7 @@ def create_app(
         identity: Which credentials it accepts.
         rate_limit: How often one caller may ask, as in `600/minute`; without it, as often as they like.
         max_body_bytes: The largest request that it reads.
+        allowed_origins: Whose pages may ask from a browser, such as `https://app.example`, beside its own.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -49,8 +55,30 @@ def create_app(
     add_error_handlers(app)
     for router in (routes.router, responses.router, transfer.router, operator.router):
         app.include_router(router)
+    app.add_api_route("/", _about, include_in_schema=False)
     app.include_router(account.router, prefix="/api/memory")
     app.include_router(account.router, prefix="/memory", include_in_schema=False)
+    origins = frozenset(origin.lower() for origin in allowed_origins)
     app.add_middleware(BodyLimit, max_bytes=max_body_bytes)
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(origins),
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["ETag", "Location", "Retry-After"],
+        )
+    app.add_middleware(Guard, allowed_origins=origins)
     app.add_middleware(AnswerUnexpected)
     return app
+
+
+async def _about() -> dict[str, str]:
+    """What this is, and where to read on."""
+    return {
+        "name": "Agent Memory",
+        "version": VERSION,
+        "openapi": "/openapi.json",
+        "docs": "/docs",
+        "health": "/health",
+    }

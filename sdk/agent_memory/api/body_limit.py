@@ -1,40 +1,64 @@
-"""A limit on the size of requests, by what they say and by what they send."""
+"""Limits on the body of requests: its size, by what they say and by what they send, and the time that it takes."""
 
 from __future__ import annotations
+
+import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_memory.api.errors import error_response
 
+BODY_SECONDS = 30.0
+"""How long a body may take: the largest one at 1 Mbit/s. Whoever sends a byte a second holds nothing for hours."""
+
+
+class _TooLarge(Exception):
+    """The body is larger than it may be."""
+
 
 class BodyLimit:
-    """Answers 413 to a request with a larger body, ahead of anything that would read it."""
+    """Answers 413 to a larger body and 408 to a slower one, ahead of anything that would read it."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes the request on with its whole body, unless that is too large."""
+        """Passes the request on with its whole body, unless that is too large or too slow."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(scope, receive)
+        except _TooLarge:
+            refusal = error_response(413, "too_large", f"a request has at most {self._max_bytes} bytes")
+            await refusal(scope, receive, send)
+        except TimeoutError:
+            message = f"the body was not there after {self._seconds:g} seconds"
+            refusal = error_response(408, "too_slow", message, headers={"Connection": "close"})
+            await refusal(scope, receive, send)
+        else:
+            if body is not None:
+                await self._app(scope, _replay(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body; None when the client has gone."""
         declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._max_bytes:
+            raise _TooLarge
         body = bytearray()
-        more = not declared.isdigit() or int(declared) <= self._max_bytes
-        too_large = not more
+        more = True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return
+                return None
             body += message.get("body", b"")
-            too_large = len(body) > self._max_bytes
-            more = message.get("more_body", False) and not too_large
-        if too_large:
-            refusal = error_response(413, "too_large", f"a request has at most {self._max_bytes} bytes")
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, _replay(bytes(body), receive), send)
+            if len(body) > self._max_bytes:
+                raise _TooLarge
+            more = message.get("more_body", False)
+        return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

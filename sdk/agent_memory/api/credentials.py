@@ -6,7 +6,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import ipaddress
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from fastapi import Request
 from pydantic import Field, TypeAdapter, ValidationError
 
 from agent_memory.api.identity import Caller, named_user, unauthenticated
+from agent_memory.api.origin import is_local
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.models import Model
 from agent_memory.store.ids import check_id
@@ -29,8 +29,6 @@ _LONG_CLAIMS = {
     "sub": "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
 }
 """The names that the platform gives to claims of a token (App Service authentication)."""
-_LOOPBACK_NAMES = {"localhost", "127.0.0.1", "[::1]"}
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ class HeaderIdentity:
         """Whoever the header says."""
         if not self._allowed:
             raise unauthenticated("credentials are missing (ALLOW_HEADER_IDENTITY would accept a header)")
-        if not self._behind_key and not _is_local(request):
+        if not self._behind_key and not is_local(request.client.host if request.client else None, request.headers):
             raise unauthenticated("a header as identity is accepted from this machine only")
         return Caller("header", named_user(request), acts_for_users=True, operates=True)
 
@@ -158,22 +156,6 @@ def bearer(request: Request) -> str | None:
     """The bearer token of a request."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() or None if kind.lower() == "bearer" else None
-
-
-def _is_local(request: Request) -> bool:
-    """Whether a program on this machine asks, for itself.
-
-    A proxy on this machine asks for others, and says so. A page of the web that has given its own name the address of
-    this machine cannot hide that name from the Host header.
-    """
-    if request.client is None or any(name in request.headers for name in _FORWARDED):
-        return False
-    host = request.headers.get("host", "").lower()
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    try:
-        return ipaddress.ip_address(request.client.host).is_loopback and name in _LOOPBACK_NAMES
-    except ValueError:
-        return False
 
 
 def _without_input(error: ValidationError | InvalidInput) -> str:

@@ -58,6 +58,7 @@ _CODES = {
     403: "forbidden",
     404: NotFound.code,
     405: "method_not_allowed",
+    408: "too_slow",
     413: "too_large",
     429: "rate_limited",
     503: StoreUnavailable.code,
@@ -82,6 +83,11 @@ def documented(
     return {status: {"model": Problem, "description": _MEANINGS[status]} for status in sorted(statuses)}
 
 
+def is_json(request: Request) -> bool:
+    """Whether a request says that its body is JSON."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower().endswith("json")
+
+
 def status_of(error: AgentMemoryError) -> int:
     """The HTTP status of an error of ours; what is not the caller's fault is a 500 or above."""
     if isinstance(error, ModelError):
@@ -101,8 +107,10 @@ def add_error_handlers(app: FastAPI) -> None:
         return error_response(status, error.code, str(error), wait)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         problem = error.errors()[0]
+        if problem["loc"] == ("body",) and not is_json(request):
+            return error_response(400, InvalidInput.code, "send content-type: application/json with a JSON body")
         place = ".".join(str(part) for part in problem["loc"])
         return error_response(400, InvalidInput.code, f"{place}: {problem['msg']}")
 

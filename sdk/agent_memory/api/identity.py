@@ -15,6 +15,7 @@ from typing import Annotated, Protocol, cast
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
+from agent_memory.api.errors import is_json
 from agent_memory.errors import InvalidInput
 from agent_memory.policy.audit import Actor, acts
 from agent_memory.store.ids import check_id
@@ -127,7 +128,7 @@ async def user_of(request: Request) -> str:
 async def _users_in_body(request: Request) -> list[object]:
     """The users that a JSON body names: its `user_id`, and that of its `memory_context` (row S0-071)."""
     body: object = None
-    if not request.headers.get("content-type", "").partition(";")[0].strip().lower().endswith("json"):
+    if not is_json(request):
         return []
     with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
         body = await request.json()

@@ -9,9 +9,12 @@ from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_memory.errors import ConfigurationError
 
+HEAD_SECONDS = 15.0
+"""Seconds in which the head of a request must be there; browsers and proxies send it in one piece."""
 GRACE_SECONDS = 10
 """Seconds that requests get to end when the server is stopped."""
 
@@ -28,16 +31,65 @@ async def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], No
     Raises:
         ConfigurationError: if the address cannot be listened on.
     """
-    config = uvicorn.Config(
+    with _listening(host, port) as listener:
+        await _Server(server_config(app), lambda: on_ready(_url(listener))).serve(sockets=[listener])
+
+
+def server_config(app: FastAPI) -> uvicorn.Config:
+    """How uvicorn is to serve an app."""
+    return uvicorn.Config(
         app,
+        http=_Connection,
+        ws="none",
         log_level="warning",
         access_log=False,
         lifespan="off",
         proxy_headers=False,  # what a proxy says of who asks is no credential
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    with _listening(host, port) as listener:
-        await _Server(config, lambda: on_ready(_url(listener))).serve(sockets=[listener])
+
+
+class _Connection(H11Protocol):
+    """uvicorn's connection, which hangs up on whoever does not send the head of a request in time.
+
+    uvicorn itself waits for ever. The time of a body is bounded by `BodyLimit`, between two requests by uvicorn.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """Waits for the first request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a part of a request."""
+        super().data_received(data)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits for nothing more."""
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _await_head(self) -> None:
+        if self._is_answering():
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self._hang_up)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _hang_up(self) -> None:
+        self._deadline = None
+        if not self._is_answering():
+            self.transport.close()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
 
 
 class _Server(uvicorn.Server):

@@ -34,6 +34,23 @@ class ApiSettings(BaseSettings):
     api_keys: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS")
     api_keys_file: Path | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS_FILE")
     rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
+    allowed_origins_text: str = Field(default="", validation_alias="AGENT_MEMORY_ALLOWED_ORIGINS")
+
+    @property
+    def allowed_origins(self) -> list[str]:
+        """The sites whose pages may ask, as browsers name them.
+
+        Raises:
+            ConfigurationError: if one is no origin, such as `https://app.example`.
+        """
+        origins = [origin.strip().rstrip("/") for origin in self.allowed_origins_text.split(",") if origin.strip()]
+        for origin in origins:
+            scheme, separator, rest = origin.partition("://")
+            if not (scheme and separator and rest) or "/" in rest or "*" in rest:
+                raise ConfigurationError(
+                    f"AGENT_MEMORY_ALLOWED_ORIGINS takes origins such as https://app.example, not {origin!r}"
+                )
+        return origins
 
     @property
     def knows_callers(self) -> bool:

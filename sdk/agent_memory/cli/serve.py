@@ -59,7 +59,13 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
     policy = Environment().policy
     async with AsyncMemory.from_env() if store is None else AsyncMemory.local(store, policy=policy) as memory:
-        app = create_app(memory, InlineProcessing(memory.runtime), identity, rate_limit=settings.rate_limit)
+        app = create_app(
+            memory,
+            InlineProcessing(memory.runtime),
+            identity,
+            rate_limit=settings.rate_limit,
+            allowed_origins=settings.allowed_origins,
+        )
         await serve(app, host, port, on_ready=lambda url: print(f"ready {url}", flush=True))
 
 

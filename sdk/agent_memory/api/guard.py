@@ -1,0 +1,56 @@
+"""What is refused ahead of everything else: requests of other sites' pages, of two lengths, and for no text."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from urllib.parse import unquote_to_bytes
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent_memory.api.errors import error_response
+from agent_memory.api.origin import is_cross_site
+from agent_memory.errors import InvalidInput
+
+OPEN_PATHS = frozenset({"/", "/health", "/openapi.json", "/docs", "/redoc"})
+"""What a link on any page may lead to: it does nothing, and holds nothing of anybody's."""
+
+
+class Guard:
+    """Refuses what a browser asks for another site's page, what has two lengths, and a path that is no text."""
+
+    def __init__(self, app: ASGIApp, allowed_origins: Set[str] = frozenset()) -> None:
+        self._app = app
+        self._allowed = allowed_origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or answers 400 or 403."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy that believed the other one would have taken a part of the body for a request (RFC 9112, 6.3).
+            message = "send Content-Length or Transfer-Encoding, not both"
+            refusal = error_response(400, InvalidInput.code, message, headers={"Connection": "close"})
+            await refusal(scope, receive, send)
+        elif not _is_text(scope):
+            await error_response(400, InvalidInput.code, "the path is not UTF-8")(scope, receive, send)
+        elif not _is_open(scope) and is_cross_site(headers, self._allowed):
+            message = "a page of another site asks; AGENT_MEMORY_ALLOWED_ORIGINS names the sites that may"
+            await error_response(403, "forbidden", message)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PATHS
+
+
+def _is_text(scope: Scope) -> bool:
+    """Whether a path is UTF-8: servers put a replacement character for what is not, so that two ids would be one."""
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
