@@ -488,9 +488,9 @@ async def test_a_block_that_keeps_its_memories_elsewhere_is_given_the_messages(m
     async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=QUIET) as other:
         home = other.user("archive") if elsewhere == "another memory" else memory.user("archive")
         blocks = [AsyncVectorMemory(home), AsyncExtractiveMemory(home)]
-        chats = small(memory, Flush(ratio=1.0, keep=2), max_tokens=60, blocks=blocks)
+        chats = small(memory, Flush(ratio=1.0, keep=2), max_tokens=110, blocks=blocks)
         await chats.update("t1", {"role": "user", "content": "fact: locker=number 4711"})
-        await fill(chats, 6)
+        await fill(chats, 14)
         assert "fact: locker=number 4711" not in await words(chats)
         assert (await home.thread("t1").turns())[0].content == "fact: locker=number 4711"
         found = await chats.get("t1", {"role": "user", "content": "locker number"})

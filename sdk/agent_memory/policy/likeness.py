@@ -197,7 +197,7 @@ def _words(text: str) -> set[str]:
 
 def unstamped(text: str) -> str:
     """A text without the day and the speaker that indexed talk begins with."""
-    return _STAMP.sub("", text, count=1)
+    return _STAMP.sub("", text)
 
 
 def telling_part(text: str, topic: str) -> str:
