@@ -232,7 +232,7 @@ class AsyncMemory:
             key, function_key = (_plain(secret) for secret in (env.memory_key, env.memory_function_key))
             return cls.remote(env.memory_url, key, function_key=function_key)
         chat, embeddings = defaults.models_named_by(env)
-        recall = RecallSettings(query_strategy=env.query_strategy)
+        recall = env.recall
         if env.cosmos_endpoint is None:
             cadence, policy = env.local_cadence, env.policy
             return cls.local(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Literal, get_type_hints
 
-from pydantic import AliasChoices, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, create_model
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from agent_memory.errors import ConfigurationError
 from agent_memory.models import Signals
@@ -244,6 +245,43 @@ def read_tiers(text: str) -> dict[str, Tier]:
     return tiers
 
 
+RECALL_PREFIX = "AGENT_MEMORY_RECALL_"
+"""How the environment names a field of `RecallSettings`: AGENT_MEMORY_RECALL_CACHE_SECONDS is `cache_seconds`."""
+
+
+def read_recall() -> RecallSettings:
+    """The settings of recall that the environment says; the defaults where it says nothing.
+
+    Lists and tables are JSON. `classifier` is code and has no name.
+
+    Raises:
+        ConfigurationError: naming the variable whose value cannot be read.
+    """
+    try:
+        given = _recall_environment()()
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ConfigurationError(f"{RECALL_PREFIX}{str(problem['loc'][0]).upper()}: {problem['msg']}") from error
+    except SettingsError as error:
+        raise ConfigurationError(f"a variable {RECALL_PREFIX}… is not the JSON that it must be: {error}") from error
+    return RecallSettings(**{name: getattr(given, name) for name in given.model_fields_set})
+
+
+@cache
+def _recall_environment() -> type[BaseSettings]:
+    hints, default = get_type_hints(RecallSettings), RecallSettings()
+    named: dict[str, Any] = {
+        one.name: (hints[one.name], getattr(default, one.name))
+        for one in fields(RecallSettings)
+        if one.name != "classifier"
+    }
+    return create_model("RecallEnvironment", __base__=_Prefixed, **named)
+
+
+class _Prefixed(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=RECALL_PREFIX, env_file=None, extra="ignore", allow_inf_nan=False)
+
+
 _CADENCE = {
     "extract": "extract_every",
     "summarize": "summarize_every",
@@ -310,7 +348,7 @@ class Environment(BaseSettings):
     drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")
     archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
-    query_strategy: QueryStrategy = Field(default="prepend", validation_alias="QUERY_STRATEGY")
+    query_strategy: QueryStrategy | None = Field(default=None, validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
     memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
     tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")
@@ -331,6 +369,16 @@ class Environment(BaseSettings):
         """How often a process works that keeps its store itself: as usual, but for what is set."""
         given = {name: field for name, field in _CADENCE.items() if field in self.model_fields_set}
         return replace(Cadence(), **{name: getattr(self, field) for name, field in given.items()})
+
+    @property
+    def recall(self) -> RecallSettings:
+        """How search and context choose.
+
+        Raises:
+            ConfigurationError: naming the variable whose value cannot be read.
+        """
+        recall = read_recall()
+        return recall if self.query_strategy is None else replace(recall, query_strategy=self.query_strategy)
 
     @property
     def policy(self) -> PolicySettings:

@@ -98,7 +98,8 @@ def existing_store(path: str) -> Iterator[Memory]:
     if not Path(path).exists():
         missing = InvalidInput(f"there is no store at {path}")
         raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")
-    with Memory.local(path, policy=Environment().policy) as memory:
+    environment = Environment()
+    with Memory.local(path, policy=environment.policy, recall=environment.recall) as memory:
         yield memory
 
 
@@ -112,7 +113,8 @@ def any_store(path: str) -> Iterator[Memory]:
         with existing_store(path) as memory:
             yield memory
         return
-    with Memory.local(path, policy=Environment().policy) as memory:
+    environment = Environment()
+    with Memory.local(path, policy=environment.policy, recall=environment.recall) as memory:
         yield memory
 
 

@@ -57,8 +57,9 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     from agent_memory.settings import Environment
 
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
-    policy = Environment().policy
-    async with AsyncMemory.from_env() if store is None else AsyncMemory.local(store, policy=policy) as memory:
+    env = Environment()
+    local = None if store is None else AsyncMemory.local(store, policy=env.policy, recall=env.recall)
+    async with local or AsyncMemory.from_env(env) as memory:
         app = create_app(
             memory,
             InlineProcessing(memory.runtime),
