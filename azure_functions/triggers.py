@@ -15,6 +15,7 @@ from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
+from agent_memory.telemetry import change_feed_failures
 from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
 from azure_functions.wiring import open_parts
 
@@ -50,10 +51,14 @@ _Status = df.OrchestrationRuntimeStatus
 @blueprint.durable_client_input(client_name="client")
 async def on_memory_change(documents: func.DocumentList, client: df.DurableOrchestrationClient) -> None:
     """Counts new turns and starts what their counts call for. What cannot be counted does not stop the others."""
-    parts = await open_parts()
-    runtime = parts.runtime
-    touched = await count_turns(runtime.tools, runtime.counters, [dict(document) for document in documents])
-    started = await start_due(parts, client, touched)
+    try:
+        parts = await open_parts()
+        runtime = parts.runtime
+        touched = await count_turns(runtime.tools, runtime.counters, [dict(document) for document in documents])
+        started = await start_due(parts, client, touched)
+    except Exception:
+        change_feed_failures.add(1)  # The platform's own record of a failed run depends on how telemetry is sent.
+        raise
     logger.info("%d documents, %d threads, %d orchestrations", len(documents), len(touched), started)
 
 

@@ -9,15 +9,7 @@ targetScope = 'subscription'
 param environmentName string
 
 @description('Region of all resources. It must offer Flex Consumption and the two models.')
-@metadata({
-  azd: {
-    type: 'location'
-    usageName: [
-      'OpenAI.GlobalStandard.gpt-4.1-mini,30'
-      'OpenAI.GlobalStandard.text-embedding-3-large,30'
-    ]
-  }
-})
+@metadata({ azd: { type: 'location' } })
 param location string
 
 @description('Object id of who deploys. They may read and write memories and call the models from their machine. Empty: nobody beside the function app may.')
@@ -129,6 +121,15 @@ param instanceMemoryMB int = 2048
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
+@description('How many instances are kept ready for HTTP, so that a request never waits for a start. Each costs money all the time.')
+@minValue(0)
+param alwaysReadyHttp int = 0
+
+@description('How many HTTP requests an instance answers at a time.')
+@minValue(1)
+@maxValue(1000)
+param httpConcurrency int = 16
+
 @description('Keeps orchestrations in a Durable Task Scheduler instead of the storage account. host.json must say so too: azd sees to it.')
 param durableTaskScheduler bool = false
 
@@ -140,15 +141,12 @@ param privateNetworking bool = false
 @description('Who is told of alerts and of the budget; empty: alerts are only shown in the portal, the budget goes to the owners.')
 param alertEmail string = ''
 
-@description('Monthly budget of the resource group, in the currency of the bill; 0: none.')
+@description('Monthly budget of the resource group, in the currency of the bill; made when budgetStartDate says since when. 0: none.')
 @minValue(0)
 param monthlyBudget int = 100
 
-@description('First day of the month in which the budget began, as yyyy-MM-dd; it cannot change afterwards. azd keeps it. Empty: this month.')
+@description('First day of the month in which the budget begins, as yyyy-MM-dd: the current month at first, and the same ever after, because Azure does not change it. Empty: there is no budget.')
 param budgetStartDate string = ''
-
-@description('Leave it alone: the current month, which only a default can know.')
-param currentMonth string = utcNow('yyyy-MM-01')
 
 var abbreviations = loadJsonContent('abbreviations.json')
 var token = toLower(uniqueString(subscription().id, environmentName, location))
@@ -159,7 +157,6 @@ var principals = concat(
   empty(principalId) ? [] : [{ id: principalId, type: principalType }]
 )
 var privateStorageServices = privateNetworking && deployFunctionApp ? ['blob', 'queue', 'table'] : []
-var budgetStart = empty(budgetStartDate) ? currentMonth : budgetStartDate
 
 resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
   name: '${abbreviations.resourceGroup}${environmentName}'
@@ -303,6 +300,8 @@ module modelsEndpoint 'modules/private-endpoint.bicep' = if (privateNetworking &
   }
 }
 
+// One after the other: a storage account takes one change of its endpoints at a time.
+@batchSize(1)
 module storageEndpoints 'modules/private-endpoint.bicep' = [for service in privateStorageServices: {
   name: '${service}-endpoint'
   scope: group
@@ -334,6 +333,8 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
     instanceMemoryMB: instanceMemoryMB
     maximumInstanceCount: maximumInstanceCount
+    alwaysReadyHttp: alwaysReadyHttp
+    httpConcurrency: httpConcurrency
     schedulerConnection: durableTaskScheduler ? scheduler!.outputs.connection : ''
     cosmosEndpoint: cosmos.outputs.endpoint
     cosmosDatabaseName: cosmosDatabaseName
@@ -378,13 +379,13 @@ module appAlerts 'modules/app-alerts.bicep' = if (deployFunctionApp) {
   }
 }
 
-module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
+module budget 'modules/budget.bicep' = if (monthlyBudget > 0 && !empty(budgetStartDate)) {
   name: 'budget'
   scope: group
   params: {
     name: '${abbreviations.budget}${token}'
     amount: monthlyBudget
-    startDate: budgetStart
+    startDate: budgetStartDate
     email: alertEmail
   }
 }
@@ -392,7 +393,6 @@ module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
 output AZURE_LOCATION string = location
 output AZURE_TENANT_ID string = tenant().tenantId
 output AZURE_RESOURCE_GROUP string = group.name
-output BUDGET_START_DATE string = budgetStart
 
 output COSMOS_DB_ENDPOINT string = cosmos.outputs.endpoint
 output COSMOS_DB_DATABASE string = cosmosDatabaseName

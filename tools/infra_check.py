@@ -16,9 +16,11 @@ from infra_support.app_rules import (
     alerts_watch_what_is_reported,
     azd_is_told_the_same,
     processing_runs_as_often_as_said,
+    quotas_are_left_to_azd,
     settings_are_read,
     settings_cover_the_app,
     the_app_is_on_flex_consumption,
+    the_budget_is_asked_for,
     the_scheduler_fits,
 )
 from infra_support.bicep_tokens import BicepError
@@ -38,6 +40,7 @@ from infra_support.template_rules import (
     names_hold_together,
     parameters_are_explained,
     syntax_is_understood,
+    what_conflicts_is_made_in_turn,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     names_hold_together,
     parameters_are_explained,
     every_scenario_deploys,
+    what_conflicts_is_made_in_turn,
     api_versions_are_known,
     roles_are_granted,
     nothing_takes_keys,
@@ -61,6 +65,8 @@ RULES: tuple[Rule, ...] = (
     processing_runs_as_often_as_said,
     the_scheduler_fits,
     azd_is_told_the_same,
+    quotas_are_left_to_azd,
+    the_budget_is_asked_for,
     alerts_watch_what_is_reported,
     the_package_is_whole,
 )

@@ -21,7 +21,7 @@ var rules = [
     name: 'memory-change-feed-fails'
     description: 'The change-feed trigger keeps failing, so new turns are not processed.'
     severity: 1
-    query: 'requests | where name == "on_memory_change" and success == false | summarize value = count() by bin(timestamp, 15m)'
+    query: 'customMetrics | where name == "change_feed_failures" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
     threshold: 5
   }
   {

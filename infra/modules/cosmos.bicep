@@ -55,6 +55,8 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
   }, encryption)
 }
 
+// One after the other: the account refuses assignments that are made at the same time (412).
+@batchSize(1)
 resource roles 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-10-15' = [for principal in principals: {
   parent: account
   name: guid(account.id, principal.id, dataContributor)

@@ -24,6 +24,10 @@ param subnetId string
 param instanceMemoryMB int
 @description('How many instances there may be.')
 param maximumInstanceCount int
+@description('How many instances are kept ready for HTTP.')
+param alwaysReadyHttp int
+@description('How many HTTP requests an instance answers at a time.')
+param httpConcurrency int
 @description('How to reach the Durable Task Scheduler; empty: there is none.')
 param schedulerConnection string
 @description('Address of the store.')
@@ -107,6 +111,8 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
       scaleAndConcurrency: {
         instanceMemoryMB: instanceMemoryMB
         maximumInstanceCount: maximumInstanceCount
+        alwaysReady: alwaysReadyHttp == 0 ? [] : [{ name: 'http', instanceCount: alwaysReadyHttp }]
+        triggers: { http: { perInstanceConcurrency: httpConcurrency } }
       }
       deployment: {
         storage: {

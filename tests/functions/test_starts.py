@@ -12,11 +12,14 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 import azure.durable_functions as df
 import toy_function_app as toy
 from azure.durable_functions.models.utils import http_utils
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from policy_world import opened
 from scripted_model import ScriptedChat
 from toy_host import ToyHost, eventually, toy_host
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import StoreUnavailable
 from agent_memory.models import now
 from agent_memory.processing.clock import claim_deepening, end_deepening, set_clock
 from agent_memory.processing.due import Work
@@ -147,3 +150,23 @@ async def test_deepening_that_could_not_be_started_is_claimed_by_the_next_look(
     await look(None, client)  # somebody else is at it: nothing is started
     await end_deepening(store, due, through=True)
     await look(None, client)  # nor when it is done
+
+
+async def test_a_batch_of_the_change_feed_that_fails_is_counted_and_fails(
+    client: df.DurableOrchestrationClient, monkeypatch: pytest.MonkeyPatch
+):
+    async def out_of_reach() -> Parts:
+        raise StoreUnavailable("the store did not answer")
+
+    reader = InMemoryMetricReader()
+    counter = MeterProvider([reader]).get_meter("test").create_counter("change_feed_failures")
+    monkeypatch.setattr(triggers, "change_feed_failures", counter)
+    monkeypatch.setattr(triggers, "open_parts", out_of_reach)
+    on_memory_change = triggers.on_memory_change._function.get_user_function().client_function
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await on_memory_change([], client)
+    metrics = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics  # type: ignore[union-attr]
+    assert [(metric.name, [point.value for point in metric.data.data_points]) for metric in metrics] == [
+        ("change_feed_failures", [2])
+    ]

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from infra_support import package
 from infra_support.project import SCENARIOS, Project
 from pydantic import AliasChoices
 
@@ -133,6 +134,13 @@ def test_the_cost_table_adds_up():
     for terms, total in sums:
         products = [[int(n.replace(",", "")) for n in term.split(" × ")] for term in terms.split(" + ")]
         assert sum(p[0] * (p[1] if len(p) > 1 else 1) for p in products) == int(total.replace(",", ""))
+
+
+def test_the_way_to_build_here_is_the_one_that_is_checked():
+    [command] = re.findall(r"`(\w+=\w+ uv pip install [^`]+)`", page("deploy.md"))
+    checked = ["--compile-bytecode", f"--python-platform {package.PLATFORM}", f"--target {package.INSTALLED}"]
+    checked += [f"{name}={value}" for name, value in package.BYTECODE.items()]
+    assert [part for part in checked if part not in command] == []
 
 
 @pytest.mark.parametrize("name", PAGES)

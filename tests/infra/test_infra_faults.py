@@ -40,6 +40,12 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "unknown output of a module": (MAIN, "cosmos.outputs.endpoint", "cosmos.outputs.address", "no output address"),
         "unused parameter": (STORAGE, "  tags: tags\n", "", "tags is used nowhere"),
         "declared twice": (MAIN, "var tags =", "var token = 'x'\nvar tags =", "declared twice"),
+        "another deployment each day": (
+            MAIN,
+            "param budgetStartDate string = ''",
+            "param budgetStartDate string = utcNow('yyyy-MM-01')",
+            "utcNow() makes each deployment another",
+        ),
         "keys are listed": (
             FUNCTIONS,
             "COSMOS__accountEndpoint: cosmosEndpoint",
@@ -61,6 +67,16 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             "is read of something that is not deployed",
         ),
         "a reference to nothing": (MAIN, "accountName: cosmos.outputs.name", "accountName: 'mine'", "nothing deploys"),
+    },
+    "what_conflicts_is_made_in_turn": {
+        "role assignments at the same time": (COSMOS, "@batchSize(1)\nresource roles", "resource roles", "roles makes"),
+        "containers in twos": (CONTAINERS, "@batchSize(1)", "@batchSize(2)", "container makes several"),
+        "endpoints at the same time": (
+            MAIN,
+            "@batchSize(1)\nmodule storageEndpoints",
+            "module storageEndpoints",
+            "storageEndpoints makes several Microsoft.Network/privateEndpoints at a time",
+        ),
     },
     "api_versions_are_known": {
         "API version": (STORAGE, "@2024-01-01", "@2019-06-01", "2019-06-01 is not a version"),
@@ -145,6 +161,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
     "the_app_is_on_flex_consumption": {
         "Python of another version": (FUNCTIONS, "'3.13'", "'3.11'", "for python 3.13"),
         "another language": (FUNCTIONS, "name: 'python'", "name: 'dotnet-isolated'", "dotnet"),
+        "instances that nobody asked for": (MAIN, "alwaysReadyHttp int = 0", "alwaysReadyHttp int = 1", "kept ready"),
         "another plan": (FUNCTIONS, "'FC1'", "'Y1'", "is Y1"),
     },
     "settings_cover_the_app": {
@@ -202,15 +219,51 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "version of the template": ("azure.yaml", "toolkit@0.1.0", "toolkit@0.0.1", "version is not"),
         "hook that is not there": ("azure.yaml", "write_env.sh", "env.sh", "there is no"),
     },
+    "quotas_are_left_to_azd": {
+        "a quota by name": (
+            MAIN,
+            "{ azd: { type: 'location' } }",
+            "{ azd: { type: 'location', usageName: ['OpenAI.GlobalStandard.gpt-4.1-mini,30'] } }",
+            "main.bicep: usageName names a quota",
+        ),
+    },
+    "the_budget_is_asked_for": {
+        "a budget from no day on": (
+            MAIN,
+            "if (monthlyBudget > 0 && !empty(budgetStartDate))",
+            "if (true)",
+            "nobody said",
+        ),
+        "a budget from another day on": (
+            MAIN,
+            "startDate: budgetStartDate",
+            "startDate: '2026-01-01'",
+            "no budget from",
+        ),
+    },
     "alerts_watch_what_is_reported": {
         "metric that nobody reports": (APP_ALERTS, '"dead_letters"', '"dead_letter"', "the metric dead_letter"),
-        "function that is not there": (APP_ALERTS, '"on_memory_change"', '"on_change"', "function on_change"),
+        "failures that nobody counts": (APP_ALERTS, '"change_feed_failures"', '"failures"', "the metric failures"),
+        "a table that depends on how telemetry is sent": (
+            APP_ALERTS,
+            'customMetrics | where name == "change_feed_failures"',
+            'requests | where name == "on_memory_change" and success == false',
+            "asks for requests",
+        ),
         "message that nobody logs": (APP_ALERTS, "by the change feed", "by the feed", "no code logs"),
         "alert that tells nobody": (APP_ALERTS, "actionGroups: actionGroupIds", "actionGroups: []", "nobody"),
     },
     "the_package_is_whole": {
         "package without the library": (".funcignore", "tests/", "tests/\nsdk/", "lacks sdk/"),
         "package with the tests": (".funcignore", "tests/\n", "", "would hold tests/"),
+        "package with a virtual environment": (".funcignore", "/*_env/\n", "", "would hold my_env/"),
+        "package without bytecode": (".funcignore", "/__pycache__/\n", "__pycache__/\n", "the bytecode of packages"),
+        "package for any Python": (
+            "requirements.txt",
+            "azure-functions>=2.1",
+            "azure-functions>=1.24",
+            "may be 1.26.0",
+        ),
         "package without its own code": (
             "requirements.txt",
             ".[functions]",

@@ -322,5 +322,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "toLower": lambda text: text.lower(),
     "union": _merge,
     "uniqueString": _unique,
-    "utcNow": lambda _format: "2026-01-01",
 }

@@ -89,9 +89,9 @@ class _Parser:
             case "output":
                 return self._output()
             case "resource":
-                return self._resource()
+                return self._resource(decorators)
             case "module":
-                return self._module()
+                return self._module(decorators)
             case _:
                 raise self._error(f"{keyword!r} does not begin anything that is understood here")
 
@@ -110,19 +110,19 @@ class _Parser:
         self._expect("=")
         return Output(name, type_, self._expression(), line)
 
-    def _resource(self) -> Resource:
+    def _resource(self, decorators: dict[str, Expression | None]) -> Resource:
         line, name, kind = self._peek().line, self._name(), self._plain_text()
         type_, at, version = kind.partition("@")
         if not at:
             raise self._error(f"resource {name} names no API version")
         existing = self._peek().value == "existing" and bool(self._name())
         self._expect("=")
-        return Resource(name, type_, version, existing, self._deployable(), line)
+        return Resource(name, type_, version, existing, self._deployable(), decorators, line)
 
-    def _module(self) -> Module:
+    def _module(self, decorators: dict[str, Expression | None]) -> Module:
         line, name, path = self._peek().line, self._name(), self._plain_text()
         self._expect("=")
-        return Module(name, path, self._deployable(), line)
+        return Module(name, path, self._deployable(), decorators, line)
 
     def _type(self) -> str:
         name = self._name()

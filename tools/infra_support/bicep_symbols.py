@@ -11,6 +11,7 @@ from infra_support.bicep_parser import load
 from infra_support.bicep_syntax import Expression, Template
 
 _KEYS_ARE_SECRET = "list"
+_CHANGES = {"utcNow", "newGuid"}
 _OF_A_MODULE = ("outputs", "name")
 
 
@@ -27,7 +28,7 @@ def load_all(main: Path, root: Path) -> dict[Path, Template]:
         path = waiting.pop()
         if path not in found:
             found[path] = load(path, root)
-            waiting += [_module_path(found[path], module) for module in found[path].of(syntax.Module).values()]
+            waiting += [module_path(found[path], module) for module in found[path].of(syntax.Module).values()]
     return found
 
 
@@ -38,11 +39,12 @@ def faults(templates: dict[Path, Template]) -> Iterator[str]:
         yield from _names(template)
         yield from _calls(template)
         for module in template.of(syntax.Module).values():
-            yield from _module(template, module, templates[_module_path(template, module)])
+            yield from _module(template, module, templates[module_path(template, module)])
         yield from _unused(template)
 
 
-def _module_path(template: Template, module: syntax.Module) -> Path:
+def module_path(template: Template, module: syntax.Module) -> Path:
+    """The file of a module."""
     return (template.path.parent / module.path).resolve()
 
 
@@ -71,6 +73,8 @@ def _calls(template: Template) -> Iterator[str]:
                 continue
             if node.function.lower().startswith(_KEYS_ARE_SECRET):
                 yield f"{template.label}:{node.line}: {node.function}() hands out keys; connections are by identity"
+            elif node.function in _CHANGES:
+                yield f"{template.label}:{node.line}: {node.function}() makes each deployment another"
             elif node.target is not None or node.function not in FUNCTIONS:
                 yield f"{template.label}:{node.line}: {node.function}() is no function that is known here"
 

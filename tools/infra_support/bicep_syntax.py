@@ -151,23 +151,25 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """`resource`."""
+    """`resource`, with what its decorators say of it."""
 
     name: str
     type: str
     api_version: str
     existing: bool
     body: Expression
+    decorators: dict[str, Expression | None]
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """`module`."""
+    """`module`, likewise."""
 
     name: str
     path: str
     body: Expression
+    decorators: dict[str, Expression | None]
     line: int
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from pathspec import GitIgnoreSpec
 
 from infra_support.project import Bindings, Project, read_bindings
@@ -29,10 +30,16 @@ _NEEDED = (
     "sdk/agent_memory/__init__.py",
     "prompts/extract.prompt.md",
 )
+_ENVIRONMENTS = ("venv/", "env/", "virtualenv/", "my_env/", "py313-env/", "myvenv/")
 _UNWANTED = ("tests/", "docs/", "infra/", "samples/", "benchmarks/", "tools/", ".venv/", ".git/", ".cache/")
 _UNWANTED_FILES = (".env", "local.settings.json", "azure_functions/devhost/")
-_INSTALLED = ".python_packages/lib/site-packages"
-_PLATFORM = "x86_64-manylinux_2_28"
+_FOR_OLDER_PYTHON = "1.26.0"
+"""Of azure-functions, whose 2.x line is for Python 3.13 and later only."""
+INSTALLED = ".python_packages/lib/site-packages"
+_OLD_PYTHON = "3.11"
+BYTECODE = {"PYC_INVALIDATION_MODE": "UNCHECKED_HASH"}
+"""Files get other times on their way to the app, so that its Python would not believe bytecode that goes by them."""
+PLATFORM = "x86_64-manylinux_2_28"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +59,24 @@ def the_package_is_whole(project: Project) -> Iterator[str]:
             yield f"{name} is missing"
         elif spec.match_file(name):
             yield f".funcignore: the package lacks {name}"
-    for name in (*_UNWANTED, *_UNWANTED_FILES):
+    for name in (*_UNWANTED, *_ENVIRONMENTS, *_UNWANTED_FILES):
         if not spec.match_file(name + ("file" if name.endswith("/") else "")):
             yield f".funcignore: the package would hold {name}"
+    if spec.match_file(f"{INSTALLED}/library/__pycache__/module.cpython-313.pyc"):
+        yield ".funcignore: the bytecode of packages that were built here stays behind"
     lines = (project.root / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line for line in lines if line.strip() and not line.startswith("#")]
+    yield from _python_of_the_build(wanted)
     if not wanted or not re.match(r"\.\[.*functions.*\]$", wanted[-1]):
         yield "requirements.txt: the last line does not install this project with its extra `functions`"
+
+
+def _python_of_the_build(requirements: list[str]) -> Iterator[str]:
+    """Some requirement must refuse a build with an older Python than the app's: azd's has taken Python 3.11."""
+    known = [Requirement(line) for line in requirements if not line.startswith(".")]
+    functions = [requirement for requirement in known if requirement.name == "azure-functions"]
+    if not functions or functions[0].specifier.contains(_FOR_OLDER_PYTHON):
+        yield f"requirements.txt: azure-functions may be {_FOR_OLDER_PYTHON}, so a build with an old Python succeeds"
 
 
 def build(project: Project, target: Path) -> Package:
@@ -72,15 +90,21 @@ def build(project: Project, target: Path) -> Package:
         copy = target / path.relative_to(project.root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    installed = target / _INSTALLED
+    installed = target / INSTALLED
     uv = shutil.which("uv") or str(project.root / ".tools" / "bin" / "uv")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [uv, "pip", "install", "--quiet", "--target", str(installed), "-r", "requirements.txt"]
-    command += ["--python-version", version, "--python-platform", _PLATFORM]
-    done = subprocess.run(command, cwd=target, capture_output=True, text=True, check=False)
+    command += ["--compile-bytecode", "--python-platform", PLATFORM, "--python-version"]
+    if _run([*command, _OLD_PYTHON, "--dry-run"], target).returncode == 0:
+        raise RuntimeError(f"the package can be built with Python {_OLD_PYTHON}, which the app does not run on")
+    done = _run([*command, version], target)
     if done.returncode != 0:
         raise RuntimeError(f"the package cannot be built: {done.stderr.strip()}")
     return Package(_size(target), _zipped(target), read_bindings(target, installed))
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, env=os.environ | BYTECODE, capture_output=True, text=True, check=False)
 
 
 def _ignored(root: Path) -> GitIgnoreSpec:
@@ -107,7 +131,7 @@ def _zipped(folder: Path) -> int:
     archive = folder.with_suffix(".zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix != ".pyc":
+            if path.is_file():
                 file.write(path, path.relative_to(folder))
     size = archive.stat().st_size
     archive.unlink()

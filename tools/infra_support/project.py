@@ -34,6 +34,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "durableTaskScheduler": True,
         "cosmosKeyVaultKeyUri": "https://vault/keys/key",
         "alertEmail": "somebody@example.com",
+        "budgetStartDate": "2026-11-01",
+        "alwaysReadyHttp": 1,
     },
     "private, without the function app": {"deployFunctionApp": False, "privateNetworking": True},
 }

@@ -10,11 +10,17 @@ from typing import Any
 from pycep import BicepParser
 
 from infra_support import bicep_symbols
-from infra_support.bicep_syntax import Constant, Parameter, Unary
+from infra_support.bicep_syntax import Constant, Loop, Module, Parameter, Resource, Template, Unary
 from infra_support.project import SCENARIOS, Project
 
 _FROM_ENVIRONMENT = re.compile(r"^\$\{([A-Z_0-9]+)(?:=(.*))?\}$")
-_ONLY_A_DEFAULT = {"currentMonth"}
+# Azure takes one change of these at a time of the account that they belong to, and refuses the others: role
+# assignments with 412, private endpoints of one storage account because somebody else has exclusive access.
+_IN_TURN = {
+    "Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers",
+    "Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments",
+    "Microsoft.Network/privateEndpoints",
+}
 
 
 def syntax_is_understood(project: Project) -> Iterator[str]:
@@ -46,6 +52,26 @@ def every_scenario_deploys(project: Project) -> Iterator[str]:
                 yield f"{scenario}: {resource.source} refers to what nothing deploys: {resource.id}"
 
 
+def what_conflicts_is_made_in_turn(project: Project) -> Iterator[str]:
+    """What Azure changes one at a time is made one after the other (`@batchSize(1)`), modules included."""
+    for template in project.templates.values():
+        for maker in (*template.of(Resource).values(), *template.of(Module).values()):
+            types = _types_made(project, template, maker) & _IN_TURN
+            if types and isinstance(maker.body, Loop) and maker.decorators.get("batchSize") != Constant(1):
+                yield f"{template.label}:{maker.line}: {maker.name} makes several {', '.join(types)} at a time"
+
+
+def _types_made(project: Project, template: Template, maker: Resource | Module) -> set[str]:
+    if isinstance(maker, Resource):
+        return {maker.type}
+    inner = project.templates[bicep_symbols.module_path(template, maker)]
+    return {
+        type_
+        for part in (*inner.of(Resource).values(), *inner.of(Module).values())
+        for type_ in _types_made(project, inner, part)
+    }
+
+
 def parameters_are_explained(project: Project) -> Iterator[str]:
     """Every parameter has a description; azd can set each of the main template, with the same default."""
     for template in project.templates.values():
@@ -56,7 +82,7 @@ def parameters_are_explained(project: Project) -> Iterator[str]:
     given: dict[str, Any] = {name: entry["value"] for name, entry in file["parameters"].items()}
     for name in sorted(given.keys() - project.parameters.keys()):
         yield f"main.parameters.json: there is no parameter {name}"
-    for name in sorted(project.parameters.keys() - given.keys() - _ONLY_A_DEFAULT):
+    for name in sorted(project.parameters.keys() - given.keys()):
         yield f"main.parameters.json: azd cannot set parameter {name}"
     for name in sorted(given.keys() & project.parameters.keys()):
         yield from _same_default(project.parameters[name], str(given[name]))
