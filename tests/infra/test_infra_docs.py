@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ from agent_memory.contract.schemas import AddTurns
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.prompts import FOLDER_VARIABLES
-from agent_memory.settings import Environment, RecallSettings
+from agent_memory.settings import RECALL_PREFIX, Environment, RecallSettings
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("deploy.md", "local-development.md", "operations.md", "troubleshooting.md")
@@ -37,6 +38,9 @@ def codes(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
+BY_RECALL = {"query_strategy": RecallSettings().query_strategy}
+"""Settings without a default of their own, which leave those of recall as they are."""
+RECALL = {f"{RECALL_PREFIX}{field.name.upper()}": field for field in dataclasses.fields(RecallSettings)}
 FIELDS = Environment.model_fields | ApiSettings.model_fields
 
 
@@ -54,8 +58,8 @@ def settings_table() -> dict[str, str]:
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_setting_of_the_library_is_documented_with_its_default(field: str):
     documented = settings_table()
-    default = FIELDS[field].default
-    said = "none" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    default = BY_RECALL.get(field, FIELDS[field].default)
+    said = "none" if default in (None, "") else f"`{str(default).lower() if isinstance(default, bool) else default}`"
     if isinstance(default, float):
         said = f"`{default:g}`"
     assert {documented.get(name) for name in aliases(field)} == {said}
@@ -63,7 +67,15 @@ def test_every_setting_of_the_library_is_documented_with_its_default(field: str)
 
 def test_no_setting_is_documented_that_nobody_reads():
     known = {name for field in FIELDS for name in aliases(field)} | set(FOLDER_VARIABLES)
-    assert settings_table().keys() <= known
+    assert settings_table().keys() <= known | RECALL.keys() | {f"{RECALL_PREFIX}…"}
+
+
+@pytest.mark.parametrize("name", [name for name in settings_table() if name in RECALL])
+def test_the_settings_of_recall_are_documented_with_their_defaults(name: str):
+    default = getattr(RecallSettings(), RECALL[name].name)
+    if isinstance(default, int | float | str):
+        said = f"{default:g}" if isinstance(default, float) else str(default)
+        assert settings_table()[name] == f"`{said.lower() if isinstance(default, bool) else said}`"
 
 
 def test_every_app_setting_is_documented(project: Project):
