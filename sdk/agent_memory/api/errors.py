@@ -27,6 +27,8 @@ from agent_memory.errors import (
 
 logger = logging.getLogger("agent_memory")
 
+_UNREADABLE = "There was an error parsing the body"
+"""FastAPI's word for a body that Python's JSON cannot read; it does not say why."""
 RETRY_AFTER = 5.0
 """Seconds after which a caller is told to try again, if the error does not say."""
 
@@ -117,7 +119,11 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def plain(_: Request, error: HTTPException) -> JSONResponse:
         code = _CODES.get(error.status_code, "http_error")
-        return error_response(error.status_code, code, str(error.detail), headers=dict(error.headers or {}))
+        message = str(error.detail)
+        if message == _UNREADABLE:
+            why = "it is nested too deeply" if isinstance(error.__cause__, RecursionError) else error.__cause__
+            message = f"the body is no JSON that can be read: {why}"
+        return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
 
 
 class AnswerUnexpected:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from agent_memory.models import MemoryConfig, Model, TurnInput, UtcTime
+from agent_memory.store.values import MAX_LEVELS, check_json
 
 
 def _time(value: object) -> object:
@@ -31,6 +32,8 @@ def _refuse(message: str) -> object:
     raise ValueError(message)
 
 
+_LEVELS_AROUND = 2
+"""Of a body around what is kept: the body itself and its list of turns or facts."""
 WireTime = Annotated[UtcTime, BeforeValidator(_time)]
 QuerySwitch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 
@@ -48,6 +51,12 @@ class Body(Model):
 
     user_id: str | None = Field(default=None, description="The caller's own id, if it is said at all; else 403.")
     memory_config: MemoryConfigBody | None = Field(default=None, description="What this request asks of memory.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _can_be_kept(cls, value: Any) -> Any:
+        check_json(value, "the body", MAX_LEVELS + _LEVELS_AROUND)
+        return value
 
 
 class Params(Model):

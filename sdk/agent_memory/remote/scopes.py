@@ -221,7 +221,7 @@ def _is_thread(line: str) -> bool:
     """Whether a line of an export begins a thread; what is no JSON is the server's to refuse."""
     try:
         read = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(read, dict) and read.get("type") == "thread"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Unpack, get_args
@@ -42,6 +41,7 @@ from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
+from agent_memory.store.values import check_json
 from agent_memory.telemetry import operation
 
 ThreadStep = Literal["index", "extract", "summarize", "archive"]
@@ -394,12 +394,8 @@ def turn_inputs(
 def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
     if not isinstance(turn, TurnInput | Mapping):
         raise InvalidInput(f"turn {position}: a turn is a mapping or a TurnInput, not {type(turn).__name__}")
-    given = turn.model_dump() if isinstance(turn, TurnInput) else dict(turn)
+    given = dict(turn)
     filled = {name: value for name, value in defaults.items() if given.get(name) is None}
     read = validated(TurnInput, given | filled, f"turn {position}: ")
-    try:
-        json.dumps([read.content, read.metadata], allow_nan=False).encode()
-        read.content.encode()
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"turn {position}: cannot be written as JSON: {error}") from error
+    check_json({name: value for name, value in read if name != "created_at"}, f"turn {position}")
     return read

@@ -31,6 +31,7 @@ from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history
 from agent_memory.store.static import refuse_static
+from agent_memory.store.values import check_json
 
 RememberedType = Literal["fact", "procedural", "episodic"]
 MOST_LINKS = 50
@@ -99,6 +100,7 @@ class UserMemories(UserPart):
         """
         if not isinstance(content, str) or not content.strip():
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
+        check_json({"content": content, "tags": list(tags), "metadata": metadata or {}}, "what is to be remembered")
         rules = await self._rules()
         rules.require_enabled()
         links = await self._links(related_ids)
@@ -177,6 +179,7 @@ class UserMemories(UserPart):
             raise InvalidInput("nothing to change: give a content, pinned or related_ids")
         if content is not None and not content.strip():
             raise InvalidInput("a memory needs content")
+        check_json([content, reason], "the correction")
         try:
             old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
         except NotFound:

@@ -17,6 +17,7 @@ from agent_memory.store.commits import upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import STATIC_USER, check_id
+from agent_memory.store.values import check_json
 
 PARTITION = (STATIC_USER, STATIC_USER)
 LONGEST = 8000
@@ -41,6 +42,7 @@ def make_facts(given: Sequence[Mapping[str, Any]]) -> list[Memory]:
         identifier, content = check_id(item.get("id"), f"static fact {number}: id"), item.get("content")
         if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
             raise InvalidInput(f"static fact {number}: content must be a text of 1 to {LONGEST} characters")
+        check_json(item, f"static fact {number}")
         if identifier in facts:
             raise InvalidInput(f"static fact {number}: the id {identifier!r:.60} is given twice")
         facts[identifier] = Memory(

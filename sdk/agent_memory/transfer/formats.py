@@ -15,6 +15,7 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.models import iso, now
 from agent_memory.store.ids import USER_THREAD, derived_id
+from agent_memory.store.values import check_json, read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 
 Record = dict[str, Any]
@@ -48,21 +49,16 @@ def _records(text: str) -> list[Record]:
     """The objects of JSON lines, or of a JSON list, which may stand under `results`, `memories` or `documents`."""
     try:
         value = json.loads(text)
-    except ValueError:
-        value = [_object(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    except (ValueError, RecursionError):
+        value = [read_json(line, f"line {number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(value, dict):
         lists = (value[name] for name in ("results", "memories", "documents") if isinstance(value.get(name), list))
         value = next(lists, [value])
     if not isinstance(value, list) or any(not isinstance(record, dict) for record in value):
         raise InvalidInput("not an export: no list of objects")
+    for number, record in enumerate(value, 1):
+        check_json(record, f"record {number}")
     return value
-
-
-def _object(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise InvalidInput(f"line {number}: no JSON: {error}") from error
 
 
 def _header() -> Record:

@@ -9,7 +9,6 @@ them when there is room.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -53,6 +52,7 @@ from agent_memory.store.ids import (
 )
 from agent_memory.store.preferences import change_settings, read_document
 from agent_memory.store.turns import write_turns
+from agent_memory.store.values import read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 
 BATCH = 100
@@ -317,10 +317,7 @@ async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
-        try:
-            line = json.loads(text)
-        except ValueError as error:
-            raise InvalidInput(f"line {number}: no JSON: {error}") from error
+        line = read_json(text, f"line {number}")
         kind = line.get("type") if isinstance(line, dict) else None
         if kind not in KINDS:
             raise InvalidInput(f"line {number}: not a line of an export: {text.strip():.60}")
