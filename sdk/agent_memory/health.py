@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.models import Health
+from agent_memory.models import Health, iso
 from agent_memory.policy.budgets import count_over_budget
 from agent_memory.policy.trust import knows_tokens
 from agent_memory.processing.dead_letters import list_dead_letters
@@ -28,6 +28,9 @@ async def look_at(runtime: Runtime) -> Health:
         warnings.append("embeddings are hashed words: search finds wording, not meaning")
     if runtime.tools.policy.secrets != "allow" and not knows_tokens():
         warnings.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
+    outage = runtime.searcher.outage
+    if outage.since is not None:
+        warnings.append(f"questions are searched by words alone since {iso(outage.since)}: {outage.reason}")
     return Health(
         ok=ok,
         store=runtime.store.name,

@@ -96,6 +96,10 @@ class RecallSettings:
     `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
     replaced since far behind, and `question_weight` what only asks behind what tells.
 
+    A search waits `embedding_timeout` seconds for the vector of its query, then goes by the words alone and says so
+    (a warning in the log, `degraded` of a context, `health`). That is longer than a model of this machine takes to be
+    loaded, and shorter than anybody waits. A context waits for 60 in 100 of its own time at most.
+
     What was said in the last `fresh_seconds` is found by its words before it is indexed (0: not until it is).
 
     What a search found is kept in the process for `cache_seconds` (0: not at all) as long as the user's memories stay
@@ -129,6 +133,7 @@ class RecallSettings:
     chunk_weight: float = 0.9
     overtaken_weight: float = 0.3
     question_weight: float = 0.8
+    embedding_timeout: float = 10.0
     default_threshold: float = 0.6
     thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
     context_cut: float = 0.5

@@ -6,7 +6,7 @@ Content is never recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from opentelemetry import metrics, trace
@@ -32,3 +32,9 @@ def operation(name: str, store: str) -> Iterator[trace.Span]:
     attributes = {"gen_ai.operation.name": name, "gen_ai.memory.store.id": store}
     with _tracer.start_as_current_span(f"{name} {store}", attributes=attributes) as span:
         yield span
+
+
+def note_degraded(span: trace.Span, degraded: Sequence[str]) -> None:
+    """Notes on a span which parts went missing (`vector search`, `text search`, …), without the reasons."""
+    if degraded:
+        span.set_attribute("agent_memory.degraded", sorted({part.partition(":")[0] for part in degraded}))

@@ -40,7 +40,7 @@ def trigger_in(message: str, triggers: Sequence[str]) -> str | None:
 
 
 async def search_archive(
-    searcher: Searcher, user_id: str, thread_id: str | None, query: str, trigger: str
+    searcher: Searcher, user_id: str, thread_id: str | None, query: str, trigger: str, patience: float | None = None
 ) -> list[Conversation]:
     """The other conversations of a user that a message refers to, best first, one entry for each.
 
@@ -57,7 +57,7 @@ async def search_archive(
     sql = queries.NEWEST_ARCHIVE
     if names_topic := says_something(topic):
         sql = queries.NEAREST_ARCHIVE
-        vector = (await searcher.embeddings.embed([topic])).vectors[0]
+        vector = (await searcher.impatient(patience).embeddings.embed([topic])).vectors[0]
         parameters |= {"vector": vector, "model": searcher.embeddings.model_id}
     rows = await asyncio.gather(
         *(searcher.store.query(container, sql, (user_id,), **parameters) for container in (MEMORIES, SUMMARIES))

@@ -52,6 +52,8 @@ _HISTORY_TURNS = 8
 """Turns that are read: among them are mostly the last three messages of the user."""
 _HISTORY_SHARE = 0.3
 """Of the deadline: how long a question that leaves things out waits for the talk before it."""
+_VECTOR_SHARE = 0.6
+"""Of what is left of the deadline: how long vectors are waited for, so that there is time to search by words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,9 @@ async def _gate(recaller: Recaller, request: ContextRequest, parts: _Parts) -> D
 async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, parts: _Parts) -> None:
     """Reads all parts at once. What a conversation holds itself is read whatever the gate says: only recall is not."""
     store, user, thread = recaller.searcher.store, request.user_id, request.thread_id
+    loop = asyncio.get_running_loop()
     timeout = recaller.timeout(request)
+    deadline = loop.time() + timeout
 
     async def turns() -> None:
         assert thread is not None
@@ -176,7 +180,9 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
 
     async def archive() -> None:
         assert trigger is not None
-        parts.archive = await search_archive(recaller.searcher, user, thread, request.query[:LONGEST_QUERY], trigger)
+        query = request.query[:LONGEST_QUERY]
+        patience = timeout * _VECTOR_SHARE
+        parts.archive = await search_archive(recaller.searcher, user, thread, query, trigger, patience)
 
     async def profile() -> None:
         parts.profile = await read_profile(store, user)
@@ -186,7 +192,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
 
     async def memories() -> None:
         said = await _said_before(request, work.get(TURNS), parts, timeout)
-        await _find(recaller, request, said, parts)
+        await _find(recaller, request, said, parts, deadline)
 
     if thread is not None:
         work[TURNS] = asyncio.ensure_future(turns())
@@ -220,23 +226,25 @@ async def _said_before(
     return said[:-1] if said and said[-1].strip() == request.query.strip() else said
 
 
-async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str], parts: _Parts) -> None:
+async def _find(
+    recaller: Recaller, request: ContextRequest, said: Sequence[str], parts: _Parts, deadline: float
+) -> None:
     """Searches by the question as it is best asked, and by a hypothetical answer where that found little."""
     searcher = recaller.searcher
     settings = searcher.settings
     strategy = request.strategy or settings.query_strategy
     question = await build_question(
-        request.query[:LONGEST_QUERY], said, strategy, recaller.chat, settings.context_timeout
+        request.query[:LONGEST_QUERY], said, strategy, recaller.chat, recaller.timeout(request)
     )
     parts.question, parts.decisions["query"] = question, question.decision
-    hits = await _search(searcher, request, question, parts)
+    parts.hits = hits = await _search(searcher, request, question, parts, deadline)
     threshold = settings.threshold(searcher.embeddings.model_id)
     if strategy == "hyde" and max((hit.similarity or 0.0 for hit in hits), default=0.0) <= threshold:
         answer = await hypothetical(question, recaller.chat, recaller.timeout(request))
         if answer is not None:
             parts.question, parts.decisions["query"] = answer, answer.decision
             known = {hit.memory.id for hit in hits}
-            more = await _search(searcher, request, answer, parts)
+            more = await _search(searcher, request, answer, parts, deadline)
             hits = [*hits, *(hit for hit in more if hit.memory.id not in known)]
     if not hits:
         logger.debug("No memories above threshold")
@@ -244,11 +252,14 @@ async def _find(recaller: Recaller, request: ContextRequest, said: Sequence[str]
     parts.hits = hits
 
 
-async def _search(searcher: Searcher, request: ContextRequest, question: Question, parts: _Parts) -> list[Hit]:
+async def _search(
+    searcher: Searcher, request: ContextRequest, question: Question, parts: _Parts, deadline: float
+) -> list[Hit]:
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     # Some of what is found may be shown as turns of the conversation already.
     most = request.limit + LAST_TURNS + 1
-    found = await search(searcher, (request.user_id,), question.text, limit=most, filters=filters)
+    patience = max(0.0, deadline - asyncio.get_running_loop().time()) * _VECTOR_SHARE
+    found = await search(searcher, (request.user_id,), question.text, limit=most, filters=filters, patience=patience)
     parts.degraded.extend(found.degraded)
     return found.hits
 

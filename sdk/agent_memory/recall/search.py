@@ -21,6 +21,7 @@ from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, rank, related
+from agent_memory.recall.patience import Impatient, Outage
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.recall.terms import MAX_TERMS, query_terms
@@ -52,6 +53,14 @@ class Searcher:
     policy: PolicySettings = field(default_factory=PolicySettings)
     rules: Rules | None = None
     """Of the scope that is searched: what may be told of talk that is not indexed yet. None: nothing."""
+    outage: Outage = field(default_factory=Outage)
+    """Whether questions have vectors; one for all scopes of a memory."""
+
+    def impatient(self, seconds: float | None = None) -> Searcher:
+        """This searcher for one search, with so many seconds for vectors; `embedding_timeout`, or less."""
+        most = self.settings.embedding_timeout
+        patience = most if seconds is None else min(seconds, most)
+        return replace(self, embeddings=Impatient(self.embeddings, patience, self.outage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +78,18 @@ async def search(
     *,
     limit: int = 5,
     filters: SearchFilters = ANYTHING,
+    patience: float | None = None,
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
-    What fails is left out and named in `degraded`.
+    What fails is left out and named in `degraded`; so are the vectors when the embedding model takes longer than the
+    settings allow, or than `patience` seconds.
 
     Raises:
         AgentMemoryError: if neither vectors nor words can be searched by.
     """
     query = query[:LONGEST_QUERY]
+    searcher = searcher.impatient(patience)
     cache = searcher.cache
     mark = None if cache is None else await searcher.store.read_mark(partition[0])
     if cache is None or mark is None:

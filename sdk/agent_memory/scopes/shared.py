@@ -35,7 +35,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.memories import list_memories
-from agent_memory.telemetry import operation
+from agent_memory.telemetry import note_degraded, operation
 
 M = TypeVar("M", bound=Model)
 
@@ -141,7 +141,7 @@ async def find(
     if not isinstance(limit, int) or not 1 <= limit <= 100:
         raise InvalidInput(f"limit must be a number from 1 to 100, not {limit!r:.60}")
     filters = search_filters(given)
-    with operation("search_memory", runtime.store.name):
+    with operation("search_memory", runtime.store.name) as span:
         rules = await read_rules(runtime.store, runtime.tools.policy, partition[0], _thread_of(partition), asked)
         if not rules.recall:
             return []
@@ -155,9 +155,10 @@ async def find(
         if least is not None:
             filters["threshold"] = max(least, filters.get("threshold") or least)
         searcher = replace(runtime.searcher, rules=rules)
-        hits = (await search(searcher, partition, query, limit=most, filters=filters)).hits
-        runtime.uses.note(partition[0], (hit.memory.id for hit in hits if hit.memory.kind != "chunk"))
-        return hits
+        found = await search(searcher, partition, query, limit=most, filters=filters)
+        note_degraded(span, found.degraded)
+        runtime.uses.note(partition[0], (hit.memory.id for hit in found.hits if hit.memory.kind != "chunk"))
+        return found.hits
 
 
 def search_filters(given: SearchFilters) -> SearchFilters:
@@ -186,7 +187,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     """
     started = time.perf_counter()
     timeout = runtime.searcher.settings.context_timeout
-    with operation("search_memory", runtime.store.name):
+    with operation("search_memory", runtime.store.name) as span:
         try:
             request.check()
             request = replace(request, as_of=checked_time(request.as_of, "as_of"))
@@ -205,6 +206,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         recaller = replace(runtime.recaller, searcher=searcher)
         left = max(0.0, timeout - (time.perf_counter() - started))
         context = await build_context(recaller, replace(request, limit=most, timeout=left))
+        note_degraded(span, context.degraded)
         told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
         runtime.uses.note(request.user_id, (one["id"] for one in told))
         context.milliseconds = _since(started)

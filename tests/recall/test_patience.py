@@ -1,0 +1,94 @@
+"""An embedding endpoint that hangs, fails or is gone costs the vectors of a question, and nothing else."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from embedding_server import EmbeddingServer, embedding_server
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from scripted_model import ScriptedChat
+
+from agent_memory import AsyncMemory, telemetry
+from agent_memory.settings import RecallSettings
+
+BOUND = 60.0
+"""Seconds: half of what the client's retries took. Nothing here is measured, so a busy machine does no harm."""
+QUESTION = "How is the cat called?"
+
+
+@asynccontextmanager
+async def memory_of(server: EmbeddingServer, **recall: Any) -> AsyncIterator[AsyncMemory]:
+    """A memory with a fact, whose endpoint worked when it was written."""
+    settings = RecallSettings(**recall)
+    async with AsyncMemory.local(chat_model=ScriptedChat(), embedding_model=server.model(), recall=settings) as memory:
+        await memory.user("alice").remember("The cat is called Tom")
+        (hit,) = await memory.user("alice").search(QUESTION)
+        assert hit.similarity
+        assert (await memory.health()).warnings == []
+        yield memory
+
+
+@pytest.mark.parametrize("mood", ["hangs", "fails", "hangs up"])
+async def test_a_search_goes_by_words_when_vectors_do_not_come(mood: Any, caplog: pytest.LogCaptureFixture):
+    async with embedding_server() as server, memory_of(server, embedding_timeout=0.3) as memory:
+        server.mood = mood
+        with caplog.at_level(logging.WARNING, "agent_memory"):
+            async with asyncio.timeout(BOUND):
+                (hit,) = await memory.user("alice").search("And how is the cat called?")
+        assert (hit.memory.content, hit.similarity) == ("The cat is called Tom", None)
+        assert any("searching by text only" in message for message in caplog.messages)
+        (warning,) = (await memory.health()).warnings
+        assert warning.startswith("questions are searched by words alone since 20")
+        server.mood = "answers"
+        (hit,) = await memory.user("alice").search(QUESTION)
+        assert hit.similarity
+        assert (await memory.health()).warnings == []
+
+
+@pytest.mark.parametrize("mood", ["hangs", "fails", "hangs up"])
+@pytest.mark.req("S0-079", "S0-086")
+async def test_a_context_tells_what_the_words_find(mood: Any):
+    async with embedding_server() as server, memory_of(server, context_timeout=2.0) as memory:
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "hello there")
+        server.mood = mood
+        async with asyncio.timeout(BOUND):
+            context = await thread.context(QUESTION)
+        assert "The cat is called Tom" in context.text
+        assert context.messages[1:] == [{"role": "user", "content": "hello there"}]
+        assert [part.partition(":")[0] for part in context.degraded] == ["vector search"]
+
+
+async def test_a_search_asks_an_endpoint_that_hangs_once():
+    """What was forgotten has a vector too, which talk that is not indexed yet is held against."""
+    async with embedding_server() as server, memory_of(server, embedding_timeout=0.3) as memory:
+        alice = memory.user("alice")
+        assert memory.runtime.worker is not None
+        await memory.runtime.worker.stop()  # which would index the talk, and ask for vectors of its own
+        await alice.remember("The hamster is called Max")
+        await alice.thread("t1").add("user", "My dog is called Rex")
+        await alice.forget(query="hamster")
+        server.mood, server.asked = "hangs", 0
+        async with asyncio.timeout(BOUND):
+            hits = await alice.search("How are the cat and the dog called?")
+        # Whether the dog was forgotten cannot be told, so it is left out.
+        assert [hit.memory.content for hit in hits] == ["The cat is called Tom"]
+        assert server.asked == 1
+
+
+async def test_the_span_of_a_search_names_what_is_missing(monkeypatch: pytest.MonkeyPatch):
+    spans, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr(telemetry, "_tracer", provider.get_tracer("test"))
+    async with embedding_server() as server, memory_of(server, embedding_timeout=0.3) as memory:
+        server.mood = "hangs up"
+        spans.clear()
+        await memory.user("alice").search(QUESTION)
+        await memory.user("alice").context(QUESTION)
+    noted = [span.attributes["agent_memory.degraded"] for span in spans.get_finished_spans() if span.attributes]
+    assert noted == [("vector search",)] * 2
