@@ -40,7 +40,7 @@ format: .venv/.dev  ## Format and regenerate
 	$(BIN)/python tools/generate_containers.py
 
 bench: .venv/.dev  ## What the main calls, recall, the HTTP API and processing cost on this machine
-	for part in local recall api pipeline; do $(BIN)/python benchmarks/$$part.py || exit 1; done
+	for part in imports local recall api pipeline; do $(BIN)/python benchmarks/$$part.py || exit 1; done
 
 eval: .venv/.dev  ## Recall on conversations with known answers (DATA=FILE), beside baselines
 	$(BIN)/agent-memory eval $(DATA) $(ARGS)

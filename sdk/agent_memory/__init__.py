@@ -1,4 +1,10 @@
-"""Agent Memory Toolkit: a memory that outlives an agent's context window."""
+"""Agent Memory Toolkit: a memory that outlives an agent's context window.
+
+Names are imported when they are first used: `import agent_memory` alone loads neither the Cosmos SDK nor pydantic.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.errors import (
     AgentMemoryError,
@@ -12,11 +18,13 @@ from agent_memory.errors import (
     StaticMemoryError,
     StoreUnavailable,
 )
-from agent_memory.memory import AsyncMemory
-from agent_memory.models import Signals
-from agent_memory.recall.injection import inject
-from agent_memory.settings import Cadence
-from agent_memory.sync import Memory
+
+if TYPE_CHECKING:
+    from agent_memory.memory import AsyncMemory
+    from agent_memory.models import Signals
+    from agent_memory.recall.injection import inject
+    from agent_memory.settings import Cadence
+    from agent_memory.sync import Memory
 
 __all__ = [
     "AgentMemoryError",
@@ -35,3 +43,23 @@ __all__ = [
     "StoreUnavailable",
     "inject",
 ]
+
+_HOMES = {
+    "AsyncMemory": "agent_memory.memory",
+    "Cadence": "agent_memory.settings",
+    "Memory": "agent_memory.sync",
+    "Signals": "agent_memory.models",
+    "inject": "agent_memory.recall.injection",
+}
+"""Where the names are that are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

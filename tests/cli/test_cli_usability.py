@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from agent_memory import Memory
 from agent_memory.cli import options
 from agent_memory.cli.main import app
-from agent_memory.cli.transcripts import read_transcript
+from agent_memory.cli.readers.transcripts import read_transcript
 
 NOON = "2026-03-01T12:00:00Z"
 

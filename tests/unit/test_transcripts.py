@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.transcripts import Format, read_transcript
-from agent_memory.cli.utterances import Utterance
+from agent_memory.cli.readers import Format
+from agent_memory.cli.readers.transcripts import read_transcript
+from agent_memory.cli.readers.utterances import Utterance
 from agent_memory.errors import InvalidInput
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
@@ -95,7 +96,7 @@ def test_empty_lines_and_a_byte_order_mark_are_fine(tmp_path):
         ('{"role": "user", "content": "x"\n', "not valid JSON"),
         ('{"role": "user"}\n', "content is missing"),
         ('{"content": "x"}\n', "role is missing"),
-        ('{"role": "robot", "content": "x"}\n', "role: input should be"),
+        ('{"role": "robot", "content": "x"}\n', "role 'robot' is not known"),
         ('{"role": "user", "content": "  "}\n', "content is empty"),
         ('{"role": "user", "content": 5}\n', "content must be a text or a list of parts, not a number"),
         ('{"role": "user", "content": "x", "created_at": "yesterday"}\n', "created_at: input should be a valid"),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.transcripts import read_transcript
-from agent_memory.cli.utterances import Utterance
+from agent_memory.cli.readers.transcripts import read_transcript
+from agent_memory.cli.readers.utterances import Utterance
 from agent_memory.errors import InvalidInput
 
 
@@ -79,7 +79,7 @@ def test_what_chatgpt_does_not_show_is_no_part_of_the_talk(tmp_path):
         (conversation("x", node("a", None, None)), "item 1: the tree is broken: node x is not in the mapping"),
         (conversation("a", node("a", "b", None), node("b", "a", None)), "node a appears twice in its own branch"),
         (conversation("a", node("a", None, message("a", "user", "Hi", time="noon"))), "message a: create_time is no"),
-        (conversation("a", node("a", None, message("a", "narrator", "Hi"))), "message a: role: input should be"),
+        (conversation("a", node("a", None, message("a", "narrator", "Hi"))), "message a: role 'narrator' is not known"),
         ({"mapping": {}, "current_node": "a"}, 'no "conversation_id"'),
     ],
 )

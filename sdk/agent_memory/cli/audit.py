@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import datetime
 from typing import Annotated
 
@@ -20,7 +19,6 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import table
-from agent_memory.policy.audit import Actor, acts
 
 EXAMPLES = examples("audit", "audit --user maya --limit 20 --json")
 
@@ -52,12 +50,3 @@ def audit(
         what = f"{entry.action}, {counted(entry.count, 'id')}" if entry.count else entry.action
         made.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", one_line(who), entry.via, what, one_line(entry.thread_id or ""))
     stdout().print(made)
-
-
-def act_as_operator() -> None:
-    """Says that what follows is done by whoever runs the command."""
-    try:
-        name = getpass.getuser()
-    except (OSError, KeyError):  # no such account, as in some containers
-        name = "unknown"
-    acts(Actor(name, "cli"))

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group, RenderableType
 
-from agent_memory.cli.locomo import is_locomo, read_locomo, read_questions
 from agent_memory.cli.options import JsonOption, examples
 from agent_memory.cli.terminal import emit, one_line, progress, stdout
-from agent_memory.cli.utterances import Place
 from agent_memory.cli.views import heading, table
 from agent_memory.errors import ConfigurationError, InvalidInput
-from agent_memory.evaluation.dataset import Conversation
-from agent_memory.models import TurnInput
 
 if TYPE_CHECKING:
     from agent_memory.evaluation import Adapter
+    from agent_memory.evaluation.dataset import Conversation
+    from agent_memory.models import TurnInput
 
 EXAMPLES = examples(
     "eval locomo10.json",
@@ -94,6 +92,10 @@ def read_dataset(path: Path) -> tuple[list[Conversation], int]:
     Raises:
         InvalidInput: if the file cannot be read or is no such data set.
     """
+    from agent_memory.cli.readers.locomo import is_locomo, read_locomo, read_questions
+    from agent_memory.cli.readers.utterances import Place
+    from agent_memory.evaluation.dataset import Conversation
+
     try:
         samples = json.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -22,7 +22,9 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import table
-from agent_memory.models import ForgetItem, ForgetReceipt
+
+if TYPE_CHECKING:
+    from agent_memory.models import ForgetItem, ForgetReceipt
 
 EXAMPLES = examples(
     'forget "the code of my locker" --user maya',

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.models import Memory
 from agent_memory.patterns import linear
 
 if TYPE_CHECKING:
+    from agent_memory.models import Memory
     from agent_memory.sync import UserScope
 
 _MADE = linear(r"[a-z_]+_[0-9a-f-]{24,28}(?P<end>[0-9a-f]{8})")

@@ -20,12 +20,12 @@ from agent_memory.cli.options import (
     examples,
     invocation,
 )
+from agent_memory.cli.readers import Format
 from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
-from agent_memory.cli.transcripts import Format, read_transcript
-from agent_memory.cli.utterances import Utterance
 
 if TYPE_CHECKING:
     from agent_memory import Memory
+    from agent_memory.cli.readers.utterances import Utterance
 
 EXAMPLES = examples(
     "ingest chat.jsonl --user ann",
@@ -53,7 +53,7 @@ class Ingested:
 
 
 def ingest(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts: JSON lines or JSON.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Transcripts: JSON, JSON lines, CSV or a zip.")],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
@@ -69,8 +69,9 @@ def ingest(
 ) -> None:
     """Read conversations and turn them into memories.
 
-    Understands turns and chat messages (JSON lines or JSON), ChatGPT's export and LoCoMo. Reading the same
-    file again adds nothing; a line that cannot be read stops the command before anything is written.
+    Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
+    conversations.json), ShareGPT and LoCoMo. Reading the same file again adds nothing; a line that cannot be read
+    stops the command before anything is written.
     """
     utterances = read_all(files, format)
     try:
@@ -94,6 +95,8 @@ def read_all(files: Iterable[Path], format: Format | None = None) -> list[Uttera
     Raises:
         InvalidInput: at the first thing that cannot be read.
     """
+    from agent_memory.cli.readers.transcripts import read_transcript
+
     return [utterance for file in files for utterance in read_transcript(file, format)]
 
 

@@ -90,5 +90,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command
-    audit.act_as_operator()
     app(prog_name="agent-memory")

@@ -19,9 +19,9 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import emit, one_line, stdout
 from agent_memory.cli.views import day, table
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.models import ProcessResult
 
 if TYPE_CHECKING:
+    from agent_memory.models import ProcessResult
     from agent_memory.sync import UserScope
 
 PROCESS_EXAMPLES = examples(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_STORE = "memory.db"
 DEFAULT_USER = "me"
 """Whose memory a transcript becomes when neither the file nor the caller says."""
+
+PATIENCE_SECONDS = 600.0
+"""What a context may take here: at a terminal an answer that comes late is better than none."""
 
 
 def parse_date(text: str | datetime) -> datetime:
@@ -88,34 +93,40 @@ def is_url(store: str) -> bool:
 @contextmanager
 def existing_store(path: str) -> Iterator[Memory]:
     """Opens a store that must be there: a mistyped path shall not become a new, empty store."""
-    from agent_memory import Memory
-    from agent_memory.settings import Environment
-
-    if is_url(path):
-        with Memory.remote(path, os.environ.get("MEMORY_KEY")) as memory:
-            yield memory
-        return
-    if not Path(path).exists():
+    if not is_url(path) and not Path(path).exists():
         missing = InvalidInput(f"there is no store at {path}")
         raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")
-    environment = Environment()
-    with Memory.local(path, policy=environment.policy, recall=environment.recall) as memory:
+    with any_store(path) as memory:
         yield memory
 
 
 @contextmanager
 def any_store(path: str) -> Iterator[Memory]:
-    """Opens a store, a new one if there is none at the path."""
+    """Opens a store, a new one if there is none at the path. Whoever runs the command is the one who acts."""
     from agent_memory import Memory
     from agent_memory.settings import Environment
 
     if is_url(path):
-        with existing_store(path) as memory:
-            yield memory
-        return
-    environment = Environment()
-    with Memory.local(path, policy=environment.policy, recall=environment.recall) as memory:
+        opened = Memory.remote(path, os.environ.get("MEMORY_KEY"))
+    else:
+        environment = Environment()
+        patient = replace(environment.recall, context_timeout=PATIENCE_SECONDS)
+        opened = Memory.local(path, policy=environment.policy, recall=patient)
+    with acting_as_operator(), opened as memory:
         yield memory
+
+
+@contextmanager
+def acting_as_operator() -> Iterator[None]:
+    """Says that what is done inside is done by whoever runs the command."""
+    from agent_memory.policy.audit import Actor, acting
+
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):  # no such account, as in some containers
+        name = "unknown"
+    with acting(Actor(name, "cli")):
+        yield
 
 
 def one_user(memory: Memory, given: str | None) -> UserScope:

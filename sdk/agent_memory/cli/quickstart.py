@@ -11,7 +11,7 @@ import typer
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.ingest import read_all, summary, write
-from agent_memory.cli.options import AsOfOption, JsonOption, examples
+from agent_memory.cli.options import AsOfOption, JsonOption, any_store, examples
 from agent_memory.cli.show import UserView, user_view
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.tour import FEW, Answer, Question, Tour, by_importance, show_tour
@@ -60,14 +60,12 @@ def quickstart(
     Ingests the sample conversations (or yours), shows what is remembered and asks from a new session. Needs no
     key and no network. A second run finds the store and goes on from there.
     """
-    from agent_memory import Memory
-
     resumed = Path(store).exists()
     utterances = read_all(files or samples())
     Path(store).parent.mkdir(parents=True, exist_ok=True)
     if resumed and not as_json:
         stdout().print(f"Found {store} from an earlier run; going on with it.", soft_wrap=True)
-    with Memory.local(store) as memory:
+    with any_store(store) as memory:
         ingested = write(memory, utterances, user)
         if not as_json:
             stdout().print(summary(ingested))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +19,9 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import emit, one_line, stdout
 from agent_memory.cli.views import day
 from agent_memory.errors import InvalidInput
-from agent_memory.models import Memory as Remembered
+
+if TYPE_CHECKING:
+    from agent_memory.models import Memory as Remembered
 
 EXAMPLES = examples(
     "review", "review approve ID", 'review approve ID --content "Pays by bank transfer"', "review reject ID"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_memory.cli.failures import with_hint
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, examples
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, acting_as_operator, examples
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
 
@@ -39,6 +38,8 @@ def serve(
     AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE say who may ask.
     Without them, programs on this machine are believed who they say they are, in the header x-user-id.
     """
+    import asyncio
+
     try:
         from agent_memory.api import ApiSettings
     except ImportError as error:
@@ -47,7 +48,8 @@ def serve(
     if not settings.knows_callers and not _is_loopback(host):
         hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
         raise with_hint(InvalidInput(f"on {host} anybody could ask, and no identity is set"), hint)
-    asyncio.run(_serve(settings, None if from_env else store, host, port))
+    with acting_as_operator():
+        asyncio.run(_serve(settings, None if from_env else store, host, port))
 
 
 async def _serve(settings: ApiSettings, store: str | None, host: str, port: int) -> None:

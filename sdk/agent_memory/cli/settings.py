@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,9 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import emit, one_line, stdout
 from agent_memory.errors import InvalidInput
-from agent_memory.models import ScopeSettings
+
+if TYPE_CHECKING:
+    from agent_memory.models import ScopeSettings
 
 EXAMPLES = examples(
     "settings",

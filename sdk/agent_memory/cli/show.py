@@ -31,12 +31,12 @@ from agent_memory.cli.views import (
     superseded_table,
 )
 from agent_memory.errors import NotFound
-from agent_memory.models import Memory as Remembered
-from agent_memory.models import ThreadState, ThreadSummary, UserProfile
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from agent_memory.models import Memory as Remembered
+    from agent_memory.models import ThreadState, ThreadSummary, UserProfile
     from agent_memory.sync import UserScope
 
 EXAMPLES = examples(

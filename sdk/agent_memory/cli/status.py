@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Group, RenderableType
@@ -14,7 +15,9 @@ from rich.text import Text
 from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, invocation
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import day, table
-from agent_memory.models import Health, Stats
+
+if TYPE_CHECKING:
+    from agent_memory.models import Health, Stats
 
 BAR = 12
 """Characters of the longest bar."""

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from pydantic_core import to_jsonable_python
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 PIPED_WIDTH = 100
 """Columns when nobody is watching: a pipe has no width of its own."""
@@ -39,6 +37,8 @@ def _console(file: IO[str]) -> Console:
 
 def emit(value: Any) -> None:
     """Prints a result as JSON: models, dataclasses and times included."""
+    from pydantic_core import to_jsonable_python
+
     sys.stdout.write(json.dumps(to_jsonable_python(value), ensure_ascii=False, indent=2) + "\n")
 
 
@@ -61,6 +61,8 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """Shows a bar on stderr while something runs; yields a function that is told how much is done, and of how much."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = stderr()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -24,7 +25,9 @@ from agent_memory.cli.views import (
     superseded_table,
     table,
 )
-from agent_memory.models import Context, Memory
+
+if TYPE_CHECKING:
+    from agent_memory.models import Context, Memory
 
 SHOWN_MEMORIES = 12
 SHOWN_SUPERSEDED = 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,7 +14,9 @@ from rich.text import Text
 
 from agent_memory.cli.ids import short_id
 from agent_memory.cli.terminal import clean, counted, one_line
-from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
+
+if TYPE_CHECKING:
+    from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
 _ID_WIDTH = 24

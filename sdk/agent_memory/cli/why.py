@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -20,8 +20,10 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import clean, emit, one_line, stdout
 from agent_memory.cli.views import day, heading, memory_table, table
-from agent_memory.models import Memory as Remembered
-from agent_memory.models import Provenance, Turn
+
+if TYPE_CHECKING:
+    from agent_memory.models import Memory as Remembered
+    from agent_memory.models import Provenance, Turn
 
 EXAMPLES = examples("why ID", "why ID --user maya --json")
 

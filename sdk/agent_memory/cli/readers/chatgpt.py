@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_memory.cli.utterances import Place, Utterance, utterance
+from agent_memory.cli.readers.utterances import Place, Utterance, utterance
 
 _SPOKEN = {"text", "multimodal_text", "code", "execution_output"}
 """Content that ChatGPT shows as part of the talk. The rest (thoughts, browsing, custom instructions) is its own."""

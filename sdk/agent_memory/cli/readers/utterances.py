@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from agent_memory.errors import InvalidInput
-from agent_memory.models import TurnInput
+from agent_memory.models import ROLE_ALIASES, Role, TurnInput
 from agent_memory.store.ids import check_id, derived_id
+
+_ROLES = {
+    **dict.fromkeys(get_args(Role)),
+    **ROLE_ALIASES,
+    "developer": "system",
+    "gpt": "agent",
+    "chatgpt": "agent",
+    "bot": "agent",
+    "model": "agent",
+    "function_call": "agent",
+    "observation": "tool",
+}
+"""Roles of chat APIs and data sets, with ours for each."""
+_ROLES_TO_NAME = "user, assistant (or agent), tool, system"
+
+
+def known_role(text: str) -> str | None:
+    """Our name of a role, however it is called and written; None if it is none."""
+    name = text.strip().lower()
+    return (_ROLES[name] or name) if name in _ROLES else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +54,13 @@ class Place:
         """A place inside this one, such as "message 3"."""
         return replace(self, item=f"{self.item}, {item}" if self.item else item)
 
-    def error(self, reason: str) -> InvalidInput:
-        """The error that names this place and what is wrong there."""
+    def error(self, reason: str, hint: str | None = None) -> InvalidInput:
+        """The error that names this place and what is wrong there, and perhaps what to do about it."""
         line = f"line {self.line}" if self.line is not None else None
-        return InvalidInput(f"{', '.join(part for part in (self.file, line, self.item) if part)}: {reason}")
+        error = InvalidInput(f"{', '.join(part for part in (self.file, line, self.item) if part)}: {reason}")
+        if hint is not None:
+            error.add_note(hint)
+        return error
 
 
 def utterance(
@@ -51,6 +74,10 @@ def utterance(
     Raises:
         InvalidInput: naming the place, if an id cannot be used, a field is wrong or nothing is said.
     """
+    if isinstance(role := fields.get("role"), str):
+        fields = {**fields, "role": known_role(role)}
+        if fields["role"] is None:
+            raise place.error(f"role {role!r:.40} is not known", f"roles are {_ROLES_TO_NAME}")
     try:
         thread = check_id(_text(thread_id), "thread_id")
         user = None if user_id is None else check_id(_text(user_id), "user_id")

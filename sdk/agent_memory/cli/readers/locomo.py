@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agent_memory.cli.utterances import Place, Utterance, utterance
+from agent_memory.cli.readers.utterances import Place, Utterance, utterance
 from agent_memory.evaluation.dataset import ADVERSARIAL, Question
 from agent_memory.patterns import linear
 

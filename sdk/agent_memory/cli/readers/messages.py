@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agent_memory.cli.utterances import Place, Utterance, utterance
+from agent_memory.cli.readers.utterances import Place, Utterance, utterance
 from agent_memory.models import TurnInput
 
 _TURN_FIELDS = set(TurnInput.model_fields)
@@ -25,10 +25,11 @@ _SAME = {
     "sender": "role",
     "from": "role",
     "message_id": "id",
+    "uuid": "id",
 }
 """What other systems call the fields of a turn. The turn's own names go first."""
-_ROLES = {"developer": "system", "gpt": "agent", "bot": "agent", "model": "agent"}
-"""Roles of chat APIs that the library itself has no alias for."""
+_THREADS = ("thread_id", "conversation_id", "session_id", "chat_id")
+"""What other systems call the thread."""
 
 
 def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator[Utterance]:
@@ -48,7 +49,7 @@ def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator
             conversations += 1
             yield from _conversation(place, row, talk, f"{thread_id}-{conversations}")
         else:
-            thread = thread_id if row.get("thread_id") is None else row["thread_id"]
+            thread = thread_id if (named := _thread(row)) is None else named
             yield _turn(place, row, thread, row.get("user_id"), positions[str(thread)])
             positions[str(thread)] += 1
 
@@ -57,7 +58,7 @@ def _conversation(place: Place, row: Mapping[str, Any], talk: str, unnamed: str)
     messages = row[talk]
     if not isinstance(messages, list):
         raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
-    thread = row.get("thread_id") or row.get("id") or unnamed
+    thread = _thread(row) or row.get("id") or row.get("uuid") or unnamed
     for position, message in enumerate(messages):
         here = place.within(f"message {position + 1}")
         if not isinstance(message, dict):
@@ -65,13 +66,16 @@ def _conversation(place: Place, row: Mapping[str, Any], talk: str, unnamed: str)
         yield _turn(here, message, thread, row.get("user_id"), position)
 
 
+def _thread(row: Mapping[str, Any]) -> Any:
+    """The thread that a row names, if it does; an empty name is wrong, and stays."""
+    return next((row[name] for name in _THREADS if row.get(name) is not None), None)
+
+
 def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
     row = _with_our_names(row)
     fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
-    if isinstance(role := row.get("role"), str):
-        fields["role"] = _ROLES.get(role, role)
     fields["content"] = _content(place, row)
-    others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, "thread_id", "user_id"}}
+    others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, *_THREADS, "user_id"}}
     if others:
         given = row.get("metadata") or {}
         if not isinstance(given, dict):
@@ -81,6 +85,8 @@ def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, po
 
 
 def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(row.get("role_type"), str):  # Zep, which has the speaker's name where others have the role
+        row = {"name": row.get("role"), **row, "role": row["role_type"]}
     named: dict[str, Any] = {}
     for name, value in row.items():
         ours = _SAME.get(name, name)
