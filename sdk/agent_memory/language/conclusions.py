@@ -66,6 +66,16 @@ def figures(text: str) -> set[str]:
     return {figure.replace(".", "").replace(",", "") for figure in _FIGURE.findall(text)}
 
 
+def names(text: str) -> set[str]:
+    """The words of a text that have a capital letter and begin no sentence, without marks and possessive endings."""
+    words = text.split()
+    bare = [word.strip("\"'“”‘’«»()[].,;:!?").removesuffix("'s").removesuffix("’s") for word in words]
+    inside = [not before.endswith((".", "!", "?")) for before in words]
+    return {
+        word for word, within in zip(bare[1:], inside, strict=False) if within and word[:1].isupper() and len(word) > 1
+    } - {"User"}
+
+
 def _resting_on(conclusion: C, facts: Mapping[str, FactView], *, counted: bool = False) -> C:
     refs = [ref for ref in dict.fromkeys(conclusion.refs) if ref in facts]
     if len(refs) < 2:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights
+from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights, names
 from agent_memory.language.tasks import (
     ConsolidateInput,
     ConsolidateOutput,
@@ -234,6 +234,10 @@ def _ground_group(group: Duplicates, facts: dict[str, FactView], grouped: set[st
     known = figures(" ".join(f"{facts[ref].content} {facts[ref].quote or ''}" for ref in refs))
     if not figures(group.content) <= known:
         raise Ungrounded("its sentence has a figure that none of its facts has")
+    said = " ".join(facts[ref].content for ref in refs)
+    lost = (figures(said) - figures(group.content)) | {name for name in names(said) if name not in group.content}
+    if lost:  # "in Lisbon" and "in Porto" are two statements, whatever a model calls them
+        raise Ungrounded(f"its sentence loses {', '.join(sorted(lost))}")
     return group.model_copy(update={"refs": refs})
 
 

@@ -26,6 +26,7 @@ Relation = Literal[
     "journey",
     "routine",
     "kin",
+    "place",
     "trait",
     "state",
 ]

@@ -97,6 +97,16 @@ def another_value(newer: Claim, older: Claim) -> bool:
     )
 
 
+def another_place(newer: Claim, older: Claim) -> bool:
+    """The wedding is in Lisbon / the wedding is in Porto."""
+    return (
+        newer.relation == older.relation == "place"
+        and not (newer.negative or older.negative or newer.additive)
+        and newer.topic == older.topic
+        and _differ(newer.value, older.value)
+    )
+
+
 def denied_value(newer: Claim, older: Claim) -> bool:
     """I work at Nuvela / I left Nuvela."""
     return (
@@ -254,7 +264,7 @@ def left_behind(newer: Claim, older: Claim) -> bool:
 
 
 _RULES: tuple[Rule, ...] = (
-    another_value, denied_value, replaced_value, another_diet, diet_and_food, opposite_liking, given_up,
+    another_value, another_place, denied_value, replaced_value, another_diet, diet_and_food, opposite_liking, given_up,
     opposite_preference, denied, cancelled, rearranged, left_behind, another_tool,
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from agent_memory.language.offline.claims import Claim, Reader
 from agent_memory.language.offline.claims_of_people import PEOPLE, STATES, TRAITS, WISHES
+from agent_memory.language.offline.claims_of_places import placed
 from agent_memory.language.offline.claims_of_taste import HABITS, TASTE
 from agent_memory.language.offline.claims_of_things import THINGS
 from agent_memory.language.offline.grammar import Clause, parse
@@ -41,7 +42,7 @@ def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
         for part in clauses(sentence.text):
             clause = parse(part)
             if clause is not None:
-                found += _of_clause(clause, said_at)
+                found += [*_of_clause(clause, said_at), *placed(clause)]
     return tuple(dict.fromkeys(found))
 
 

@@ -103,7 +103,14 @@ def _groups(statements: list[Statement]) -> list[Duplicates]:
 
 
 def _fullest(group: list[Statement]) -> str:
-    return max((statement.fact.content for statement in group), key=len)
+    """The newest of the statements, or the longest of those that say all that the newest does and more.
+
+    Length alone never chooses: of two that differ in a word, the newer one is how it is now.
+    """
+    newest = max(group, key=lambda statement: statement.fact.said_at)
+    told = set(newest.wording.words)
+    fuller = [one for one in group if told <= set(one.wording.words)]
+    return max(fuller, key=lambda one: (len(set(one.wording.words)), one.fact.said_at)).fact.content
 
 
 def _wording(content: str, said_at: datetime) -> Wording:
