@@ -14,7 +14,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/u
 BIN := .venv/bin
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format bench eval conformance bench-engine infra-check live func clean
+.PHONY: help quickstart test check format bench eval conformance bench-engine infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ infra-check: .venv/.dev  ## The templates, worked out and checked without Azure;
 
 live: .venv/.dev  ## The contract suite on COSMOS_ENDPOINT; without it, on the embedded engine over HTTPS
 	$(BIN)/python tools/live.py $(ARGS)
+
+store: .venv/.dev  ## The database and its containers, in the account that local.settings.json names
+	$(BIN)/python -m azure_functions.devhost --make-store $(ARGS)
 
 func: .venv/.dev  ## The function app with its change feed, on this machine alone
 	$(BIN)/python -m azure_functions.devhost --store .func/memory.db $(ARGS)

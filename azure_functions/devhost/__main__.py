@@ -27,11 +27,31 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("AzureWebJobsScriptRoot", str(root))
     try:
         apply_settings(read_settings(root) if options.settings is None else read_settings_file(options.settings))
-        asyncio.run(_run(options, root))
+        asyncio.run(make_store() if options.make_store else _run(options, root))
     except HostError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+async def make_store() -> None:
+    """Makes the database and its containers in the account that the settings name, where they are missing.
+
+    Raises:
+        HostError: if that fails.
+    """
+    from agent_memory import AsyncMemory
+    from agent_memory.errors import AgentMemoryError
+
+    try:
+        memory = AsyncMemory.from_env()
+        try:
+            await memory.create_memory_store()
+        finally:
+            await memory.close()
+    except AgentMemoryError as error:
+        raise HostError(f"the store cannot be made: {error}") from error
+    print(f"the store is there: {os.environ.get('COSMOS_DB_ENDPOINT')}")
 
 
 async def _run(options: argparse.Namespace, root: Path) -> None:
@@ -56,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--store", type=Path, help="also serve this file as the Cosmos DB account that the settings name, and make it"
+    )
+    parser.add_argument(
+        "--make-store", action="store_true", help="make the store in the account that the settings name, and end"
     )
     parser.add_argument("--state", type=Path, default=DEFAULT_STATE, help=f"orchestrations (default: {DEFAULT_STATE})")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"0 takes a free one (default: {DEFAULT_PORT})")

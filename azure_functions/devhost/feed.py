@@ -94,7 +94,8 @@ class CosmosTrigger:
             from azure.identity.aio import DefaultAzureCredential
 
             credential = DefaultAzureCredential()
-        return CosmosClient(self._connection.endpoint, credential)
+        verify = self._connection.verify
+        return CosmosClient(self._connection.endpoint, credential, connection_verify=verify)
 
     async def _read_on(self, client: CosmosClient) -> None:
         """Hands out all that is new."""

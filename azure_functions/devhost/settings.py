@@ -95,6 +95,7 @@ class CosmosConnection:
 
     endpoint: str
     key: str | None
+    verify: bool = True
 
     @classmethod
     def named(cls, name: str, environment: MutableMapping[str, str] = os.environ) -> CosmosConnection:
@@ -108,7 +109,8 @@ class CosmosConnection:
             parts = dict(part.split("=", 1) for part in text.split(";") if part)
             if "AccountEndpoint" not in parts:
                 raise HostError(f"the setting {name} is no connection string of Cosmos DB: it has no AccountEndpoint")
-            return cls(parts["AccountEndpoint"], parts.get("AccountKey"))
+            unchecked = parts.get("DisableServerCertificateValidation", "").lower() == "true"
+            return cls(parts["AccountEndpoint"], parts.get("AccountKey"), verify=not unchecked)
         endpoint = environment.get(f"{name}__accountEndpoint")
         if not endpoint:
             raise HostError(f"the connection {name} needs the setting {name} or {name}__accountEndpoint")

@@ -248,6 +248,7 @@ class AsyncMemory:
             policy=env.policy,
             recall=recall,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
+            connection_verify=env.cosmos_connection_verify,
         )
 
     async def open(self) -> None:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, create_model
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, create_model, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from agent_memory.errors import ConfigurationError
@@ -301,6 +302,9 @@ _CADENCE = {
 """Of each part of a cadence, the setting that says it."""
 
 
+_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
+
+
 class Environment(BaseSettings):
     """The environment variables that `from_env` and the function app read. Several systems' names are accepted."""
 
@@ -318,6 +322,7 @@ class Environment(BaseSettings):
         default="ai_memory", validation_alias=AliasChoices("COSMOS_DB_DATABASE", "COSMOS_DATABASE")
     )
     cosmos_autoscale_max_ru: int | None = Field(default=None, validation_alias="COSMOS_DB_AUTOSCALE_MAX_RU")
+    cosmos_connection_verify: bool = Field(default=True, validation_alias="COSMOS_DB_CONNECTION_VERIFY")
     azure_openai_endpoint: str | None = Field(
         default=None, validation_alias=AliasChoices("AZURE_OPENAI_ENDPOINT", "AI_FOUNDRY_ENDPOINT")
     )
@@ -363,6 +368,15 @@ class Environment(BaseSettings):
     audit_days: int = Field(default=0, ge=0, le=3650, validation_alias="MEMORY_AUDIT_DAYS")
     daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
     daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
+
+    @model_validator(mode="after")
+    def _certificates_of_others_are_checked(self) -> Self:
+        if not self.cosmos_connection_verify and urlsplit(self.cosmos_endpoint or "").hostname not in _THIS_MACHINE:
+            raise ConfigurationError(
+                "COSMOS_DB_CONNECTION_VERIFY=false is for an emulator on this machine, with an endpoint like"
+                f" https://localhost:8081/, not {self.cosmos_endpoint}: leave it out"
+            )
+        return self
 
     @property
     def cadence(self) -> Cadence:

@@ -129,6 +129,15 @@ class Host(Process):
             arguments.append("--log")
         super().__init__("azure_functions.devhost", *arguments, env=env, log=self.log)
 
+    @classmethod
+    def of_settings(cls, settings: Path, folder: Path) -> Self:
+        """The same, with everything from a settings file."""
+        made = cls.__new__(cls)
+        made.log = folder / "host.log"
+        arguments = ["--settings", str(settings), "--state", str(folder / "host.db"), "--port", "0", "--poll", "0.1"]
+        Process.__init__(made, "azure_functions.devhost", *arguments, log=made.log)
+        return made
+
     def call(self, method: str, path: str, body: Any = None, user: str | None = None) -> tuple[int, Any]:
         """A request to the host: status and JSON."""
         request = urllib.request.Request(f"{self.url}{path}", method=method)
