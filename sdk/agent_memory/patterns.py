@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -73,6 +74,69 @@ class Linear:
 
 def _whole(text: str) -> str:
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
+
+
+LONGEST = 1_000
+"""Characters of the longest text that a bounded pattern reads. Of 13,000 sentences of talk (five conversations of
+LoCoMo, eight of BEAM, two of REALTALK), two pasted ones are longer, and the next has 804. At this length the slowest
+pattern takes some 30 ms."""
+WIDEST_GAP = 3
+"""White space in a row that it reads: two blanks stand between sentences, more of them between columns."""
+_GAP = re.compile(rf"\s{{{WIDEST_GAP + 1}}}")  # reads four characters at each place
+
+
+class Bounded:
+    """A pattern of Python's engine, which knows lookaround, that reads short texts only.
+
+    It finds nothing in a text that is longer than `LONGEST` or has a gap wider than `WIDEST_GAP`. So one search costs
+    no more than a constant, if the pattern is not exponential; a test reads every pattern for that.
+    """
+
+    __slots__ = ("_compiled", "pattern")
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._compiled = re.compile(pattern, flags)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match."""
+        return self._compiled.search(text) if is_short(text) else None
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """The match that begins at a place."""
+        return self._compiled.match(text, start) if is_short(text) else None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """The match of the whole text."""
+        return self._compiled.fullmatch(text) if is_short(text) else None
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """All matches, in order."""
+        return self._compiled.finditer(text) if is_short(text) else iter(())
+
+    def findall(self, text: str) -> list[Any]:
+        """The texts of all matches; of a pattern with groups, those of its groups."""
+        return self._compiled.findall(text) if is_short(text) else []
+
+    def split(self, text: str) -> list[Any]:
+        """What lies between the matches, with what the groups hold."""
+        return self._compiled.split(text) if is_short(text) else [text]
+
+    def sub(self, repl: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
+        """The text with another in the place of each match."""
+        return self._compiled.sub(repl, text, count=count) if is_short(text) else text
+
+
+@lru_cache(maxsize=4096)
+def is_short(text: str) -> bool:
+    """Whether bounded patterns read a text."""
+    return len(text) <= LONGEST and _GAP.search(text) is None
+
+
+@lru_cache(maxsize=2048)
+def bounded(pattern: str, flags: int = 0) -> Bounded:
+    """A pattern with lookaround, for sentences: it reads no long text. The same pattern is compiled once."""
+    return Bounded(pattern, flags)
 
 
 def either_of(texts: Iterable[str], flags: int = 0) -> Linear:

@@ -106,11 +106,16 @@ _OPENING = linear(r"\{\s*[\"'}]|\[\s*[\[{\]]")
 _OPENING_OF_TEXTS = linear(r"\[\s*\"")
 
 
+_LONGEST_REPAIRED = 8_000
+"""Characters of broken JSON that are repaired, as much as the 2,000 tokens of an extraction take: the time for repairs
+grows with the square of the text."""
+
+
 def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
     """Finds the object or array in an answer, whatever prose or fence is around it.
 
     Raises:
-        UnusableAnswer: there is none, or it is broken and not to be salvaged.
+        UnusableAnswer: there is none, or it is broken and not to be salvaged or too long for it.
     """
     text = _THOUGHTS.sub("", text)
     opening = _OPENING.search(text) or _OPENING_OF_TEXTS.search(text)
@@ -127,6 +132,8 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
         return ParsedJson(from_json(text, allow_partial=True), "cut off, and read up to there")
     except ValueError:
         pass  # broken elsewhere than at its end
+    if len(text) > _LONGEST_REPAIRED:
+        raise UnusableAnswer("its JSON is broken, and too long to be repaired")
     try:
         repaired = json_repair.loads(text, skip_json_loads=True)
     except (ValueError, RecursionError) as error:

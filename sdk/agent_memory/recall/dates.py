@@ -52,7 +52,7 @@ class Period:
 def periods(query: str, now: datetime) -> list[Period]:
     """The times that a question names, relative ones seen from `now`; a month without a year may be that of any."""
     try:
-        moments = dates.find(query, now, side="past")
+        moments = dates.find(" ".join(query.split()), now, side="past")
     except ImportError as error:  # the extra `local` reads written dates
         logger.info("Dates in questions are not understood here: %s", error)
         return []

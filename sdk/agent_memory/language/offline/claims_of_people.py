@@ -20,26 +20,31 @@ from agent_memory.language.offline.phrases import (
 )
 from agent_memory.language.offline.text import canon, content_stems
 from agent_memory.language.offline.values import Value
+from agent_memory.patterns import bounded
 
-_RATE = re.compile(
+_RATE = bounded(
     r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|night|week|month|year)\b.*"
     r"|\b\d+\w*/week\b.*"
 )
-_DAILY = re.compile(
+_DAILY = bounded(
     r"(?P<amount>\d[\d.,]* ?(?P<unit>[a-z]+)) (?:of \w+ )?(?:every|each|a|per) (?:day|morning|night|evening|week)\b"
 )
-_MONEY = re.compile(r"[$€£]|\b(?:dollars|euros|pounds)\b")
-_TO_SPEND = re.compile(r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)")
-_COUNTED = re.compile(
+_MONEY = bounded(r"[$€£]|\b(?:dollars|euros|pounds)\b")
+_TO_SPEND = bounded(r"\bto spend\b(?: on)? ?(.*)|^(?:up to|at most|max\w*) .* on (.+)|^an? .*?budget .*?for (.+)")
+_COUNTED = bounded(
     r"(?:only )?(?:\d{1,2}|" + "|".join(lexicon.NUMBERS) + r") (?:[a-z]+ )?"
     r"(kids?|children|sons?|daughters?|siblings?|brothers?|sisters?|employees|people)\b"
 )  # fmt: skip
-_MOVE = re.compile(r"(?:\w+ )?(?:(?:back|over|out|down|up) )?(?:from (?P<old>.+?) )?(?:here )?(?:to|into) (?P<new>.+)")
-_HAVING_NAMED = re.compile(r"an? (?:\w+ )?(?P<who>[a-z-]+) (?:named|called) (?P<name>[A-Z]\w*)")
-_ROLE = re.compile(
+_MOVE = bounded(r"(?:\w+ )?(?:(?:back|over|out|down|up) )?(?:from (?P<old>.+?) )?(?:here )?(?:to|into) (?P<new>.+)")
+_HAVING_NAMED = bounded(r"an? (?:\w+ )?(?P<who>[a-z-]+) (?:named|called) (?P<name>[A-Z]\w*)")
+_ROLE = bounded(
     r"(?:\w+ )?(?:promoted )?(?:to |working as )?(?:an? |the )?((?:[\w-]+ ){0,3}?[\w-]+)(?= (?:at|for|in|with)\b|,|$)"
 )
-_AT_EMPLOYER = re.compile(r"\b(?:at|for) ((?:the )?[A-Z].*)")
+_FROM = bounded(r"\bfrom ([A-Z][\w ]+)")
+_FIRST_NAME = bounded(r"[A-Z][a-z]+")
+_DUES = bounded(r"\b(rent|mortgage|tuition)\b")
+_PAID_FOR = bounded(r"\b(?:in|for) (?:the |my )?(\w+)")
+_AT_EMPLOYER = bounded(r"\b(?:at|for) ((?:the )?[A-Z].*)")
 
 
 def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -52,15 +57,15 @@ def _residence(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     if moved and not _is_ahead(after, said_at):
         match = _MOVE.match(after)
         new = place(match["new"]) if match else None
-        origin = match["old"] if match and match["old"] else (re.findall(r"\bfrom ([A-Z][\w ]+)", after) or [""])[0]
+        origin = match["old"] if match and match["old"] else (_FROM.findall(after) or [""])[0]
         old = place(origin)
     elif clause.time == "past":
         return
     elif clause.verb in {"live", "resid", "settl"}:
-        match = re.match(r"(?:\w+ )?(?:in|at) (.+)", after)
+        match = bounded(r"(?:\w+ )?(?:in|at) (.+)").match(after)
         new = place(match[1]) if match else None
     elif clause.verb == "be":
-        match = re.match(r"(?:based|living|located|settled) (?:in|out of) (.+)", after)
+        match = bounded(r"(?:based|living|located|settled) (?:in|out of) (.+)").match(after)
         new = place(match[1]) if match else None
     else:
         return
@@ -83,7 +88,7 @@ def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     gone = False
     if clause.verb == "work" and clause.time != "past":
         patterns = {"employ": _AT_EMPLOYER.pattern, "role": r"\bas (?:an? |the )?(.+)", "depart": r"^(?:\w+ )?in (.+)"}
-    elif clause.verb in {"join", "leav", "quit"} or (clause.verb == "start" and re.search(r"\bat [A-Z]", after)):
+    elif clause.verb in {"join", "leav", "quit"} or (clause.verb == "start" and bounded(r"\bat [A-Z]").search(after)):
         patterns = {"employ": r"(?:^|\bat |\bwith )((?:the )?[A-Z][\w&-]*.*)"}
         gone = clause.verb in {"leav", "quit"}
     elif clause.verb in {"move", "transfer", "switch"}:
@@ -91,7 +96,7 @@ def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     elif clause.verb == "report":
         patterns = {"manag": r"(?:\w+ )?to ([A-Z]\w+.*)"}
     for attribute, pattern in patterns.items():
-        match = re.search(pattern, after, re.I if attribute == "depart" else 0)
+        match = bounded(pattern, re.I if attribute == "depart" else 0).search(after)
         value = text_value(match[1]) if match else None
         if value:
             changed = clause.verb not in {"work", "report"}
@@ -117,12 +122,12 @@ def _name(clause: Clause, said_at: datetime) -> Iterator[Claim]:
             relation: Relation = "attribute" if "." not in clause.owner else "kin"
             yield Claim(clause.owner, relation, frozenset({"name"}), value)
     elif not clause.thing and (
-        match := re.match(r"([A-Z][a-z]+(?: [A-Z][a-z]+)?) (?:from|in|with|at) ([A-Z].*)", after)
+        match := bounded(r"([A-Z][a-z]+(?: [A-Z][a-z]+)?) (?:from|in|with|at) ([A-Z].*)").match(after)
     ):
         yield Claim(clause.owner, "attribute", frozenset({"name"}), values.read_text(match[1].split()))
         if match[2].split()[0].lower() in vocabulary.DEPARTMENTS:
             yield Claim(clause.owner, "attribute", frozenset({"depart"}), text_value(match[2]))
-    elif not clause.thing and re.fullmatch(r"[A-Z][a-z]+", after) and after.lower() not in vocabulary.NOT_FIRST_NAMES:
+    elif not clause.thing and _FIRST_NAME.fullmatch(after) and after.lower() not in vocabulary.NOT_FIRST_NAMES:
         yield Claim(clause.owner, "attribute", frozenset({"name"}), values.read_text([after]))
 
 
@@ -147,7 +152,7 @@ def _figures(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I am 34; I weigh 80 kg; I earn $90k; I pay $1,200 in rent; I have two kids; I work four days a week."""
     if clause.thing or clause.time in {"past", "ahead"}:
         return
-    number = values.read_number(re.split(r",(?!\d)| and | but | because ", clause.after)[0])
+    number = values.read_number(bounded(r",(?!\d)| and | but | because ").split(clause.after)[0])
     if number is None:
         return
     topic = _figure_topic(clause)
@@ -165,23 +170,21 @@ def _figure_topic(clause: Clause) -> frozenset[str]:
         purpose = next((group for group in spending.groups() if group), "")
         return frozenset({"budget"}) | stems(head_words(purpose.split()))
     match clause.verb:
-        case "be" if group := re.match(r"an? (team|group|company|class|crew|household|family) of ", after):
+        case "be" if group := bounded(r"an? (team|group|company|class|crew|household|family) of ").match(after):
             return frozenset({canon(group[1]), "size"})
-        case "be" if re.match(r"\d{1,3}(?: years? old)?$|\d{1,3} years? old", after):
+        case "be" if bounded(r"\d{1,3}(?: years? old)?$|\d{1,3} years? old").match(after):
             return frozenset({"age"})
         case "weigh":
             return frozenset({"weight"})
-        case "earn" | "make" if re.search(r"[$€£]|k\b|a year|a month", after):
+        case "earn" | "make" if bounded(r"[$€£]|k\b|a year|a month").search(after):
             return frozenset({"salari"})
         case "pay":
-            named = re.search(r"\b(rent|mortgage|tuition)\b", after) or re.search(
-                r"\b(?:in|for) (?:the |my )?(\w+)", after
-            )
+            named = _DUES.search(after) or _PAID_FOR.search(after)
             return stems([named[1]]) if named else frozenset()
         case "have":
             counted = _COUNTED.match(after)
             return frozenset({"count", canon(counted[1])}) if counted and not clause.negative else frozenset()
-        case "take" | "use" if dose := re.match(r"\d[\d.,]* ?(?:mg|ml|g|mcg|iu|units) of (.+)", after):
+        case "take" | "use" if dose := bounded(r"\d[\d.,]* ?(?:mg|ml|g|mcg|iu|units) of (.+)").match(after):
             return frozenset({"dose"}) | stems(head_words(dose[1].split()))
     if not _RATE.search(after):
         return frozenset()
@@ -193,13 +196,13 @@ def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I drive a Tesla; I am single; I got married; we are getting married in June."""
     if clause.thing or clause.time == "ahead":
         return
-    if clause.verb == "get" and clause.time == "now" and (wedding := re.match(r"married (.+)", clause.after)):
+    if clause.verb == "get" and clause.time == "now" and (wedding := bounded(r"married (.+)").match(clause.after)):
         when = values.read_time(wedding[1], said_at)
         if when:
             yield Claim(clause.owner, "attribute", frozenset({canon("wedding")}), when, clause.negative)
-    word = next((status for status in vocabulary.RELATIONSHIPS if re.match(rf"{status}\b", clause.after)), "")
+    word = next((status for status in vocabulary.RELATIONSHIPS if bounded(rf"{status}\b").match(clause.after)), "")
     if clause.verb == "drive" and clause.time == "now":
-        match = re.match(r"(?:an? |my )?((?:\w+ )?[A-Z][\w-]+(?: [\w-]+)?)$", " ".join(clause.rest))
+        match = bounded(r"(?:an? |my )?((?:\w+ )?[A-Z][\w-]+(?: [\w-]+)?)$").match(" ".join(clause.rest))
         value = values.read_text(match[1].split()) if match else None
         if value:
             yield Claim(clause.owner, "attribute", frozenset({"car"}), value, clause.negative)
@@ -211,20 +214,20 @@ def _belongings(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 def _journey(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """We fly out on 12 March and are back on the 22nd."""
     after = clause.after
-    back = clause.verb in {"return", "com", "fli", "be", "get"} and re.match(r"(?:back|home)\b", after)
+    back = clause.verb in {"return", "com", "fli", "be", "get"} and bounded(r"(?:back|home)\b").match(after)
     out = clause.verb in {"fli", "leav", "depart", "head", "travel"} and not back
     if clause.thing or clause.time == "past" or not (back or out or clause.verb == "return"):
         return
-    when = values.read_time(re.split(r"\band\b", after)[0], said_at)
+    when = values.read_time(bounded(r"\band\b").split(after)[0], said_at)
     if when and when.kind == "date":
-        goal = re.search(r"\bto ([A-Z][\w-]*)", " ".join(clause.rest))
+        goal = bounded(r"\bto ([A-Z][\w-]*)").search(" ".join(clause.rest))
         side = "depart" if out else "return"
         yield Claim(clause.owner, "journey", frozenset({side}) | (stems([goal[1]]) if goal else frozenset()), when)
 
 
 def _kin(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """Leo is my partner: who somebody is, which never excludes anything."""
-    match = re.match(r"(?:my|our) (?:\w+ )?(\w+)$", clause.after)
+    match = bounded(r"(?:my|our) (?:\w+ )?(\w+)$").match(clause.after)
     if clause.verb == "be" and match and match[1] in vocabulary.KIN and clause.owner not in {"self", "it"}:
         yield Claim(clause.owner, "kin", frozenset({canon(match[1])}), None, clause.negative)
 
@@ -233,7 +236,7 @@ def _trait(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I am left-handed; my partner is a microbiologist."""
     if clause.verb != "be" or clause.time != "now" or clause.thing:
         return
-    word = re.match(r"(?:an? )?((?:[\w-]+ )?[\w-]+)$", clause.after)
+    word = bounded(r"(?:an? )?((?:[\w-]+ )?[\w-]+)$").match(clause.after)
     last = word[1].split()[-1] if word else ""
     if last in vocabulary.TRAITS | vocabulary.NOT_FIRST_NAMES or last.endswith(vocabulary.JOB_ENDINGS):
         yield Claim(clause.owner, "trait", stems([last]), None, clause.negative)
@@ -249,7 +252,7 @@ def _routine(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         yield Claim(clause.owner, "routine", topic, values.read_number(amount["amount"]), clause.negative)
     when = values.read_time(clause.after, said_at)
     if when and when.kind == "weekday":
-        doing = re.split(r"\b(?:on|every|each)\b|:", clause.after)[0]
+        doing = bounded(r"\b(?:on|every|each)\b|:").split(clause.after)[0]
         topic = stems(_RATE.sub("", doing).split()) | {canon(clause.verb)}
         yield Claim(clause.owner, "routine", topic, when, clause.negative)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
@@ -14,20 +13,21 @@ from agent_memory.language.offline.phrases import evaluative, head_words, object
 from agent_memory.language.offline.text import canon, stem
 from agent_memory.language.offline.values import Value
 from agent_memory.language.offline.verbs import is_gerund
+from agent_memory.patterns import bounded
 
 _DIET_SPELLINGS = (("gluten free", "gluten-free"), ("dairy free", "dairy-free"), ("plant based", "plant-based"),
                    ("lactose intolerant", "lactose-intolerant"))  # fmt: skip
-_ALLERGY = re.compile(r"(?:an? )?(?:severe |bad |mild )?([\w ]+?) (?:allergy|allergies|intolerance)\b")
-_ALLERGIC_TO = re.compile(r"(?:\w+ )?(?:allergic|intolerant) to (.+)|(?:an? )?(?:\w+ )?(?:allergy|intolerance) to (.+)")
-_FOND = re.compile(
+_ALLERGY = bounded(r"(?:an? )?(?:severe |bad |mild )?([\w ]+?) (?:allergy|allergies|intolerance)\b")
+_ALLERGIC_TO = bounded(r"(?:\w+ )?(?:allergic|intolerant) to (.+)|(?:an? )?(?:\w+ )?(?:allergy|intolerance) to (.+)")
+_FOND = bounded(
     r"(?:an? )?(?:(?:big|huge|great|massive|real|total) )?(?P<how>fan of|fond of|into|crazy about|obsessed with|keen on"
     r"|addicted to|passionate about|sucker for|tired of|sick of|lover of) (?P<what>.+)"
 )
-_LIKED_LIGHTLY = re.compile(
+_LIKED_LIGHTLY = bounded(
     r"^(?:to )?(?:eating|drinking|having|going to|listening to|watching|doing|playing|a|an|the|some|any|my|to) "
 )
-_NOT_A_THING = re.compile(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
-_RATHER_THAN = re.compile(r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s")
+_NOT_A_THING = bounded(r"(?:it|that|this|them|you|to be|how|when|what|the way|seeing|being|him|her)\b")
+_RATHER_THAN = bounded(r"\b(?:over|rather than|instead of|to(?! (?:be|have|work|do|get|go)\b))\s")
 
 
 def _diet(clause: Clause, said_at: datetime) -> Iterator[Claim]:
@@ -38,7 +38,7 @@ def _diet(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     after = clause.after
     for apart, joined in _DIET_SPELLINGS:
         after = after.replace(apart, joined)
-    for word in re.findall(r"[\w-]+", after)[:5]:
+    for word in bounded(r"[\w-]+").findall(after)[:5]:
         name = word.removesuffix("s")
         if name in vocabulary.DIETS:
             diet = Value("text", frozenset({name}), word, shown=name)
@@ -52,7 +52,7 @@ def _allergy(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     owner = clause.thing[0].lower() if clause.thing else clause.owner  # "mateo is allergic": a name in lower case
     match = _ALLERGIC_TO.match(clause.after) or (_ALLERGY.match(clause.after) if clause.verb != "be" else None)
     listed = next((group for group in match.groups() if group), "") if match else ""
-    for item in re.split(r",| and | or ", listed):
+    for item in bounded(r",| and | or ").split(listed):
         yield Claim(owner, "allergy", stems(head_words(item.split())), None, clause.negative)
 
 
@@ -78,7 +78,7 @@ def _preference(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """I prefer tea to coffee; I prefer aisle seats (the noun is the topic, what stands before it the value)."""
     if clause.verb != "prefer" or clause.thing or clause.time == "past" or clause.negative:
         return
-    after = re.sub(r"^to ", "", clause.after)
+    after = bounded(r"^to ").sub("", clause.after)
     chosen, _, other = _RATHER_THAN.sub("|", after).partition("|")
     words = [word for word in head_words(chosen.split()) if word not in lexicon.STOPWORDS]
     first, second = values.read_text(words), text_value(other)

@@ -24,32 +24,33 @@ from agent_memory.language.offline.phrases import (
 from agent_memory.language.offline.subjects import all_attributes
 from agent_memory.language.offline.text import canon, stem
 from agent_memory.language.offline.values import Value
+from agent_memory.patterns import bounded
 
 _DETERMINED = r"(?:the|my|our|a|an|this|that) (?:new |total )?"
-_CHANGED = re.compile(
+_CHANGED = bounded(
     _DETERMINED + r"(?P<what>[\w' -]+?)(?: back| up| down| forward| out| by [\w$ ]+)?"
     r"(?: from (?P<old>.+?))? (?:to|till|until|at|is|of) (?P<new>.+)",
     re.I,
 )
-_CHANGED_FOR = re.compile(
+_CHANGED_FOR = bounded(
     _DETERMINED + r"(?P<what>[\w'-]+(?: [\w'-]+)? (?:for|of) [\w' -]+?)(?: from (?P<old>.+?))? (?:to|at) (?P<new>.+)",
     re.I,
 )
-_TO_NEW = re.compile(r"(?:from (?P<old>.+?) )?(?:up |down |back |out )?(?P<new>(?:to|till|until|for) .+)")
-_BELONGS_TO = re.compile(r"\bfor (?:the |our |my )?([A-Za-z][\w -]*)$")
-_SWITCHED = re.compile(
+_TO_NEW = bounded(r"(?:from (?P<old>.+?) )?(?:up |down |back |out )?(?P<new>(?:to|till|until|for) .+)")
+_BELONGS_TO = bounded(r"\bfor (?:the |our |my )?([A-Za-z][\w -]*)$")
+_SWITCHED = bounded(
     r"(?:everything |over |(?:all |our |the )+(?P<what>[\w -]+?) )?(?:from (?P<old>.+?) )?(?:over )?"
     r"(?:to|with|by) (?P<new>.+)"
 )
-_REPLACED = re.compile(r"(?P<old>.+?) (?:with|by) (?P<new>.+)")
-_WITH_TOOL = re.compile(
+_REPLACED = bounded(r"(?P<old>.+?) (?:with|by) (?P<new>.+)")
+_WITH_TOOL = bounded(
     r"(?P<what>.*?)\b(?:with|using|on|in|via|through|to) (?P<tool>(?:the )?[A-Z][\w.+#-]*(?: [A-Z][\w.+#-]*)*)"
 )
-_NAME_AND_VERSION = re.compile(
+_NAME_AND_VERSION = bounded(
     r"\b(?P<name>[A-Z][A-Za-z.+#-]+) (?:from v?(?P<old>\d+(?:\.\d+)*) to )?"
     r"v?(?P<new>\d+(?:\.\d+)*)\b(?! [a-z]+s\b|[%:])"
 )
-_PURPOSE = re.compile(r"\b(?:for|to) (?:the |our |my |all )?([\w -]+)")
+_PURPOSE = bounded(r"\b(?:for|to) (?:the |our |my |all )?([\w -]+)")
 _ENDING = {"end", "finish", "expir", "arriv", "land", "close", "return"}
 
 
@@ -85,7 +86,7 @@ def _attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
 
 def _inverse_attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     """Ana is my manager; green is my favourite colour."""
-    match = re.match(r"(?:my|our) (?:new )?(.+)", clause.after)
+    match = bounded(r"(?:my|our) (?:new )?(.+)").match(clause.after)
     name = " ".join(clause.thing) or clause.owner
     if clause.verb != "be" or clause.time != "now" or clause.negative or match is None:
         return
@@ -113,7 +114,7 @@ def _changed_attribute(clause: Clause, said_at: datetime) -> Iterator[Claim]:
         return
     belongs = _BELONGS_TO.search(match["new"])
     old = typed_value(match["old"], kind, said_at) if match["old"] else None
-    mine = re.match(r"(?:my|our)\b", after, re.I)
+    mine = bounded(r"(?:my|our)\b", re.I).match(after)
     owner = "self" if clause.owner == "it" else clause.owner.split(".")[0] if mine else clause.owner
     yield Claim(
         owner, "attribute",
@@ -142,9 +143,9 @@ def _switched_tool(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     if match is None:
         return
     new, purpose = _tool_and_purpose(match["new"])
-    named_old = match["old"] or (re.findall(r"\bfrom ([A-Z][\w.-]*(?: [A-Z][\w.-]*)?)", after) or [""])[0]
+    named_old = match["old"] or (bounded(r"\bfrom ([A-Z][\w.-]*(?: [A-Z][\w.-]*)?)").findall(after) or [""])[0]
     old = text_value(named_old)
-    if new is None or re.match(r"(?:an? |\d|[$€£])", match["new"]) or values.read_time(match["new"], said_at):
+    if new is None or bounded(r"(?:an? |\d|[$€£])").match(match["new"]) or values.read_time(match["new"], said_at):
         return
     kind = kind_mark(new)
     if not kind and clause.verb in {"move", "chang"} and old is None:

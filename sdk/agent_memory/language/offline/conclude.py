@@ -23,6 +23,8 @@ OFTEN = 3
 """Memories in which something has to come up before it is an insight."""
 MOST = 10
 """Insights of one reflection."""
+_MOST_WORDS = 60
+"""Of a memory that are paired, since pairs grow with the square: as many as the longest statement has."""
 _TROUBLE = frozenset(
     canon(word)
     for word in "error fail failed failure bug crash crashed issue problem conflict broke broken timeout outage".split()
@@ -79,7 +81,8 @@ def reflect(data: ReflectInput) -> ReflectOutput:
 
 def _words(memory: FactView) -> dict[str, str]:
     """The words that carry a memory, by what stands for each and its synonyms; in the order of the sentence."""
-    return {canon(word): word for word in reversed(content_words(memory.content)) if word.isalpha() and len(word) > 2}
+    said = [word for word in content_words(memory.content) if word.isalpha() and len(word) > 2]
+    return {canon(word): word for word in reversed(said[:_MOST_WORDS])}
 
 
 def _phrase(words: dict[str, str], pair: Sequence[str]) -> str:

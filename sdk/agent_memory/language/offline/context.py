@@ -16,35 +16,38 @@ from agent_memory.language.offline.phrases import thing_topic, typed_value, weak
 from agent_memory.language.offline.statements import trimmed
 from agent_memory.language.offline.text import canon, content_stems, either, plain_words, straighten
 from agent_memory.language.offline.verbs import is_past
+from agent_memory.patterns import bounded
 
-_NAMED_MONTH = re.compile(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
-_ANCHORED = re.compile(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
+_NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
+_ANCHORED = bounded(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
 _ATTRIBUTE = plain_words(vocabulary.DEPENDENT)
-_BARE_ATTRIBUTE = re.compile(rf"^(?:(?:my|our|the) )?(?:\w+ )?({_ATTRIBUTE})\b(?= (?!for\b|of\b|on\b))", re.I)
+_BARE_ATTRIBUTE = bounded(rf"^(?:(?:my|our|the) )?(?:\w+ )?({_ATTRIBUTE})\b(?= (?!for\b|of\b|on\b))", re.I)
 _CHANGING = either("""
     raised increased lowered cut moved pushed changed set bumped reduced postponed rescheduled shifted extended
     dropped made make moving pushing raising
 """)
-_CHANGED_IT = re.compile(
+_CHANGED_IT = bounded(
     rf"^(?:i|we|they) (?:have |just |had |are |am )*{_CHANGING} (?:it|(?:the|our|my) {_ATTRIBUTE})\b(?! (?:for|of)\b)",
     re.I,
 )
-_JOINT = re.compile(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
-_TURNED = re.compile(
+_JOINT = bounded(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
+_TURNED = bounded(
     rf"\b(?:i|we)(?: \w+ly| just| have)? {either('stopped quit started began gave became turned switched')}\b", re.I
 )
-_ONWARD = re.compile(
+_ONWARD = bounded(
     r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]"
     rf"|\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b.* (?:for|on|from|in) ",
     re.I,
 )
-_SOME_ONE = re.compile(r"\b(?:the|that|this) (?:\w+ )?one\b(?=[.,!]|$| (?:for|in|with|from|at|and|because)\b)", re.I)
-_PERSON = re.compile(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
-_HE_OR_SHE = re.compile(r"(?:he|she)(?:\b(?!')|(?P<short>'s (?:been|got)|'s)\b)", re.I)
+_SOME_ONE = bounded(r"\b(?:the|that|this) (?:\w+ )?one\b(?=[.,!]|$| (?:for|in|with|from|at|and|because)\b)", re.I)
+_PERSON = bounded(rf"\b(?:[Mm]y|[Oo]ur) (?:\w+ )?{plain_words(vocabulary.KIN)}\b(?!')(?: [A-Z][a-z]+)?")
+_HE_OR_SHE = bounded(r"(?:he|she)(?:\b(?!')|(?P<short>'s (?:been|got)|'s)\b)", re.I)
 _WRITTEN_OUT = {"'s": " is", "'s been": " has been", "'s got": " has got"}
-_PLACED = re.compile(r"\b(?:at|in|on|from) (?:the )?[A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*")
-_OF_SOMEBODY = re.compile(r"\b(?:his|her|my|our)\b", re.I)
-_PLURAL_KIN = re.compile(r"(?:[^s]s|children|family|team|crew|band|parents)$")
+_PLACED = bounded(r"\b(?:at|in|on|from) (?:the )?[A-Z][\w'-]*\.?(?: [A-Z][\w'-]*)*")
+_OF_SOMEBODY = bounded(r"\b(?:his|her|my|our)\b", re.I)
+_PLURAL_KIN = bounded(r"(?:[^s]s|children|family|team|crew|band|parents)$")
+_NEAREST = 12
+"""Sentences before a statement in which the date that the talk is about is looked for."""
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -73,7 +76,7 @@ def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime |
     """The last date with a month of its own that the talk before named."""
     named = (
         moment.first
-        for text in nearest_first
+        for text in nearest_first[:_NEAREST]
         for moment in reversed(dates.find(text, said_at))
         if moment.grain in {"day", "month"} and _NAMED_MONTH.search(moment.phrase)
     )
@@ -93,7 +96,7 @@ def _looks_back(text: str) -> bool:
     clause = parse(text)
     if clause is not None and clause.verb:
         return (clause.time == "past" or bool(_TURNED.search(text))) and not _ONWARD.search(text)
-    return any(is_past(word) for word in re.findall(r"[a-z]+", text.lower())[:8] if word not in lexicon.EMOTIONS)
+    return any(is_past(word) for word in bounded(r"[a-z]+").findall(text.lower())[:8] if word not in lexicon.EMOTIONS)
 
 
 def dating(found: Sequence[Moment], claims: Sequence[Claim]) -> Dating:
@@ -141,7 +144,7 @@ def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -
             return _bracketed(text, topic)
         return f"{text[: dependent.end(1)]} for the {topic}{text[dependent.end(1) :]}"
     lacking = (
-        (re.match(r"(?:it|that)\b", plain, re.I) and (_has_value(clause) or requires(text)))
+        (bounded(r"(?:it|that)\b", re.I).match(plain) and (_has_value(clause) or requires(text)))
         or _CHANGED_IT.match(plain)
         or (_SOME_ONE.search(plain) and clause.owner == "self")
     )

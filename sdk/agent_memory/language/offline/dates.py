@@ -14,6 +14,7 @@ from typing import Literal
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import either, plain_words
+from agent_memory.patterns import bounded, is_short
 
 Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]
@@ -72,15 +73,20 @@ _PATTERNS = (
     ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
     ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
 )
-_FINDERS = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in _PATTERNS)
-_LEAD = re.compile(
+_FINDERS = tuple((kind, bounded(pattern, re.I)) for kind, pattern in _PATTERNS)
+_LEAD = bounded(
     rf"^{either('on by until till to from before after since for in during of is was over at')} (?=\S)", re.I
 )
-_REPEATED = re.compile(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
-_SPELLED = re.compile(
+_REPEATED = bounded(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
+_SPELLED = bounded(
     r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
     rf"(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?(?P<year>{_YEAR})\)"
 )
+_WORD_BEFORE = bounded(r"(\w+)\s+$")
+_LOOKED_BACK = 40
+"""Characters before a time in which the word that it hangs on stands."""
+MOST_MOMENTS = 12
+"""Times read in one sentence, since reading a written date takes a millisecond: more of them are a list."""
 _PLACING = frozenset("in by until since during before after".split())
 _AMBIGUOUS = frozenset("may march sun sat mar wed august".split())
 
@@ -127,12 +133,12 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
     """The times that a text names, in order. A date in brackets behind one (see `Moment.label`) is what it means.
 
     Args:
-        text: The sentence.
+        text: The sentence; one that is too long for the rules names none, and a list of dates only some of its own.
         said_at: When it was said; relative words are counted from this day.
         side: Where to look for a day or month that is named without a year.
         near: A date that the talk is about, from which "the 19th" is counted; a date earlier in the text comes first.
     """
-    if said_at.year not in _YEARS:
+    if said_at.year not in _YEARS or not is_short(text):
         return []
     taken: list[tuple[int, int]] = [match.span() for match in _SPELLED.finditer(text)]
     found: list[Moment] = []
@@ -141,7 +147,7 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
             begin, end = match.span()
             if any(begin < other_end and other_begin < end for other_begin, other_end in taken):
                 continue
-            moment = _moment(kind, match, said_at, side)
+            moment = _moment(kind, match, said_at, side) if len(found) < MOST_MOMENTS else None
             if moment is not None:
                 taken.append((begin, end))
                 found.append(moment)
@@ -153,7 +159,7 @@ def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
     anchor = near.replace(day=1) if near else None
     counted: list[Moment] = []
     for moment in moments:
-        number = re.fullmatch(r"the (\d{1,2})(?:st|nd|rd|th)", moment.phrase, re.I)
+        number = bounded(r"the (\d{1,2})(?:st|nd|rd|th)", re.I).fullmatch(moment.phrase)
         span = _day_of_month(int(number[1]), anchor, "future") if number and anchor else None
         counted.append(replace(moment, first=span[0], last=span[1]) if span else moment)
         if moment.grain == "day" and (span or not number):
@@ -164,11 +170,12 @@ def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
 def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> Moment | None:
     """The moment that a pattern found, if the words are meant as a time."""
     phrase, start, text = match[0], match.start(), match.string
-    if _REPEATED.search(text[:start]) or text[match.end() :][:1] in {"s", "S"}:
+    ahead = text[max(0, start - _LOOKED_BACK) : start]
+    if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
         return None
     lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase
-    before = re.search(r"(\w+)\s+$", text[:start])
+    before = _WORD_BEFORE.search(ahead)
     role = (lead[0].strip() if lead else before[1] if before else "").lower()
     placed = kind == "month" and role in _PLACING
     if kind in {"month", "weekday", "written", "month_year"} and not placed and not _looks_dated(bare):
@@ -179,13 +186,13 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     offset = start + (lead.end() if lead else 0)
     if span is None:
         return Moment(bare, offset, None, None, "day", role) if kind in {"ago", "ahead"} else None
-    named = kind not in {"iso", "month_year", "year"} and not re.search(_YEAR, bare)
+    named = kind not in {"iso", "month_year", "year"} and not bounded(_YEAR).search(bare)
     return Moment(bare, offset, span[0], span[1], span[2], role, named)
 
 
 def _complete(kind: str, phrase: str, ahead: str) -> str:
     """The words to resolve; the first day of "1 to 14 July" lacks its month."""
-    month = re.search(_MONTH, ahead, re.I) if kind == "range_start" else None
+    month = bounded(_MONTH, re.I).search(ahead) if kind == "range_start" else None
     return (f"{phrase.removeprefix('the ')} {month[0]}" if month else phrase).lower().rstrip(".")
 
 
@@ -210,18 +217,18 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "spoken":
             return _days(day + timedelta(days=_spoken_offset(phrase)))
         case "anchored":
-            return _anchored(re.sub(f"^{_SLACK}", "", phrase), day)
+            return _anchored(bounded(f"^{_SLACK}").sub("", phrase), day)
         case "ago" | "ahead":
             return _counted(phrase, day, -1 if kind == "ago" else 1)
         case "holiday":
             return _nearest_date(*_HOLIDAYS[phrase], day, side)
         case "day_of_month":
-            return _day_of_month(int(re.sub(r"\D", "", phrase)), day, side)
+            return _day_of_month(int(bounded(r"\D").sub("", phrase)), day, side)
         case "weekday":
             return _weekday(_DAYS[phrase.split()[0]], day, side)
         case "month":
-            first, last, grain = _month(_MONTHS[re.split(r"[ -]", phrase)[-1][:3]], day, side)
-            return first + timedelta(days=20 if re.match(r"(?:the )?(?:late|end)", phrase) else 0), last, grain
+            first, last, grain = _month(_MONTHS[bounded(r"[ -]").split(phrase)[-1][:3]], day, side)
+            return first + timedelta(days=20 if bounded(r"(?:the )?(?:late|end)").match(phrase) else 0), last, grain
         case "month_year":
             return _months(int(phrase[-4:]), _MONTHS[phrase[:3]])
         case "year":
@@ -337,10 +344,10 @@ def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
 
 
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
-    unit = re.search(r"day|night|weekend|week|month|year", phrase)
+    unit = bounded(r"day|night|weekend|week|month|year").search(phrase)
     counted = phrase.removeprefix("in ").replace("a couple", "couple")
-    number = re.search(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b", counted)
-    if unit is None or number is None or re.match(rf"(?:in )?{_VAGUE} ", phrase):
+    number = bounded(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b").search(counted)
+    if unit is None or number is None or bounded(rf"(?:in )?{_VAGUE} ").match(phrase):
         return None
     word = number[0]
     count = sign * (int(word) if word.isdigit() else {"a": 1, "an": 1, "couple": 2}.get(word) or lexicon.NUMBERS[word])
@@ -359,7 +366,7 @@ def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
 
 
 def _written(phrase: str, day: datetime, side: Side) -> Span | None:
-    date = _read(re.sub(r"\bof\b ", "", phrase), day, side)
+    date = _read(bounded(r"\bof\b ").sub("", phrase), day, side)
     return None if date is None else _days(date)
 
 

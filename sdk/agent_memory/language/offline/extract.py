@@ -5,7 +5,6 @@ What is taken from a turn depends on that turn and the few before it, never on h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,13 +24,15 @@ from agent_memory.language.offline import (
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import parse
-from agent_memory.language.offline.text import Sentence
+from agent_memory.language.offline.text import Sentence, sentences
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.models import FactKind
 
 WINDOW = 4
 """How many turns before one may lend it a topic."""
 
+_LONGEST_NAME = 40
+"""In characters; longer ones are keys."""
 MOST_PER_TURN = 6
 SHORTEST_STATEMENT = 4
 """In words; a shorter one must set a value."""
@@ -82,7 +83,7 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
     """The names of those who talk, and their short forms."""
-    names = {turn.name.split()[0] for turn in turns if turn.name and turn.name.strip()}
+    names = {turn.name.split()[0][:_LONGEST_NAME] for turn in turns if turn.name and turn.name.strip()}
     return frozenset(names | {name[:size] for name in names for size in (3, 4) if len(name) > size})
 
 
@@ -153,10 +154,10 @@ def _memory(candidate: Candidate, turn: TurnView) -> ExtractedMemory:
 def _procedural(procedure: procedures.Procedure, turn: TurnView) -> ExtractedMemory:
     return ExtractedMemory(
         type="procedural",
-        content=context.tidy(re.sub(r"\s*\n\s*", "\n", procedure.quote)),
+        content=context.tidy("\n".join(filter(None, map(str.strip, procedure.quote.split("\n"))))),
         quote=procedure.quote,
         turns=[turn.ref],
-        confidence=kinds.confidence_of(procedure.quote),
+        confidence=min(kinds.confidence_of(piece.text) for piece in sentences(procedure.quote)),
         importance=0.7,
         tags=topics.tags(procedure.quote),
     )

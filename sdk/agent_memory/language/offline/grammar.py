@@ -14,26 +14,27 @@ from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.subjects import find_subject, is_thing
 from agent_memory.language.offline.text import either, expand, openings
 from agent_memory.language.offline.verbs import Marks, Time, find_verb
+from agent_memory.patterns import bounded
 
-_WORD = re.compile(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|[,;:&]", re.I)
-_ASIDE = re.compile(r"\s*\(([^()]*)\)")
-_DATE_ASIDE = re.compile(
+_WORD = bounded(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|[,;:&]", re.I)
+_ASIDE = bounded(r"\s*\(([^()]*)\)")
+_DATE_ASIDE = bounded(
     r"(?:(?:around|week of|weekend of|spring|summer|autumn|winter) )?(?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}$"
 )
-_SPEAKER = re.compile(r"^([A-Z][\w'-]+(?: [A-Z][\w'-]+)?): ")
+_SPEAKER = bounded(r"^([A-Z][\w'-]+(?: [A-Z][\w'-]+)?): ")
 _LEADING_TIME = either("""
     in on now since at as_of last next this starting beginning from after before yesterday today tomorrow during
     with over by until for these_days nowadays right_now at_the_moment currently recently lately growing_up once
     every two three a_few a_couple a_week a_month a_year
 """)
-_LEAD_IN = re.compile(
+_LEAD_IN = bounded(
     rf"^{_LEADING_TIME}\b(?:(?!\b(?:is|was|are|were|will|has|have|had|and|but)\b)[^,]){{0,45}}?,?\s+"
     r"(?=(?:i|we|my|our|the|he|she|it|user)\b)",
     re.I,
 )
-_AS_OF_NOW = re.compile(r"now|as of|starting|from|these days|nowadays|right now|currently|at the moment", re.I)
-_LEAD_TOPIC = re.compile(r"^(?:for|regarding|about|as for|on) ([^,]{2,40}), ", re.I)
-_FRONT = re.compile(
+_AS_OF_NOW = bounded(r"now|as of|starting|from|these days|nowadays|right now|currently|at the moment", re.I)
+_LEAD_TOPIC = bounded(r"^(?:for|regarding|about|as for|on) ([^,]{2,40}), ", re.I)
+_FRONT = bounded(
     r"^(?:(?:the|one|another|my|our)\s(?:\w+\s){0,3}(?:is|was)(?: that|,)?\s+(?=(?:i|we|my|our)\b)"
     r"|[^:,]{2,40}:\s+(?=(?:i|we|my|our|the)\b))",
     re.I,
@@ -44,12 +45,12 @@ _REPORTING = either("""
     wanted_to_(?:say|mention|tell_you|add|let_you_know)
     am_(?:so_|really_|very_)?(?:sure|afraid|happy_to_say|excited_to_say|glad_to_say|pretty_sure|not_sure|proud_to_say)
 """)
-_REPORTED = re.compile(
+_REPORTED = bounded(
     rf"^(?:(?:i|we)(?: have)? )?(?:just |also |kind of |really |still )?(?P<verb>{_REPORTING})(?: that)? "
     r"(?=(?:i|we|my|our|the|it|he|she|they|this|that)\b)",
     re.I,
 )
-_DOUBTED = re.compile(r"think|guess|believe|suppose|feel|figure|.*not sure", re.I)
+_DOUBTED = bounded(r"think|guess|believe|suppose|feel|figure|.*not sure", re.I)
 _MOST_LEADS = 4
 
 

@@ -11,7 +11,9 @@ from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import canon, either, expand
 from agent_memory.models import FactKind
+from agent_memory.patterns import bounded
 
+_WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _WE = r"(?:i|we)"
 _HOW_IT_WAS = either("great nice hard tough amazing awesome fun good wonderful exciting fantastic lovely")
 _GUESSED = rf"(?: (?:be|have been) (?:so|such|really|very|(?:a |the )?{_HOW_IT_WAS}))"
@@ -26,20 +28,20 @@ _REQUIREMENT_WORDS = either(r"""
     should_(?:not_)?be_(?:under|no|more|over|above|less|later|at_most|at_least) i_need_(?:it|them|this)_to
     we_need_(?:it|them|this)_to only_(?:works?|accept|allowed) deal-?breaker constraint
 """)
-_REQUIREMENT = re.compile(
+_REQUIREMENT = bounded(
     rf"\b(?:must(?!-)(?: not)?(?!{_GUESSED})|has to be|have to be|needs? to {_HAS_TO}|{_LIMIT}|{_REQUIREMENT_WORDS})\b",
     re.I,
 )
-_OWN_LIMIT = re.compile(r"at least|at most|under|requires?|only", re.I)
-_NEEDS_THING = re.compile(
+_OWN_LIMIT = bounded(r"at least|at most|under|requires?|only", re.I)
+_NEEDS_THING = bounded(
     rf"^{_WE} need (?:a|an|something|one|some) .*\b{either('with that which under for near without')}\b", re.I
 )
-_OBLIGED = re.compile(
+_OBLIGED = bounded(
     rf"^{_WE} (?:have to|must|can not|am not allowed to|are not allowed to|need to) "
     rf"{either('be have leave use stay avoid follow work keep submit')}\b",
     re.I,
 )
-_NEEDED = re.compile(rf"^{_WE} (?:really |also |still )?need (?:a|an|some|someone|to find)\b", re.I)
+_NEEDED = bounded(rf"^{_WE} (?:really |also |still )?need (?:a|an|some|someone|to find)\b", re.I)
 _DECISION_WORDS = either(r"""
     decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for went_with going_ahead_with
     (?:i|we|am|are|will|let_us)(?:_be|_just|_definitely)?_(?:go|going)_with i_will_take i_will_go_for we_will_take
@@ -47,13 +49,13 @@ _DECISION_WORDS = either(r"""
     approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) reserved
     accepted_(?:the|an|a|their) turned_down called_off cancell?ed postponed rescheduled
 """)
-_DECISION = re.compile(rf"\b{_DECISION_WORDS}\b", re.I)
-_UNDECIDED = re.compile(
+_DECISION = bounded(rf"\b{_DECISION_WORDS}\b", re.I)
+_UNDECIDED = bounded(
     rf"\b{either('not nothing never nobody yet_to still')} (?:\w+ ){{0,2}}"
     rf"{either('decided chosen picked booked agreed confirmed deciding')}\b",
     re.I,
 )
-_MOVED = re.compile(
+_MOVED = bounded(
     rf"^(?:we|i|they) (?:have )?(?:just )?{either('moved pushed shifted changed switched bumped delayed')} "
     r"(?:the|our|my|it)\b",
     re.I,
@@ -65,12 +67,12 @@ _FOND = either(r"""
     passionate_about keen_on hooked_on sick_of not_into looking_forward would_love would_like top_pick go-to
     interested_in dream_(?:is|of|job|car|house|trip) bucket_list
 """)
-_PREFERENCE = re.compile(
+_PREFERENCE = bounded(
     rf"\b(?:{_FOND}|(?:^|i |we |not )(?:{_FONDLY} )*"
     rf"{either('love like enjoy adore hate dislike loved hated enjoyed enjoying')})\b",
     re.I,
 )
-_NOT_LIKING = re.compile(
+_NOT_LIKING = bounded(
     rf"\b{either('looks? feels? felt looked sounds? something stuff things is was more just')} like\b"
     rf"|\blike {either('a an the this that these i my when crazy')}\b(?! (?:lot|bit|idea))"
     rf"|\binto {either('the a an my our it this his her')}\b",
@@ -85,13 +87,13 @@ _CONTEXT_WORDS = either(r"""
     in_the_middle_of busy deadline stuck debugging learning in_(?:a_few|two|three|\d)_(?:days|weeks|months)
     aiming_to intend_to starting
 """)
-_CONTEXT = re.compile(rf"\b{_CONTEXT_WORDS}\b", re.I)
-_UNSURE = re.compile(rf"\b{either('maybe perhaps possibly might not_sure tentatively could(?!_not)')}\b", re.I)
+_CONTEXT = bounded(rf"\b{_CONTEXT_WORDS}\b", re.I)
+_UNSURE = bounded(rf"\b{either('maybe perhaps possibly might not_sure tentatively could(?!_not)')}\b", re.I)
 _HEDGED_WORDS = either(r"""
     probably (?-i:may) i_think i_guess i_suppose i_believe likely kind_of sort_of apparently considering
     thinking_(?:of|about) i_feel_like hopefully roughly
 """)
-_HEDGED = re.compile(rf"\b{_HEDGED_WORDS}\b", re.I)
+_HEDGED = bounded(rf"\b{_HEDGED_WORDS}\b", re.I)
 
 
 def kind_of(text: str, clause: Clause | None, claims: tuple[Claim, ...]) -> FactKind:
@@ -146,10 +148,10 @@ def confidence_of(text: str) -> float:
 
 def importance_of(text: str, kind: FactKind, claims: tuple[Claim, ...]) -> float:
     """How much a statement matters, by what it touches."""
-    words = set(re.findall(r"[\w'-]+", text.lower()))
+    words = set(_WORD.findall(text.lower()))
     score = {"decision": 0.65, "requirement": 0.65, "preference": 0.5, "fact": 0.5, "context": 0.4}[kind]
     score += 0.25 * bool(words & vocabulary.IMPORTANT["health"])
-    score += 0.15 * bool(words & vocabulary.IMPORTANT["money"] or re.search(r"[$€£]\d", text))
+    score += 0.15 * bool(words & vocabulary.IMPORTANT["money"] or bounded(r"[$€£]\d").search(text))
     score += 0.1 * bool(words & vocabulary.IMPORTANT["deadline"])
     score += 0.15 * bool(words & vocabulary.IMPORTANT["life"])
     score += 0.1 * any(claim.relation not in {"state", "habit"} for claim in claims)

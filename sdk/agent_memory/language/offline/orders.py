@@ -6,19 +6,20 @@ import re
 
 from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.text import canon, either, expand
+from agent_memory.patterns import bounded
 
 _WHEN = either("""
     (?:next_|this_)?(?:mon|tues|wednes|thurs|fri|satur|sun)day the_\\d
     (?:(?:the_)?end_of_|mid_)?(?:january|february|march|april|may|june|july|august|september|october|november|december)
 """)
-_ORDER = re.compile(
+_ORDER = bounded(
     r"(?:(?:actually|ok(?:ay)?|no|wait|so|and|then|sorry|hm+)[,:]? )*(?:please,? |let us )*"
     r"(?:(?P<make>make)|set|change|raise|increase|lower|reduce|cut|drop|move|push|update|bump|switch) "
     r"(?P<thing>(?:the|my|our) [^,.;:!?]+?) (?(make)(?:to )?|(?:(?:down|up|back) )?to )"
     rf"(?P<value>(?:[$€£¥]?\d|{_WHEN}\b)[^!?;]*?)(?:,? (?:please|instead|then|now|thanks|thank you))*[.!]*",
     re.I,
 )
-_OF_WHAT = re.compile(r" (?:for|of|in|on|at) .*", re.I)
+_OF_WHAT = bounded(r" (?:for|of|in|on|at) .*", re.I)
 _OF_TIME = {"date", "day", "time"}
 """Of a launch date, it is the launch that says what it is."""
 _SET_BY_VALUE = {"number", "date"}

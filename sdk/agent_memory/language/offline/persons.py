@@ -6,10 +6,11 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.text import straighten
+from agent_memory.language.offline.text import plain_words, straighten
 from agent_memory.language.offline.verbs import is_past
+from agent_memory.patterns import bounded
 
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = bounded(
     r"\b(i'm|i've|i'll|i'd|im|ive|we're|we've|we'll|we'd|i|me|my|mine|myself|we|us|our|ours|ourselves)\b(?!')", re.I
 )
 _LATER = {
@@ -27,10 +28,11 @@ _UNCHANGED = frozenset("""
     was were had did didn't couldn't can can't cannot could will won't would wouldn't should shouldn't may might
     must used ought is has does hadn't wasn't doesn't isn't hasn't
 """.split())  # fmt: skip
-_WITHOUT_ACTOR = re.compile(
+_WITHOUT_ACTOR = bounded(
     r"(?:\w+ly )?(?:took (?:me|us|some|a while|a lot|time|ages)|turned out|meant|felt|looked|sounded|was|were)\b", re.I
 )
-_COORDINATED = re.compile(r"\b(and|but|or)( also| then| now| still| really| just)? ([a-z]+)\b")
+_VERB = bounded(rf"((?:\s+{plain_words(lexicon.ADVERBS)})*\s+)([\w']+)")
+_COORDINATED = bounded(r"\b(and|but|or)( also| then| now| still| really| just)? ([a-z]+)\b")
 
 
 def attributed(text: str, name: str) -> str:
@@ -44,7 +46,7 @@ def attributed(text: str, name: str) -> str:
     if first is None or word.startswith(("we", "us", "our")):
         return f"{name}: {plain}"
     before, after = plain[: first.start()], plain[first.end() :]
-    if word == "i" and re.search(r"\b(?:and|or)\s+$", before):
+    if word == "i" and bounded(r"\b(?:and|or)\s+$").search(before):
         return before + name + _later(after)
     if word in {"my", "mine"}:
         return before + f"{name}'s" + _later(after)
@@ -55,12 +57,12 @@ def attributed(text: str, name: str) -> str:
 
 def _elided(plain: str, name: str) -> str | None:
     """Puts back a left-out "I": "Went to Rome" → "Sarah went to Rome"; None if nothing was left out."""
-    head = next((word for word in map(str.lower, re.findall(r"[\w']+", plain)) if word not in lexicon.ADVERBS), "")
+    head = next((word for word in map(str.lower, bounded(r"[\w']+").findall(plain)) if word not in lexicon.ADVERBS), "")
     rest = _later(plain[:1].lower() + plain[1:])
     if head == "been":
         return (
             f"{name} has {rest}"
-            if re.match(r"(?:\w+ly )?been (?:\w+ing|busy|to|off|on|sick|really|so)\b", rest)
+            if bounded(r"(?:\w+ly )?been (?:\w+ing|busy|to|off|on|sick|really|so)\b").match(rest)
             else None
         )
     if is_past(head) and not _WITHOUT_ACTOR.match(plain):
@@ -77,9 +79,7 @@ def _conjugated(pronoun: str, after: str) -> str:
         return " will" + _later(after)
     if pronoun == "i'd":
         return " would" + _later(after)
-    words = re.match(
-        r"((?:\s+(?:" + "|".join(sorted(lexicon.ADVERBS, key=len, reverse=True)) + r"))*\s+)([\w']+)", after
-    )
+    words = _VERB.match(after)
     if words is None:
         return _later(after)
     verb = words[2]
@@ -120,7 +120,7 @@ def _coordinated(text: str) -> str:
 def _later(text: str) -> str:
     """Mentions after the first: singular they."""
     replaced = _FIRST_PERSON.sub(lambda match: _LATER[match[0].lower()], text)
-    return re.sub(r"\bthey (am|was)\b", lambda match: "they are" if match[1] == "am" else "they were", replaced)
+    return bounded(r"\bthey (am|was)\b").sub(lambda match: "they are" if match[1] == "am" else "they were", replaced)
 
 
 @cache

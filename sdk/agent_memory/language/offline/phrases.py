@@ -11,6 +11,7 @@ from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.text import canon, content_stems, either, plain_words, stem
 from agent_memory.language.offline.values import Value
+from agent_memory.patterns import bounded
 
 _ENDS_PHRASE = frozenset("""
     with since for and but because now near at from so which where when until again as by about , ; : instead after
@@ -27,14 +28,14 @@ _OFTEN = either(r"""
 _MONTHS = plain_words(lexicon.MONTHS)
 _SPAN = "week|month|year|spring|summer|autumn|winter"
 _WHEN = rf"(?:in|on|since|from|until|last|next|this) (?:the )?(?:{_MONTHS}|(?:19|20)\d\d|{_SPAN})"
-_TIME_QUALIFIER = re.compile(rf"\b(?:{_WHEN}|{_OFTEN})\b", re.I)
-_AFTERTHOUGHT = re.compile(r",? (?:so|because|since|and so|which|as it|though|although)\b.*")
-_CONDITION = re.compile(r"\b(?:if|when|unless|except|but|than|because|before|after|without|only)\b")
-_BEFORE_VALUE = re.compile(
+_TIME_QUALIFIER = bounded(rf"\b(?:{_WHEN}|{_OFTEN})\b", re.I)
+_AFTERTHOUGHT = bounded(r",? (?:so|because|since|and so|which|as it|though|although)\b.*")
+_CONDITION = bounded(r"\b(?:if|when|unless|except|but|than|because|before|after|without|only)\b")
+_BEFORE_VALUE = bounded(
     r"^(?:(?:now|on|at|in|by|for|about|around|roughly|approximately|up to|set to|scheduled for|due|running on|moved to"
     r"|postponed to|port|version)\s+)+"
 )
-_AMOUNT_FIRST = re.compile(r"(?:[^a-z]*\d[^\s]*|(?:" + "|".join(lexicon.NUMBERS) + r")\b)(?:\s[a-z.]+)?", re.I)
+_AMOUNT_FIRST = bounded(r"(?:[^a-z]*\d[^\s]*|(?:" + "|".join(lexicon.NUMBERS) + r")\b)(?:\s[a-z.]+)?", re.I)
 _HOMES = {"a", "an", "my", "our", "another", "his", "her", "their", "your", "one"}
 
 
@@ -66,7 +67,7 @@ def text_value(text: str) -> Value | None:
 def objects(after: str) -> list[frozenset[str]]:
     """What a verb of liking or doing is about: "jazz and rock" is two things, a condition stays part of its thing."""
     plain = _TIME_QUALIFIER.sub("", _AFTERTHOUGHT.sub("", after))
-    parts = [plain] if _CONDITION.search(plain) else re.split(r",|\band\b|\bor\b|&", plain)
+    parts = [plain] if _CONDITION.search(plain) else bounded(r",|\band\b|\bor\b|&").split(plain)
     topics = [content_stems(part) for part in parts]
     return [topic for topic in topics if 0 < len(topic) <= 5]
 
@@ -80,7 +81,7 @@ def place(text: str) -> Value | None:
     """A place: a capitalised name, or one lower-case word that is no kind of dwelling."""
     words = text.split()
     if words and words[0].lower() in _HOMES:
-        inner = re.search(r"\bin ([A-Z][\w-]*(?: [A-Z][\w-]*)*)", text)
+        inner = bounded(r"\bin ([A-Z][\w-]*(?: [A-Z][\w-]*)*)").search(text)
         return values.read_text(inner[1].split()) if inner else None
     kept: list[str] = []
     for word in words:
@@ -101,8 +102,8 @@ def thing_topic(clause: Clause) -> tuple[frozenset[str], str]:
     """The topic of a noun phrase and its head: "budget for the Hawaii trip" is {budget, hawaii, trip} and budget."""
     text = " ".join(clause.thing).lower()
     for said, meant in vocabulary.ATTRIBUTE_SYNONYMS.items():
-        text = re.sub(rf"\b{re.escape(said)}\b", meant, text)
-    front = re.split(r"\s(?:for|of|on|in|at|to|with)\s", text)[0].split()
+        text = bounded(rf"\b{re.escape(said)}\b").sub(meant, text)
+    front = bounded(r"\s(?:for|of|on|in|at|to|with)\s").split(text)[0].split()
     head = front[-1] if front else ""
     if head in {"date", "time", "day", "amount", "number", "limit", "name"} and len(front) > 1:
         head = front[-2] if attribute_kind(canon(front[-2])) else head
@@ -151,9 +152,9 @@ def typed_value(text: str, kind: str, said_at: datetime) -> Value | None:
 
 
 def _worded_value(text: str, kind: str) -> Value | None:
-    if re.match(r"(?:so|very|really|pretty|quite|too|super|such|getting|going|not|still|all)\b", text, re.I):
+    if bounded(r"(?:so|very|really|pretty|quite|too|super|such|getting|going|not|still|all)\b", re.I).match(text):
         return None
-    words = head_words(re.sub(r"^(?:with|called|named)\s+", "", text).split())
+    words = head_words(bounded(r"^(?:with|called|named)\s+").sub("", text).split())
     value = values.read_text(words)
     if value is None or len(words) > 5 or evaluative(value):
         return None

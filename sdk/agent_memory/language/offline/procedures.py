@@ -6,22 +6,23 @@ import re
 from dataclasses import dataclass
 
 from agent_memory.language.offline.text import either, sentences, straighten
+from agent_memory.patterns import linear
 
-_LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|step \d+[:.)]?)[ \t]+(?P<step>\S.*)$", re.I | re.M)
+_LISTED = linear(r"^[ \t]*(?:\d{1,2}[.)]|step \d+[:.)]?)[ \t]+(?P<step>\S.*)$", re.I | re.M)
 _HOW = either("steps? process procedure way recipe runbook")
 _WE_DO = either("deploy release roll_?back restart build publish onboard set_up make do")
-_GOAL = re.compile(
+_GOAL = linear(
     rf"^(?:so |and |ok(?:ay)?,? |also,? )?(?:(?:in order )?to [a-z]+\b|(?:the )?{_HOW} (?:to|for|of)\b"
     r"|(?:here's|here is|this is|that's) how\b|how (?:we|i|to)\b|when(?:ever)? (?:we|i|you) (?:need|want|have) to\b"
     rf"|(?:we|i) {_WE_DO}\b)",
     re.I,
 )
-_FIRST = re.compile(r"first(?:ly)?,? (?:you |we |i )?\w+", re.I)
+_FIRST = linear(r"first(?:ly)?,? (?:you |we |i )?\w+", re.I)
 _SEQUENCE_WORDS = either("""
     first(?:ly)? then next after_that afterwards finally lastly once_(?:that|it) second(?:ly)? third(?:ly)?
     followed_by before_that and_last
 """)
-_SEQUENCE = re.compile(rf"\b{_SEQUENCE_WORDS}\b", re.I)
+_SEQUENCE = linear(rf"\b{_SEQUENCE_WORDS}\b", re.I)
 _STEP_VERBS = either("""
     run push pull build open click check create add copy install restart deploy merge tag bump wait verify test
     start stop apply upgrade set update edit go_to log_in ssh export send submit fill sign get ask mix bake whisk
@@ -29,12 +30,13 @@ _STEP_VERBS = either("""
     clean back_up restore fold rest season fry roast cut attach upload download review approve rotate invalidate
     flush promote switch enable disable disconnect connect
 """)
-_STEP = re.compile(
+_STEP = linear(
     rf"(?:^|[,:;.]\s+|\b{either('then and first,? finally,? next,? after_that,?')}\s+)(?:you |we |i )?{_STEP_VERBS}\b",
     re.I,
 )
-_THEN = re.compile(r"\bthen (?!i\b|we\b|you\b|the\b)[a-z]+ [a-z]+", re.I)
-_TOLD = re.compile(rf"\b(?:i|we) {either('went ran did had was were got saw took made')}\b", re.I)
+_THEN = linear(r"\bthen ([a-z]+) [a-z]+", re.I)
+_NO_ORDER = frozenset(("i", "we", "you", "the"))
+_TOLD = linear(rf"\b(?:i|we) {either('went ran did had was were got saw took made')}\b", re.I)
 _LONGEST = 1_500
 
 
@@ -78,24 +80,27 @@ def _listed(content: str) -> Procedure | None:
 def _told(content: str) -> Procedure | None:
     """A run of sentences that give steps in order, from the one that names the goal."""
     pieces = sentences(content)
+    ends = list(range(len(pieces)))  # where the run of steps that follows each sentence ends
+    for at in range(len(pieces) - 2, -1, -1):
+        if _is_next_step(pieces[at + 1].text):
+            ends[at] = ends[at + 1]
     for at, piece in enumerate(pieces):
         text = straighten(piece.text)
         if piece.text.endswith("?") or not (_GOAL.match(text) or _FIRST.match(text)):
             continue
-        end = at
-        for following in pieces[at + 1 :]:
-            plain = straighten(following.text)
-            if following.text.endswith("?") or not (_SEQUENCE.search(plain) or _STEP.match(plain)):
-                break
-            end += 1
-        last = pieces[end]
+        last = pieces[ends[at]]
         quote = content[piece.start : last.start + len(last.text)]
-        if _is_stepwise(straighten(quote)) and len(quote) <= _LONGEST:
+        if len(quote) <= _LONGEST and _is_stepwise(straighten(quote)):
             return Procedure(quote, piece.start)
     return None
 
 
+def _is_next_step(text: str) -> bool:
+    plain = straighten(text)
+    return not text.endswith("?") and bool(_SEQUENCE.search(plain) or _STEP.match(plain))
+
+
 def _is_stepwise(text: str) -> bool:
     """Whether a text gives at least two orders, in an order that it names."""
-    orders = len(_STEP.findall(text)) + len(_THEN.findall(text))
+    orders = len(_STEP.findall(text)) + sum(word.lower() not in _NO_ORDER for word in _THEN.findall(text))
     return orders >= 2 and bool(_SEQUENCE.search(text) or ":" in text) and not _TOLD.search(text)

@@ -11,6 +11,7 @@ from agent_memory.language.offline.reconcile import Statement, contradiction, du
 from agent_memory.language.offline.text import either
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
+from agent_memory.patterns import linear
 
 MOST = 12
 
@@ -23,7 +24,7 @@ _LIMITING = either(r"""
     allerg\w+ intoleran\w+ must can't cannot can_not not_allowed no_more_than at_most at_least within_budget budget
     deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) never diabet\w+ celiac coeliac
 """)
-_LIMITS = re.compile(rf"\b{_LIMITING}\b", re.I)
+_LIMITS = linear(rf"\b{_LIMITING}\b", re.I)
 _WORKING = either("""
     work(?:s|ing)? job project team manager report(?:s|ing)?_to company client customers? colleagues? office
     remote(?:ly)? meeting stand-?up sprint launch release deploy(?:s|ed|ment)? on-call startup business studio store
@@ -31,14 +32,14 @@ _WORKING = either("""
     thesis dissertation degree exam course research planning preparing looking_for trying_to saving_(?:up_)?for
     training_for
 """)
-_WORK = re.compile(rf"\b{_WORKING}\b", re.I)
+_WORK = linear(rf"\b{_WORKING}\b", re.I)
 _EQUIPMENT_WORDS = either("""
     laptop computer phone iphone android macbook windows linux macos ubuntu docker kubernetes cluster server
     database postgres(?:ql)? mysql redis kafka azure aws gcp cloud region version python java typescript javascript
     rust golang node react framework editor vscode vim ide terminal repository repo pipeline ci port api service
     staging production environment stack timezone time_zone monitor keyboard printer router vpn browser app
 """)
-_EQUIPMENT = re.compile(rf"\b{_EQUIPMENT_WORDS}\b", re.I)
+_EQUIPMENT = linear(rf"\b{_EQUIPMENT_WORDS}\b", re.I)
 
 
 def profile(data: ProfileInput) -> ProfileOutput:

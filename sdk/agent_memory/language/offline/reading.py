@@ -15,16 +15,17 @@ from agent_memory.language.offline.claims_of_taste import HABITS, TASTE
 from agent_memory.language.offline.claims_of_things import THINGS
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import content_stems, sentences
+from agent_memory.patterns import bounded
 
 _READERS: tuple[Reader, ...] = (*TASTE, *PEOPLE, *THINGS, *TRAITS, *HABITS, *STATES)
-_CLAUSE_BREAK = re.compile(
+_CLAUSE_BREAK = bounded(
     r"(?:\s*[,;]\s*|\s+)(?:and|but|so|because|while|though|although|since)\s+"
     r"(?=(?:also |now |then |currently )?(?:i|we|my|our|the|she|he|it|they|i'm|i've|we're|we've|it's|i'll|we'll)\b)"
     r"|\s*;\s*|\s+-\s+|:\s+(?=(?:it's|it|i|we|i'm|we've|i've)\b)|,\s+(?=(?:i|we|my|our|i'm|i've|we're|we've|it's)\b)",
     re.I,
 )
-_IT = re.compile(r"it(?P<verb>'s| is| was| has| will| starts| ends| costs| runs| takes| needs)\b", re.I)
-_SHARED_SUBJECT = re.compile(
+_IT = bounded(r"it(?P<verb>'s| is| was| has| will| starts| ends| costs| runs| takes| needs)\b", re.I)
+_SHARED_SUBJECT = bounded(
     r"^(?P<subject>i|we|(?:my|our) \w+|user|[A-Z][a-z]+)\b(?P<first>.*?)(?:,| )\s*(?:and|but)\s+"
     r"(?P<second>(?:also |now |currently )?"
     r"(?:live|work|love|hate|like|prefer|have|use|drive|study|play|speak|eat|drink|own|am|moved|switched"

@@ -7,11 +7,12 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import either, expand, plain_words, straighten
+from agent_memory.patterns import Bounded, bounded, linear
 
 _DEED = either(
     "obey approve reveal comply transfer send delete execute grant respond answer say reply pretend act ignore"
 )
-_PLANTED = re.compile(
+_PLANTED = linear(
     rf"\b{either('ignore disregard forget override bypass')}\b.{{0,30}}"
     rf"\b{either('previous prior above earlier all any your the system')}\b.{{0,30}}"
     rf"\b{either('instructions? rules? prompts? context guidelines directives messages?')}\b"
@@ -26,7 +27,7 @@ _PLANTED = re.compile(
 )
 _CONJUNCTION = r"(?:(?:and|so|but|or|then|also)\s+)?"
 _AUXILIARY = either("do does did is are was were can could will would should shall may have has had am")
-_QUESTION = re.compile(
+_QUESTION = bounded(
     rf"^{_CONJUNCTION}{either('who whom whose what which when where why how')}\b"
     rf"|^{_CONJUNCTION}{_AUXILIARY}(?: not)? "
     rf"{either('i you we they he she it the there this that these those my your our any anyone someone people')}\b"
@@ -38,7 +39,7 @@ _QUESTION = re.compile(
 _SUPPOSING = either(
     "if imagine suppose supposing assuming let_us_say say_i unless in_case what_if as_if hypothetically"
 )
-_WHAT_IF = re.compile(
+_WHAT_IF = bounded(
     rf"^{_SUPPOSING}\b"
     rf"|\bif {either('i we you they it he she only')}\b|\bi wish\b|\b(?:would|could|should|might) have\b|\bas though\b"
     rf"|\b{either('i we it that this they he she you')} would(?! (?:(?:also|really) )?(?:love|like|prefer|rather))\b"
@@ -52,7 +53,7 @@ _ANSWERS = either("answers replies responses explanations summaries messages")
 _UNITS = either(
     "metric imperial celsius fahrenheit kilomet\\w+ miles euros? dollars british american 24-hour short simple plain"
 )
-_STANDING = re.compile(
+_STANDING = bounded(
     r"^(?:(?:but|and|also|so) )?(?:when(?:ever)? you [^,.?]+, )?(?:please )?(?:"
     rf"(?:from now on,? )?(?:please )?(?:always|never|do not ever) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b"
     rf"|from now on,? (?:please )?{_STANDING_VERBS}\b"
@@ -63,13 +64,14 @@ _STANDING = re.compile(
     r"|(?:make|be) sure (?:that |to )?(?:always |never |it |the |every )?)",
     re.I,
 )
-_RULE = re.compile(rf"^(?:i|we) (?:always|never) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b", re.I)
-_ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
-_ORDER_WORDS = re.compile(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
-_TO_LISTENER = re.compile(
+_TO_YOU = bounded(r"\byours?(?:elf)?\b(?! (?:answers?|repl(?:y|ies)|responses?)\b)|give up", re.I)
+_RULE = bounded(rf"^(?:i|we) (?:always|never) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b", re.I)
+_ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
+_ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
+_TO_LISTENER = bounded(
     rf"(?:you|your|hope|wish|not(?! allergic)|let us(?! {either('go_with use do book meet stick')}))\b", re.I
 )
-_BROKEN_OFF = re.compile(r"\b(?:and|but|or|i|we|the|an?|to|of|so|my|because|with|for)\W*$", re.I)
+_BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|so|my|because|with|for)\W*$", re.I)
 
 
 def is_planted(text: str) -> bool:
@@ -80,9 +82,7 @@ def is_planted(text: str) -> bool:
 def is_standing_order(text: str) -> bool:
     """Whether a text asks for something to be so from now on ("Always answer in metric")."""
     plain = straighten(text).rstrip(".! ")
-    asked = plain.endswith("?") or re.search(
-        r"\byours?(?:elf)?\b(?! (?:answers?|repl(?:y|ies)|responses?)\b)|give up", plain, re.I
-    )
+    asked = plain.endswith("?") or _TO_YOU.search(plain)
     return bool(_STANDING.match(plain)) and not asked and not is_planted(plain)
 
 
@@ -117,5 +117,5 @@ def _is_order(plain: str) -> bool:
 
 
 @cache
-def _chatter() -> re.Pattern[str]:
-    return re.compile(plain_words(expand(entry) for entry in lexicon.CHATTER_OPENERS) + r"\b", re.I)
+def _chatter() -> Bounded:
+    return bounded(plain_words(expand(entry) for entry in lexicon.CHATTER_OPENERS) + r"\b", re.I)

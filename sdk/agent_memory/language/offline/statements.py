@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+import string
+from functools import lru_cache
 
 from agent_memory.language.offline import orders, speech
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import (
+    LONGEST_TURN,
     Sentence,
     content_words,
     either,
@@ -18,12 +20,14 @@ from agent_memory.language.offline.text import (
     straighten,
 )
 from agent_memory.language.offline.verbs import is_known, is_past
+from agent_memory.patterns import Bounded, bounded, is_short, linear
 
-_LONGEST_TURN = 16_000
 _MOST_SENTENCES = 80
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
-_PASTED_LINE = re.compile(
+_FENCE = linear(r"```.*?(?:```|\z)|~~~.*?(?:~~~|\z)", re.S)
+# One class each: they read every character once.
+_SIGN = re.compile(r"\S")
+_PASTED_LINE = linear(
     r"^\s*(?:>|\||\$ |#!|at [\w.$]+\(|File \"|Traceback|Caused by|import \w|from \w+ import|def \w+\(|class \w+[:(]"
     rf"|{either('const let var public private function return SELECT INSERT UPDATE DELETE CREATE')}\b .*[;({{]"
     r"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d[,. ]"
@@ -32,13 +36,13 @@ _PASTED_LINE = re.compile(
 )
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
 _ME = r"(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur|[Ii]'m|[Ii]'ve|[Ww]e're|[Ww]e've)\b"
-_GREETED = re.compile(
+_GREETED = bounded(
     r"(?:[Hh]ey|[Hh]i|[Hh]ello|[Tt]hanks|[Tt]hank you|[Ww]ow|[Yy]eah|[Ss]orry|[Yy]up|[Yy]ep|[Oo]k|[Oo]kay),? "
     r"[A-Z][a-z]+\s*[,!.-]+\s*(?=\S)"
     rf"|(?:[Ss]ince|[Aa]fter) (?:we|our) (?:last )?(?:we )?{either('talked spoke chatted met chat talk conversation')}"
     r"(?: last)?,?\s+"
 )
-_ANNOUNCED = re.compile(
+_ANNOUNCED = bounded(
     r"(?:i(?: just| also| really)? (?:wanted|have|need) to|wanted to|i (?:gotta|should|must)|gotta) "
     r"(?:tell you|let you know|say|mention|add|share|admit)(?: that|,)?\s+"
     rf"|i(?:'m| am)(?: so| really| very)? {either('happy excited thrilled glad proud pleased sad sorry')} to "
@@ -47,33 +51,33 @@ _ANNOUNCED = re.compile(
     r"|(?:[a-z]+ ){0,3}[a-z]+:\s+",
     re.I,
 )
-_PARTS = re.compile(
+_PARTS = bounded(
     r"\s*(?P<join>,?\s+(?:and|but)\s+|,\s+so\s+|;\s+|:\s+|\s+-\s+|\.{3}\s+|,\s+)(?:(?:also|now|then)\s+)?"
     r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll|i'd|we'd)\b)",
     re.I,
 )
-_SPLICED = re.compile(r"(?:i'm|i am) [A-Z][a-z]+$|(?:it|that|this)(?:'s| is| was)\b", re.I)
-_BOUND = re.compile(
+_SPLICED = bounded(r"(?:i'm|i am) [A-Z][a-z]+$|(?:it|that|this)(?:'s| is| was)\b", re.I)
+_BOUND = bounded(
     rf"^{either('so because since although though while until unless before after which that even when if as')}\b", re.I
 )
-_LEANING = re.compile(rf"\b{either('it them him her he she they this that there too either one so')}\b", re.I)
-_LEANING_OBJECT = re.compile(
+_LEANING = bounded(rf"\b{either('it them him her he she they this that there too either one so')}\b", re.I)
+_LEANING_OBJECT = bounded(
     rf"\b{either('do did does doing done use about of for with to in on at from than like love make')} "
     r"(?:it|them|that|this|there)\b",
     re.I,
 )
-_ASKED_TAIL = re.compile(
+_ASKED_TAIL = bounded(
     rf"[,;-]\s+(?:so |and |but )?"
     rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$"
     r"|,\s+(?:right|ok|okay|no|yes)\?$",
     re.I,
 )
-_FILLER_TAIL = re.compile(
+_FILLER_TAIL = bounded(
     rf",?\s+{either('by_the_way btw haha lol though honestly anyway of_course you_know to_be_honest i_guess')}[.!]*$",
     re.I,
 )
-_VERDICT_TAIL = re.compile(
-    r"\s*(?:,|;|\s-|\band\b|\bbut\b|\.{3})+\s*(?:it|that|this)"
+_VERDICT_TAIL = bounded(
+    r"\s*(?:,|;|\s-|\band\b|\bbut\b|\.{3}){1,4}\s*(?:it|that|this)"
     r"(?:'s| is| was| has| felt| feels|'ll| will| made| makes)\b(?!.*\b(?:\d|i|we|my|our)\b).{0,60}$"
     r"|\s+-\s+(?:\w+ ){0,2}\w+\b.{0,40}$|\s*[-,]\s*can't wait.*$",
     re.I,
@@ -82,21 +86,28 @@ _PRAISE_WORDS = """
     fun great good awesome amazing best exciting excited blast cool nice incredible stoked thrilled wow
     happy proud wait feel feels felt wonderful fantastic lovely special powerful hard tough crazy worth rewarding
 """
-_PRAISE = re.compile(rf"\b{either(_PRAISE_WORDS)}\b", re.I)
-_EMPTY_END = re.compile(r"[\s,;:\-]+$")
+_PRAISE = bounded(rf"\b{either(_PRAISE_WORDS)}\b", re.I)
+_LOOSE_END = f"{string.whitespace}\u00a0\u2028\u2029\u3000,;:-"
 
 
 def own_sentences(content: str) -> list[Sentence]:
     """The sentences of a turn that its author wrote as talk, up to where planted orders begin.
 
-    Code, logs, quotations and tables are left out; very long turns are read from their beginning only.
+    Code, logs, quotations, tables and sentences that are too long for the rules are left out; very long turns are read
+    from their beginning only.
     """
+    return list(_own_sentences(content))
+
+
+@lru_cache(maxsize=256)  # a summary asks for those of a turn several times
+def _own_sentences(content: str) -> tuple[Sentence, ...]:
     kept: list[Sentence] = []
-    for sentence in sentences(_blanked(content[:_LONGEST_TURN])):
+    for sentence in sentences(_blanked(content[:LONGEST_TURN])):
         if speech.is_planted(sentence.text):
             break
-        kept.append(sentence)
-    return kept[:_MOST_SENTENCES]
+        if is_short(sentence.text):
+            kept.append(sentence)
+    return tuple(kept[:_MOST_SENTENCES])
 
 
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
@@ -112,9 +123,9 @@ def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
 
 def _blanked(content: str) -> str:
     """The content with pasted parts turned into spaces, so that places in it stay the same."""
-    text = _FENCE.sub(lambda match: re.sub(r"\S", " ", match[0]), content)
+    text = _FENCE.sub(lambda match: _SIGN.sub(" ", match[0]), content)
     lines = text.splitlines(keepends=True)
-    return "".join(re.sub(r"\S", " ", line) if _is_pasted(line) else line for line in lines)
+    return "".join(_SIGN.sub(" ", line) if _is_pasted(line) else line for line in lines)
 
 
 def _is_pasted(line: str) -> bool:
@@ -133,7 +144,7 @@ def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
     while match := _lead_in(text, start, names):
         start = match.end()
     end = len(text)
-    closing = re.search(rf",\s*{plain_words(names)}\s*[.!]*$", text) if names else None
+    closing = bounded(rf",\s*{plain_words(names)}\s*[.!]*$").search(text) if names else None
     if closing and closing.start() > start:
         end = closing.start()
     return Sentence(sentence.text[start:end].strip(), sentence.start + start)
@@ -141,14 +152,14 @@ def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
 
 def _lead_in(text: str, start: int, names: frozenset[str]) -> re.Match[str] | None:
     announced = _ANNOUNCED.match(text, start)
-    if announced and re.match(_ME, text[announced.end() :]):
+    if announced and bounded(_ME).match(text[announced.end() :]):
         return announced
     return _GREETED.match(text, start) or openings().match(text, start) or _vocative(names).match(text, start)
 
 
-@cache
-def _vocative(names: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(rf"{plain_words(names)}\s*[,!.-]+\s*(?=\S)" if names else r"(?!)")
+@lru_cache(maxsize=256)
+def _vocative(names: frozenset[str]) -> Bounded:
+    return bounded(rf"{plain_words(names)}\s*[,!.-]+\s*(?=\S)" if names else r"(?!)")
 
 
 def parts(sentence: Sentence) -> list[Sentence]:
@@ -187,7 +198,7 @@ def _stands_alone(behind: str, following: str) -> bool:
 
 def _tells(text: str, clause: Clause | None) -> bool:
     """Whether a clause says something of its subject: "my little sister Mia in Hamburg" only goes on with a list."""
-    if clause is None or not re.match(r"(?:my|our)\b", text, re.I):
+    if clause is None or not bounded(r"(?:my|our)\b", re.I).match(text):
         return clause is not None
     inflected = [word for word in text.lower().split() if word.endswith("s") or is_past(word)]
     return is_known(clause.verb) or any(stem(word) == clause.verb for word in inflected)
@@ -205,4 +216,4 @@ def without_tail(sentence: Sentence) -> Sentence:
 
 def trimmed(text: str) -> str:
     """A text without dangling punctuation at its end."""
-    return _EMPTY_END.sub("", text)
+    return text.rstrip(_LOOSE_END)

@@ -19,9 +19,12 @@ from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
 from agent_memory.language.offline.text import content_stems, content_words, either, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
+from agent_memory.patterns import bounded, linear
 
 MOST_POINTS = 8
 MOST_OPEN = 6
+_MOST_WAITING = 60
+"""Open issues and next steps that are held while turns are read: each is compared with each later sentence."""
 
 _STILL = either("need have waiting deciding not_sure looking to")
 _TO_DO_WORDS = either(rf"""
@@ -30,14 +33,14 @@ _TO_DO_WORDS = either(rf"""
     to-?do tbd yet_to_(?:be_|decide|choose|book|confirm) undecided need_to_decide waiting_(?:for|on)
     remains?_(?:open|unclear) no_idea_(?:yet|how|which) open_question
 """)
-_TO_DO = re.compile(rf"\b{_TO_DO_WORDS}\b", re.I)
+_TO_DO = bounded(rf"\b{_TO_DO_WORDS}\b", re.I)
 _GOING_TO = either("will shall am_going_to are_going_to need_to have_to must plan_to should am_planning_to")
-_STEP = re.compile(
+_STEP = bounded(
     rf"^(?:(?:i|we) {_GOING_TO}|next(?: up| step|,)|(?:the|my|our) next|then (?:i|we) |after that|tomorrow|let us)\b"
     r"|\b(?:next step|action item|follow[- ]up)\b",
     re.I,
 )
-_NO_ANSWER = re.compile(
+_NO_ANSWER = linear(
     r"\b(?:let me (?:check|find|look)|i (?:do not|don't) know|i'll (?:check|look|find|get back)|not sure|no idea)\b",
     re.I,
 )
@@ -45,17 +48,15 @@ _INFORMING_WORDS = either("""
     must may can needs? require[sd]? allowed available includes? costs? deadline policy recommended booked confirmed
     scheduled approved cancell?ed changed means because found
 """)
-_INFORMING = re.compile(rf"\d|\b{_INFORMING_WORDS}\b", re.I)
+_INFORMING = bounded(rf"\d|\b{_INFORMING_WORDS}\b", re.I)
 _OFFERING_WORDS = either("""
     would_you do_you shall_i should_i let_me i_can i_could i'll i_will happy_to feel_free you're_welcome no_problem
     noted got_it great sounds glad sorry congratulations enjoy sure of_course i've_noted i_have_noted i'd
 """)
-_OFFERING = re.compile(rf"\b{_OFFERING_WORDS}\b", re.I)
+_OFFERING = bounded(rf"\b{_OFFERING_WORDS}\b", re.I)
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ASSISTANT = "Assistant: "
-_ABOUT_THE_TALK = re.compile(
-    r"\b(?:summari[sz]e|sum up|recap|repeat|rephrase|explain|our (?:chat|conversation))\b", re.I
-)
+_ABOUT_THE_TALK = bounded(r"\b(?:summari[sz]e|sum up|recap|repeat|rephrase|explain|our (?:chat|conversation))\b", re.I)
 _NAMED_ATTRIBUTES = {
     "name": "name", "residence": "home", "employ": "employer", "depart": "department", "manag": "manager",
     "salari": "salary", "marital": "marital status",
@@ -181,7 +182,7 @@ def _open_issues(earlier: list[str], turns: list[TurnView]) -> list[str]:
         if turn.role == "agent" and at == 0 and issues and issues[-1].endswith("?") and _answers(turn):
             issues = issues[:-1]
         if turn.role in {"user", "agent"}:
-            issues = [issue for issue in issues if not _settles(turn, issue)]
+            issues = _unsettled(issues, turn)[-_MOST_WAITING:]
         if turn.role == "user":
             reply = next(
                 (other for other in turns[at + 1 :] if (other.role, other.name) != (turn.role, turn.name)), None
@@ -206,16 +207,22 @@ def _answers(turn: TurnView) -> bool:
     return any(not sentence.text.endswith("?") for sentence in statements.own_sentences(turn.content))
 
 
-def _settles(turn: TurnView, issue: str) -> bool:
-    """Whether a later turn states most of what an issue is about, as done or known."""
-    about = content_stems(_TO_DO.sub("", expand(issue))) - {"need", "still"}
-    if len(about) < 2:
-        return False
-    return any(
-        len(about & content_stems(sentence.text)) >= max(2, round(0.6 * len(about)))
+def _unsettled(issues: list[str], turn: TurnView) -> list[str]:
+    """The issues of which a later turn does not state most, as done or known."""
+    if not issues:
+        return issues
+    told = [
+        content_stems(sentence.text)
         for sentence in statements.own_sentences(turn.content)
         if not sentence.text.endswith("?") and not _TO_DO.search(expand(sentence.text))
-    )
+    ]
+
+    def is_settled(issue: str) -> bool:
+        about = content_stems(_TO_DO.sub("", expand(issue))) - {"need", "still"}
+        enough = max(2, round(0.6 * len(about)))
+        return len(about) >= 2 and any(len(about & stems) >= enough for stems in told)
+
+    return [issue for issue in issues if not is_settled(issue)]
 
 
 def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
@@ -231,7 +238,8 @@ def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
                     context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at), turn.created_at))
                 )
             else:
-                steps = [step for step in steps if not _is_done(plain, step)]
+                steps = _undone(steps, plain)
+        steps = steps[-_MOST_WAITING:]
     return list(dict.fromkeys(steps))[-MOST_OPEN:]
 
 
@@ -244,11 +252,17 @@ def _is_step(text: str) -> bool:
     return speech.is_statement(text) and not speech.is_addressed(text) and not decided
 
 
-def _is_done(text: str, step: str) -> bool:
-    clause = parse(text)
-    about = content_stems(step)
-    done = clause is not None and clause.time in {"past", "now"} and not clause.negative
-    return done and len(about & content_stems(text)) >= max(2, round(0.7 * len(about)))
+def _undone(steps: list[str], text: str) -> list[str]:
+    """The steps that a statement does not tell as done."""
+    clause = parse(text) if steps else None
+    if clause is None or clause.negative or clause.time not in {"past", "now"}:
+        return steps
+    told = content_stems(text)
+    return [step for step in steps if not _is_in(told, content_stems(step))]
+
+
+def _is_in(told: frozenset[str], about: frozenset[str]) -> bool:
+    return len(about & told) >= max(2, round(0.7 * len(about)))
 
 
 def _topic(earlier: SummaryView, texts: list[str]) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.stems import stem as plain_stem
+from agent_memory.patterns import WIDEST_GAP, Bounded, bounded, linear
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
+# What reads whole turns stays on Python's engine where it never goes back further than a word or a gap.
 _PRONOUN_IS = re.compile(r"\b(i|he|she|it|that|this|there|what|here|who|where|how)'s\b", re.I)
+# They begin at a word's beginning alone, so that each word is read once and given back once.
 _ENDINGS = tuple(
     (re.compile(rf"\b(\w+){ending}\b", re.I), rf"\1 {written}")
     for ending, written in (
@@ -23,14 +26,21 @@ _ENDINGS = tuple(
         ("'d", "would"),
     )
 )
-_SHORT = re.compile(
+_SHORT = re.compile(  # without an open repeat
     r"(?<![\w'])(" + "|".join(sorted(map(re.escape, lexicon.CONTRACTIONS), key=len, reverse=True)) + r")(?![\w'])", re.I
 )
+# Two of its ways go back to the last digit or letter of a run. The run is read again only behind that, where no digit
+# and no letter follows, so that every character is read a bounded number of times.
 _WORD = re.compile(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|&", re.I)
+# It is matched at the beginning of a line, and nothing stands behind its optional part.
 _LINE_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 # What the segmenter takes for an abbreviation: a full stop without a space after it, or after a long plain word.
+# Its one repeat begins behind a full stop alone, so that a gap is read once and given back once.
 _RUN_ON = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])")
-_ABBREVIATED = re.compile(r"\b(?:approx|dept|prof|capt|corp|assn|univ|blvd|messrs)\.$", re.I)
+_ABBREVIATIONS = ("approx.", "dept.", "prof.", "capt.", "corp.", "assn.", "univ.", "blvd.", "messrs.")
+_GAP = linear(rf"\s{{{WIDEST_GAP + 1},}}")
+LONGEST_TURN = 16_000
+"""In characters; of a longer turn, the beginning is read."""
 
 
 def either(entries: str) -> str:
@@ -97,13 +107,13 @@ def expand(text: str) -> str:
 
 
 @cache
-def openings() -> re.Pattern[str]:
+def openings() -> Bounded:
     """What opens a sentence without belonging to it, with the punctuation after it or before a subject."""
     known = plain_words(lexicon.OPENINGS | {expand(entry) for entry in lexicon.OPENINGS})
     starts = either("""
         i i'm i've we we're we've my our the he she it it's they user please always never keep let allergic
     """)
-    return re.compile(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
+    return bounded(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 
 
 def tokens(text: str) -> list[str]:
@@ -132,25 +142,43 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text; a line break, a list mark and a missing space after a full stop end one too."""
+    """The sentences of a text, of a very long one those of its beginning.
+
+    A line break, a list mark, a wide gap and a missing space after a full stop end one too.
+    """
     found: list[Sentence] = []
     offset = 0
-    for line in text.splitlines(keepends=True):
+    for line in text[:LONGEST_TURN].splitlines(keepends=True):
         mark = _LINE_MARK.match(line)
         start = mark.end() if mark else 0
-        body = line[start:].rstrip()
-        if body:
+        for column, body in _columns(line[start:]):
             spans = _segmenter()(body)  # type: ignore[operator]
             for begin, end in spans:
-                found += _pieces(body[begin:end], offset + start + begin)
+                found += _pieces(body[begin:end], offset + start + column + begin)
         offset += len(line)
     return found
+
+
+def _columns(line: str) -> Iterator[tuple[int, str]]:
+    """The parts of a line between wide gaps, with where each begins."""
+    start = 0
+    for gap in [*_GAP.finditer(line), None]:
+        end = gap.start() if gap else len(line)
+        if body := line[start:end].rstrip():
+            yield start, body
+        start = gap.end() if gap else end
+
+
+def _is_abbreviated(text: str, end: int) -> bool:
+    """Whether the word that ends at a place is an abbreviation with its full stop."""
+    found = next((short for short in _ABBREVIATIONS if text[max(0, end - len(short)) : end].lower() == short), None)
+    return found is not None and not text[max(0, end - len(found) - 1) : end - len(found)].isalnum()
 
 
 def _pieces(span: str, start: int) -> list[Sentence]:
     pieces = []
     position = 0
-    breaks = [match.span() for match in _RUN_ON.finditer(span) if not _ABBREVIATED.search(span[: match.start()])]
+    breaks = [match.span() for match in _RUN_ON.finditer(span) if not _is_abbreviated(span, match.start())]
     for end, following in [*breaks, (len(span), len(span))]:
         stripped = span[position:end].strip()
         if stripped:

@@ -8,10 +8,18 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.phrases import attribute_kind
-from agent_memory.language.offline.text import canon, content_stems, expand, stem
+from agent_memory.language.offline.text import canon, content_stems, expand, plain_words, stem
+from agent_memory.patterns import linear
 
+# Each way ends in its only repeat: it never goes back.
 _PART = re.compile(r"[^\W\d_][\w'&+#-]*|\d[\w.]*|[.,;:!?()]")
-_REMOTE_WORK = re.compile(r"\b(?:work(?:ing)? from home|remote work|home office|parental leave|on-call)\b", re.I)
+_REMOTE_WORK = linear(r"\b(?:work(?:ing)? from home|remote work|home office|parental leave|on-call)\b", re.I)
+_LOWER_WORD = re.compile(r"[a-z][\w'-]+")  # it ends in its only repeat
+_DEPENDENT = linear(
+    rf"\b((?:[\w'-]+ )?{plain_words(vocabulary.DEPENDENT)})"
+    r"(?: (for|of) ((?:the |my |our |a )?(?:[\w'-]+ ){0,2}[\w'-]+))?",
+    re.I,
+)
 _LINKS = frozenset("to for in at of about on".split())
 _NOT_PLACES = lexicon.MONTHS | lexicon.WEEKDAYS | {"i", "i'm", "i've", "ok"}
 
@@ -100,9 +108,9 @@ def _link(words: list[str], position: int) -> list[str]:
     if position + 1 >= len(words) or words[position + 1].lower() not in _LINKS:
         return []
     link = words[position + 1].lower()
-    rest = words[position + 2 :]
+    rest = words[position + 2 : position + 6]
     taken: list[str] = []
-    for word in rest[:4]:
+    for word in rest:
         if taken and not word[0].isupper():
             break
         if word[0].isupper() and word.lower() not in _NOT_PLACES:
@@ -114,10 +122,7 @@ def _link(words: list[str], position: int) -> list[str]:
 
 def narrowed(text: str) -> list[str]:
     """The attributes with their topic that a text names ("budget for the Hawaii trip"), for "it" to stand for."""
-    found = re.findall(
-        r"\b((?:[\w'-]+ )?(?:" + "|".join(sorted(vocabulary.DEPENDENT)) + r"))"
-        r"(?: (for|of) ((?:the |my |our |a )?(?:[\w'-]+ ){0,2}[\w'-]+))?", expand(text), re.I
-    )  # fmt: skip
+    found = _DEPENDENT.findall(expand(text))
     phrases = []
     for attribute, link, belonging in found:
         first, _, head = attribute.rpartition(" ")
@@ -144,7 +149,7 @@ def tags(text: str, name: str = "") -> list[str]:
     """Up to three words that say what a statement is about, lower case; the name of who said it is none."""
     named = [word.lower() for word in proper_nouns(text)]
     heads = [_head(topic) for topic in topics(text)]
-    words = re.findall(r"[a-z][\w'-]+", text.lower())
+    words = _LOWER_WORD.findall(text.lower())
     attributes = [word for word in words if attribute_kind(canon(word)) and not _is_verb_form(word)]
     topical = [word for word in words if len(word) > 3 and _is_topical(word)]
     found = dict.fromkeys([*named, *heads, *attributes, *topical])

@@ -9,12 +9,13 @@ from typing import Literal
 
 from agent_memory.language.offline import dates, lexicon
 from agent_memory.language.offline.text import canon, plain_words
+from agent_memory.patterns import bounded
 
 Kind = Literal["number", "clock", "date", "weekday", "text"]
 Relation = Literal["same", "different", "compatible"]
 Core = frozenset[str | tuple[str, ...]]
 
-_MONEY_OR_NUMBER = re.compile(
+_MONEY_OR_NUMBER = bounded(
     rf"(?P<sign>[$€£¥])?\s?(?P<number>\d[\d,]*(?:\.\d+)?|(?<![\w-]){plain_words(lexicon.NUMBERS)}(?![\w-]))"
     r"\s?(?P<size>(?:k|m|grand|hundred|thousand|million)\b)?"
     r"\s?(?:-?\s?(?P<unit>%|°|percent\b|(?!(?:an?|per|each|every)\b)[a-z]+\b))?"
@@ -22,18 +23,19 @@ _MONEY_OR_NUMBER = re.compile(
     r"|/(?P<slash>h|hr|hour|day|week|wk|month|mo|year|yr)\b)?",
     re.I,
 )
-_CLOCK = re.compile(
+_CLOCK = bounded(
     r"(?<![\d.,$€£¥])(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?(?![\d,.:%]*[\d%])\s?(?P<half>[ap]\.?m\b\.?)?",
     re.I,
 )
-_NOON = re.compile(r"\b(noon|midday|midnight)\b", re.I)
-_WEEKDAYS = re.compile(
+_NOON = bounded(r"\b(noon|midday|midnight)\b", re.I)
+_WEEKDAYS = bounded(
     r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
     r"(s| mornings| afternoons| evenings| nights)?\b",
     re.I,
 )
-_WRITTEN = re.compile(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
-_VERSION = re.compile(r"\bv?\d+(?:\.\d+)+\b")
+_WRITTEN = bounded(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
+_YEAR_BEHIND = bounded(r" \d{4}$")
+_VERSION = bounded(r"\bv?\d+(?:\.\d+)+\b")
 _PERIODS = {"hr": "hour", "h": "hour", "wk": "week", "mo": "month", "yr": "year", "weekly": "week", "monthly": "month"}
 _NO_UNIT = lexicon.STOPWORDS | lexicon.MONTHS | {"total", "max", "maximum", "minimum", "instead", "each", "people"}
 
@@ -84,7 +86,7 @@ def read_time(text: str, said_at: datetime) -> Value | None:
     """The date, recurring weekday or clock time that a text names."""
     repeated = frozenset(
         match[1].lower() for match in _WEEKDAYS.finditer(text)
-        if match[2] or re.search(r"\b(?:every|each)\b[^.]*$", text[: match.end(1)], re.I)
+        if match[2] or bounded(r"\b(?:every|each)\b[^.]*$", re.I).search(text[: match.end(1)])
     )  # fmt: skip
     if repeated:
         return Value(
@@ -94,7 +96,8 @@ def read_time(text: str, said_at: datetime) -> Value | None:
     if moments and moments[0].first:
         moment = moments[0]
         # "3 March" and "March 3rd" are one date, though the year that is nearest may differ with when it is said.
-        core = re.sub(r" \d{4}$", "", moment.label) if moment.named and _WRITTEN.search(moment.phrase) else moment.label
+        yearly = moment.named and _WRITTEN.search(moment.phrase)
+        core = _YEAR_BEHIND.sub("", moment.label) if yearly else moment.label
         return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label)
     return _clock(text)
 
@@ -105,7 +108,7 @@ def _clock(text: str) -> Value | None:
         return _clock_value(0 if noon[1].lower() == "midnight" else 12, "00", text)
     for match in _CLOCK.finditer(text):
         lead = text[: match.start()].rstrip().lower()
-        if match["minute"] or match["half"] or re.search(r"\b(?:at|from|until|till|to|by)$", lead):
+        if match["minute"] or match["half"] or bounded(r"\b(?:at|from|until|till|to|by)$").search(lead):
             hour = int(match["hour"]) % 12 + (12 if (match["half"] or "").lower().startswith("p") else 0)
             if not match["half"]:
                 hour = int(match["hour"])
@@ -121,7 +124,7 @@ def _clock_value(hour: int, minute: str, text: str) -> Value:
 def read_number(text: str) -> Value | None:
     """The amounts that a text names, with their units: money, counts, rates, versions."""
     version = _VERSION.search(text)
-    if version and not re.search(r"[$€£¥%]", text) and version[0].count(".") + version[0].startswith("v") > 1:
+    if version and not bounded(r"[$€£¥%]").search(text) and version[0].count(".") + version[0].startswith("v") > 1:
         return Value("number", frozenset({(version[0].lstrip("v"), "version")}), text, shown=version[0])
     amounts: set[str | tuple[str, ...]] = set()
     shown = ""
@@ -142,7 +145,7 @@ def _shown(match: re.Match[str]) -> str:
     """An amount with its unit and period, without a word that only follows it."""
     unit = match["unit"] or ""
     skipped = bool(unit) and (bool(match["sign"]) or _is_no_unit(unit.lower()))
-    return match[0].strip() if not skipped else re.sub(rf"\s?{re.escape(unit)}$", "", match[0].strip())
+    return match[0].strip() if not skipped else match[0].strip().removesuffix(unit).rstrip()
 
 
 def _unit(match: re.Match[str]) -> str:

@@ -13,49 +13,50 @@ from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
 from agent_memory.language.offline.text import content_words, either, expand, plain_words, stem
 from agent_memory.language.offline.topics import proper_nouns
+from agent_memory.patterns import bounded
 
 THRESHOLD = 3.0
 
 _STRONG = frozenset("attribute diet allergy tool preference plan journey routine kin trait".split())
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
+_FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _COMMON = frozenset({"moved", "house", "job"})
-_VITAL = re.compile(
+_VITAL = bounded(
     rf"\b(?:{plain_words(vocabulary.IMPORTANT['health'] | vocabulary.IMPORTANT['life'] - _COMMON)}|pregnan\w+)\b", re.I
 )
-_NUMBERED = re.compile(rf"\d|\b{plain_words(set(lexicon.NUMBERS) - {'one'})}\b", re.I)
-_DURATION = re.compile(
+_NUMBERED = bounded(rf"\d|\b{plain_words(set(lexicon.NUMBERS) - {'one'})}\b", re.I)
+_DURATION = bounded(
     rf"\bfor (?:about |over |almost |nearly |the past )?(?:\d+|an?|{plain_words(lexicon.NUMBERS)}) "
     r"(?:years?|months?)\b",
     re.I,
 )
 
-_EMOTIVE = re.compile(
+_EMOTIVE = bounded(
     rf"^(?:i|we) (?:am|are|was|were|feel|felt|have been)(?: \w+)? {plain_words(lexicon.EMOTIONS)}\b", re.I
 )
-_DANGLING = re.compile(r"\b(?:it|them|him|there(?! (?:is|are|was|were))|they|her(?=[.,!]|$| [A-Z]))\b", re.I)
+_DANGLING = bounded(r"\b(?:it|them|him|there(?! (?:is|are|was|were))|they|her(?=[.,!]|$| [A-Z]))\b", re.I)
 _HANDLED = either("""
     got took made bought found did have has had saw tried love loved like use used finished started see get take do
     make using making doing giving give
 """)
 _AFTER_POINTER = either("at from in is was for to and lately before after while when too")
-_POINTING = re.compile(
+_POINTING = bounded(
     rf"\b(?:this|that|these|those)(?=[.,!]|$| {_AFTER_POINTER}\b)|\b{_HANDLED} (?:this|that)\b"
     r"|\b(?:a few|some|many) more\b(?! [a-z])",
     re.I,
 )
-_HANDLED_IT = re.compile(rf"\b{_HANDLED} (?:it|them)\b", re.I)
+_HANDLED_IT = bounded(rf"\b{_HANDLED} (?:it|them)\b", re.I)
 _NOT_POINTED_AT = either("""
     i we my he she they it is was are were has have had can will year week month weekend morning evening afternoon
     summer winter spring fall time day
 """)
-_THAT_THING = re.compile(
+_THAT_THING = bounded(
     rf"(?:^that|\b{either('in on at of with for about using')} that|\b(?:this|these|those)) "
     rf"(?!{_NOT_POINTED_AT}\b)[a-z]+",
     re.I,
 )
-_UNNAMED = re.compile(r"\b(?:this|that|these|those) (?:\w+ )?[a-z]+\W*$", re.I)
-_SOME_ONE = re.compile(r"\b(?:the|that|this|a|an|other|which|another) (?:\w+ )?ones?\b", re.I)
-_SWEEPING = re.compile(
+_UNNAMED = bounded(r"\b(?:this|that|these|those) (?:\w+ )?[a-z]+\W*$", re.I)
+_SOME_ONE = bounded(r"\b(?:the|that|this|a|an|other|which|another) (?:\w+ )?ones?\b", re.I)
+_SWEEPING = bounded(
     rf"\b{either('we you they it that this which people everyone life love dance art music words support')} (?:all )?"
     r"(?:can|should|must|need to|has the power)\b"
     rf"|\b{either('everyone everybody people others nobody')} (?:deserves?|needs?|should)\b"
@@ -69,7 +70,7 @@ _PASSING_WORDS = either("""
     (?:try|do)_my_best check_(?:it_|this_|them_|that_)?out show_you tell_you hear_(?:about|from)
     as_(?:i|we)_(?:said|mentioned)
 """)
-_PASSING = re.compile(rf"\b{_PASSING_WORDS}\b", re.I)
+_PASSING = bounded(rf"\b{_PASSING_WORDS}\b", re.I)
 _HOLLOW_PHRASES = either(r"""
     (?:work|practi[cs]|try|push)(?:e|ing)?_hard dig_deep make_everything give_up come_true hopes_up lost_track
     keep_(?:going|trying|pushing|at_it|improving) move_forward do_better hit_it_off
@@ -78,13 +79,13 @@ _HOLLOW_PHRASES = either(r"""
     feel(?:ing|s)?_(?:at_one|so|really) look(?:ing)?_forward_to_(?:seeing|it|that|this|what|how)
     stay_(?:positive|strong|motivated|focused|determined|true)
 """)
-_HOLLOW = re.compile(
+_HOLLOW = bounded(
     rf"\b{_HOLLOW_PHRASES}\b|\bha(?:d|ve|ving) {either('a an so such lots tons')}\b[^,]{{0,20}}? "
     rf"{either('time fun blast laugh day ride feeling vibe in_common')}\b",
     re.I,
 )
 _SO = r"(?:\w+ )?(?:so|really|such|very|pretty|super|quite)"
-_IMPRESSION = re.compile(
+_IMPRESSION = bounded(
     rf"\b(?:is|are|was|were|looks?|looked|seems?|seemed|sounds?|sounded|feels?|felt) {_SO}\b"
     r"|\b(?:looks?|looked|seems?|seemed|sounds?|sounded|feels?) (?:\w+ )?(?:like|as if|great|good|amazing)\b",
     re.I,
@@ -95,9 +96,9 @@ _GOOD_OR_BAD = either("""
     challenge challenging exciting gorgeous tasty delicious relaxing therapeutic joy treat delight
 """)
 _INTENSELY = either("so really very super pretty such a an the")
-_VERDICT = re.compile(rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{_INTENSELY} )*{_GOOD_OR_BAD}\b", re.I)
-_GERUND = re.compile(r"[a-z]{2,}ing\b(?! to\b)", re.I)
-_ANOTHERS = re.compile(r"(?:his|her|its|their)\b|(?:this|that|these|those|there) (?:is|was|are|were)\b", re.I)
+_VERDICT = bounded(rf"\b(?:is|was|are|were|been|be)(?: \w+)? (?:{_INTENSELY} )*{_GOOD_OR_BAD}\b", re.I)
+_GERUND = bounded(r"[a-z]{2,}ing\b(?! to\b)", re.I)
+_ANOTHERS = bounded(r"(?:his|her|its|their)\b|(?:this|that|these|those|there) (?:is|was|are|were)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
