@@ -11,7 +11,7 @@ from typing import Any, cast
 import typer
 from typer.core import TyperGroup
 
-from agent_memory.cli.terminal import clean
+from agent_memory.cli.terminal import clean, shown_json
 from agent_memory.errors import AgentMemoryError, InvalidInput
 
 FAILED = 1
@@ -82,6 +82,6 @@ def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
 def _tell(code: str, message: str, hints: Sequence[str], as_json: bool) -> None:
     if as_json:
         problem = {"code": code, "message": message} | ({"hint": "; ".join(hints)} if hints else {})
-        typer.echo(json.dumps({"error": problem}, ensure_ascii=False), err=True)
+        typer.echo(shown_json(json.dumps({"error": problem}, ensure_ascii=False)), err=True)
         return
     typer.echo(clean("\n".join([f"error: {message}", *(f"hint: {hint}" for hint in hints)])), err=True)

@@ -33,6 +33,7 @@ from agent_memory.cli import (
 )
 from agent_memory.cli.failures import Commands
 from agent_memory.cli.options import examples
+from agent_memory.cli.terminal import CleanFormatter
 
 app = typer.Typer(
     name="agent-memory",
@@ -86,7 +87,9 @@ app.command(epilog=judge.EXAMPLES)(judge.judge)
 
 def main() -> None:
     """Runs the command line."""
-    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    log = logging.StreamHandler()
+    log.setFormatter(CleanFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(handlers=[log], level=logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command

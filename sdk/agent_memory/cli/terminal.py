@@ -1,22 +1,61 @@
-"""The terminal: where words, JSON and progress go, and how text of others is made safe to print."""
+"""The terminal: where words, JSON, progress and the log go, and how text of others is made safe to print.
+
+Whatever a command prints passes through here: tables and lines are folded as they are drawn, JSON escapes what a
+terminal would not show as it is, and so loses nothing.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
-import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from agent_memory.folding import folded
 
 PIPED_WIDTH = 100
 """Columns when nobody is watching: a pipe has no width of its own."""
 
-# One class: it reads every character once.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+class _Console(Console):
+    """A console on which text cannot steer the terminal, hide or change its order, whoever wrote it."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is drawn, in parts: those that hold text are folded, those that move the cursor are rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(_drawn(segment.text), segment.style)
+
+
+def _drawn(text: str) -> str:
+    """A part of a line, or the end of one: nothing in it begins a line of its own."""
+    return text if text == "\n" else "\n".join(folded(line).replace("\n", " ") for line in text.split("\n"))
+
+
+class _Escapes(dict[int, str]):
+    """How a character stands in JSON: as it is, or escaped if a terminal would not show it as it is."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        plain = character == "\n" or (character.isprintable() and folded(character) != "")
+        self[code] = shown = character if plain else json.dumps(character)[1:-1]
+        return shown
+
+
+_ESCAPES = _Escapes()
+
+
+class CleanFormatter(logging.Formatter):
+    """Records of the log, made safe to print: they quote files, servers and turns."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record."""
+        return clean(super().format(record))
 
 
 def stdout() -> Console:
@@ -32,19 +71,24 @@ def stderr() -> Console:
 def _console(file: IO[str]) -> Console:
     width = None if file.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
     # Markup stays off: what people said may hold square brackets.
-    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
 def emit(value: Any) -> None:
     """Prints a result as JSON: models, dataclasses and times included."""
     from pydantic_core import to_jsonable_python
 
-    sys.stdout.write(json.dumps(to_jsonable_python(value), ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(shown_json(json.dumps(to_jsonable_python(value), ensure_ascii=False, indent=2)) + "\n")
+
+
+def shown_json(text: str) -> str:
+    """JSON that says the same, in which what steers a terminal or is not seen is escaped."""
+    return text.translate(_ESCAPES)
 
 
 def clean(text: str) -> str:
-    """A text without control characters, so that a transcript cannot steer the terminal."""
-    return _CONTROL.sub("�", text.replace("\r\n", "\n").expandtabs(4))
+    """A text without what steers a terminal, hides, or changes the order of what is seen."""
+    return folded(text).expandtabs(4)
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -21,7 +21,7 @@ from agent_memory.cli.options import (
     invocation,
     one_user,
 )
-from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
+from agent_memory.cli.terminal import counted, emit, progress, shown_json, stderr, stdout
 from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
 
@@ -41,7 +41,7 @@ def export(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         if file == "-":
-            scope.export(sys.stdout.write)
+            scope.export(lambda line: sys.stdout.write(shown_json(line)))
             return
         # A file of this name is replaced only when the new one is whole.
         part = Path(f"{file}.part")
