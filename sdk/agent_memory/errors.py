@@ -81,7 +81,8 @@ class ModelError(AgentMemoryError):
 
     `retryable` is true for a timeout, a throttled call or a server fault (nothing was learned, try again
     after `retry_after` seconds if given), false for an answer that cannot be used. `cost` is what the attempts
-    cost all the same, under the names of `models.Usage`.
+    cost all the same, under the names of `models.Usage`. `fault` says what is wrong with the service, if it is the
+    service, in the words of `models.EndpointHealth.fault`.
     """
 
     code = "model"
@@ -93,8 +94,10 @@ class ModelError(AgentMemoryError):
         retryable: bool = False,
         retry_after: float | None = None,
         cost: Mapping[str, float] | None = None,
+        fault: str | None = None,
     ) -> None:
         super().__init__(message)
         self.cost = dict(cost or {})
+        self.fault = fault
         self.retryable = retryable
         self.retry_after = retry_after

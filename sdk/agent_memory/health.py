@@ -1,42 +1,126 @@
-"""Health: whether the parts of an open memory answer, and what its operator should know of them."""
+"""Health: whether the parts of an open memory answer, and what its operator should know of them.
+
+What is known of models comes from the calls that this process has made (`language.endpoints`): nobody is asked for the
+sake of it. What the store says is true for all processes.
+"""
 
 from __future__ import annotations
 
-from agent_memory.models import Health, iso
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from agent_memory.language.endpoints import health_of
+from agent_memory.models import EndpointHealth, Health, iso
 from agent_memory.policy.budgets import count_over_budget
 from agent_memory.policy.trust import knows_tokens
-from agent_memory.processing.dead_letters import list_dead_letters
+from agent_memory.processing.dead_letters import count_dead_letters
 from agent_memory.runtime import Runtime
+from agent_memory.store.containers import LEASES
+
+PROBE_ID = "health"
+"""The document that is read and written to see whether the store takes it."""
+
+
+@dataclass(slots=True)
+class _Stored:
+    """What the store says."""
+
+    pending: int = 0
+    oldest: datetime | None = None
+    dead: int = 0
+    paused: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 async def look_at(runtime: Runtime) -> Health:
-    """Asks each part. Never raises: a store that does not answer is a finding."""
-    warnings = []
-    paused: list[str] = []
-    pending = dead = 0
+    """Asks each part of the store, also for a small write. Never raises: what does not answer is a finding."""
+    models = _models(runtime)
+    found = _Stored()
+    faults = []
     try:
-        pending = await runtime.counters.pending_turns()
-        dead = len(await list_dead_letters(runtime.store))
-        spent = await count_over_budget(runtime.store, runtime.tools.policy)
-        if spent:
-            paused.append(f"{spent} users have spent today's budget; their turns wait for tomorrow")
+        await _read_store(runtime, found)
     except Exception as error:
-        warnings.append(f"the store does not answer: {error}")
-    ok = not warnings
-    warnings += paused
-    if runtime.tools.embeddings.model_id.startswith("hashing"):
-        warnings.append("embeddings are hashed words: search finds wording, not meaning")
-    if runtime.tools.policy.secrets != "allow" and not knows_tokens():
-        warnings.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
-    outage = runtime.searcher.outage
-    if outage.since is not None:
-        warnings.append(f"questions are searched by words alone since {iso(outage.since)}: {outage.reason}")
+        faults.append(f"the store does not answer: {error}")
+    else:
+        faults += await _try_to_write(runtime)
+    failing = _failing(runtime, models)
     return Health(
-        ok=ok,
+        ok=not faults and not failing,
         store=runtime.store.name,
         chat_model=runtime.tools.chat.model_id,
         embedding_model=runtime.tools.embeddings.model_id,
-        unprocessed_turns=pending,
-        dead_letters=dead,
-        warnings=warnings,
+        unprocessed_turns=found.pending,
+        dead_letters=found.dead,
+        warnings=faults + failing + found.notes + _shortcomings(runtime),
+        store_answers=not faults,
+        models=models,
+        oldest_unprocessed=found.oldest,
+        paused_users=found.paused,
     )
+
+
+async def glance_at(runtime: Runtime) -> tuple[bool, list[str]]:
+    """Whether the store takes reads and writes, and which parts fail.
+
+    Costs one point read; or a small write instead, as long as the last write of this process has failed.
+    """
+    store = runtime.store
+    try:
+        if store.refusal is None:
+            await store.read(LEASES, PROBE_ID, (PROBE_ID,))
+        else:
+            await store.upsert(LEASES, {"id": PROBE_ID})
+        stands = True
+    except Exception:
+        stands = False
+    failing = [name for name, model in _models(runtime).items() if model.answers is False]
+    return stands, failing if stands else ["store", *failing]
+
+
+def _models(runtime: Runtime) -> dict[str, EndpointHealth]:
+    return {"chat": health_of(runtime.tools.chat), "embeddings": health_of(runtime.tools.embeddings)}
+
+
+async def _read_store(runtime: Runtime, found: _Stored) -> None:
+    store = runtime.store
+    found.pending = await runtime.counters.pending_turns()
+    waiting_since = await runtime.counters.waiting_since()
+    found.oldest = None if waiting_since is None else datetime.fromtimestamp(waiting_since, UTC)
+    letters = await count_dead_letters(store)
+    found.dead = letters.count
+    if letters.newest:
+        found.notes.append(f"{letters.count} dead letters; the newest is {letters.newest}")
+    found.paused = await count_over_budget(store, runtime.tools.policy)
+    if found.paused:
+        found.notes.append(f"{found.paused} users have spent today's budget; their turns wait for tomorrow")
+
+
+async def _try_to_write(runtime: Runtime) -> list[str]:
+    try:
+        await runtime.store.upsert(LEASES, {"id": PROBE_ID})
+    except Exception as error:
+        since = runtime.store.refusal.since if runtime.store.refusal else None
+        return [f"the store takes no writes{f' since {iso(since)}' if since else ''}: {error}"]
+    return []
+
+
+def _failing(runtime: Runtime, models: Mapping[str, EndpointHealth]) -> list[str]:
+    ids = {"chat": runtime.tools.chat.model_id, "embeddings": runtime.tools.embeddings.model_id}
+    return [
+        f"the model for {name}, {ids[name]}, has failed since {iso(model.failing_since)}: {model.fault}"
+        for name, model in models.items()
+        if model.failing_since
+    ]
+
+
+def _shortcomings(runtime: Runtime) -> list[str]:
+    notes = []
+    if runtime.tools.embeddings.model_id.startswith("hashing"):
+        notes.append("embeddings are hashed words: search finds wording, not meaning")
+    if runtime.tools.policy.secrets != "allow" and not knows_tokens():
+        notes.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
+    outage = runtime.searcher.outage
+    if outage.since is not None:
+        notes.append(f"questions are searched by words alone since {iso(outage.since)}: {outage.reason}")
+    return notes

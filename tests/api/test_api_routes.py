@@ -11,6 +11,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory
 from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
 from agent_memory.errors import ModelError, StoreUnavailable
+from agent_memory.models import EndpointHealth, now
 
 ALICE = {"x-user-id": "alice"}
 
@@ -177,3 +178,15 @@ async def test_health(http: httpx.AsyncClient):
     assert answer.json() == {"ok": True}  # who asks is not known
     details = await http.get("/v1/admin/health", headers=ALICE)
     assert details.json()["chat_model"] == "scripted"
+
+
+async def test_health_tells_anybody_which_part_fails_and_stays_up_without_models(
+    http: httpx.AsyncClient, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    failing = EndpointHealth(answers=False, fault="credentials", failing_since=now())
+    monkeypatch.setattr(chat, "health", lambda: failing, raising=False)
+    answer = await http.get("/health")
+    assert (answer.status_code, answer.json()) == (200, {"ok": False, "failing": ["chat"]})
+    details = (await http.get("/v1/admin/health", headers=ALICE)).json()
+    assert (details["ok"], details["store_answers"], details["models"]["chat"]["fault"]) == (False, True, "credentials")
+    assert any("credentials" in warning for warning in details["warnings"])

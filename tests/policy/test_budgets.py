@@ -27,7 +27,7 @@ async def test_over_the_budget_turns_are_kept_and_wait_for_the_next_day(
         assert len(await thread.turns()) == 2
         assert await thread.search("Rex"), "what was said can be found meanwhile"
         health = await memory.health()
-        assert health.ok
+        assert (health.ok, health.paused_users) == (True, 1)
         assert any("1 users have spent" in warning for warning in health.warnings)
 
         bob = memory.user("bob")

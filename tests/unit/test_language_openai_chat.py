@@ -18,7 +18,7 @@ from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import EXTRACT, SUMMARIZE, ChatModel, ExtractInput, SummarizeInput, TurnView
 
 WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)
-QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01)
+QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
 
 
 def talk(*contents: str) -> ExtractInput:
@@ -176,6 +176,8 @@ async def test_a_servers_fault_is_retried_a_bounded_number_of_times(script, chat
         await chat.run(EXTRACT, TALK)
     assert caught.value.retryable
     assert len(script.requests) == 3
+    script.answers = [memories(BUDGET)]
+    assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
     script.answers = [refusal("out of order", status), memories(BUDGET)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
 
@@ -220,8 +222,8 @@ async def test_nobody_there_is_retryable():
         (completion(None, refusal="I will not."), "the model refused"),
         (completion("", finish="content_filter"), "a content filter stopped it"),
         (completion(None), "there is no JSON in it"),
-        ({"choices": []}, "it is not a chat completion"),
-        (Response("<html>Please log in</html>", mimetype="text/html"), "it is not a chat completion"),
+        ({"choices": []}, "it is empty"),
+        (completion("[" * 200_001), "it is longer than 200000 characters"),
     ],
 )
 async def test_an_unusable_answer_is_asked_for_again_and_then_given_up(script, chat, bad, reason):
@@ -232,6 +234,26 @@ async def test_an_unusable_answer_is_asked_for_again_and_then_given_up(script, c
     assert len(script.requests) == 3
     script.answers = [bad, memories(BUDGET)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        Response("<html>Please log in</html>", mimetype="text/html"),
+        {"error": {"message": "upstream is down"}},
+        Response("", mimetype="application/json"),
+        Response(json.dumps(memories(BUDGET))[:-40], mimetype="application/json"),
+    ],
+)
+async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_pass(script, chat, page):
+    script.answers = [page]
+    with pytest.raises(ModelError, match="no answer of OpenAI's protocol") as caught:
+        await chat.run(EXTRACT, TALK)
+    assert (caught.value.retryable, caught.value.fault) == (True, "no_api_answer")
+    assert chat.health().fault == "no_api_answer"
+    script.answers = [memories(BUDGET)]
+    assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
+    assert chat.health().answers
 
 
 async def test_usage_is_summed_over_the_attempts(script, chat):

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from werkzeug import Request, Response
 
-from agent_memory.errors import ModelError
+from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.language.tokens import ApproximateTokens, TiktokenCounter
 
-QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01)
+QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
 
 
 def vector(text: str) -> list[float]:
@@ -129,12 +129,8 @@ async def test_calls_at_the_same_time_all_learn_it(httpserver):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (embeddings(["one"]), "gave 1 vectors for 2 texts"),
-        ({"data": [{"index": 0, "embedding": [1, 0, 0]}] * 2}, "gave 2 vectors for 2 texts"),
-        ({"data": [{"index": n, "embedding": [1, 0]} for n in (0, 1)]}, "vectors of 2 dimensions, not 3"),
         ({"data": [{"index": n, "embedding": [0, 0, 0]} for n in (0, 1)]}, "a vector of zeros"),
-        ({"data": [{"index": n, "embedding": [1, 0, None]} for n in (0, 1)]}, "not a list of embeddings"),
-        (Response("<html>", mimetype="text/html"), "not a list of embeddings"),
+        ({"data": [{"index": n, "embedding": [1, 0, None]} for n in (0, 1)]}, "more than numbers"),
         (refusal("bad input"), "400 - bad input"),
     ],
 )
@@ -145,6 +141,36 @@ async def test_an_answer_that_cannot_be_used_is_an_error(script, answer, message
         await model.embed(["one", "two"])
     assert not caught.value.retryable
     assert len(script.requests) == 1
+    await model.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (embeddings(["one"]), "1 vectors for 2 texts"),
+        ({"data": [{"index": 0, "embedding": [1, 0, 0]}] * 2}, "2 vectors for 2 texts"),
+        (Response("<html>", mimetype="text/html"), "not a list of embeddings"),
+        ({"error": {"message": "upstream is down"}}, "not a list of embeddings"),
+        ({"data": []}, "0 vectors for 2 texts"),
+    ],
+)
+async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_pass(script, answer, message):
+    script.first = [answer] * 3
+    model = adapter(script)
+    with pytest.raises(ModelError, match=message) as caught:
+        await model.embed(["one", "two"])
+    assert (caught.value.retryable, model.health().fault) == (True, "no_api_answer")
+    assert len((await model.embed(["one", "two"])).vectors) == 2
+    assert model.health().answers
+    await model.close()
+
+
+async def test_vectors_of_another_length_are_a_matter_of_settings(script):
+    script.first = [{"data": [{"index": n, "embedding": [1, 0]} for n in (0, 1)]}]
+    model = adapter(script)
+    with pytest.raises(ConfigurationError, match="vectors of 2 dimensions, not 3"):
+        await model.embed(["one", "two"])
+    assert model.health().fault == "dimensions"
     await model.close()
 
 

@@ -13,6 +13,7 @@ from agent_memory.api.processing import STEPS, Processing
 from agent_memory.contract.schemas import AddTurns, Alive, ProcessQuery, ProcessRun
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import Conflict, InvalidInput, ModelError, NotFound
+from agent_memory.health import glance_at
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Receipt
 from agent_memory.store.ids import derived_id
@@ -124,15 +125,18 @@ async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) 
 @router.get(
     "/health",
     response_model=Alive,
-    responses={503: {"model": Alive, "description": "A part does not answer."}},
+    responses={503: {"model": Alive, "description": "The store does not take reads and writes."}},
     tags=["health"],
     operation_id="health",
 )
 async def health(memory: OpenMemory) -> Response:
-    """Whether the parts answer; nothing else, since everybody may ask."""
-    found = await memory.health()
-    status = 200 if found.ok else 503
-    return Response(Alive(ok=found.ok).model_dump_json(), status, media_type="application/json")
+    """Whether the parts answer, and which do not; nothing else, since everybody may ask.
+
+    A model that fails leaves the status at 200: turns are still taken, and found by their words.
+    """
+    stands, failing = await glance_at(memory.runtime)
+    alive = Alive(ok=not failing, failing=failing)
+    return Response(alive.model_dump_json(exclude_defaults=True), 200 if stands else 503, media_type="application/json")
 
 
 def _answer(run: ProcessRun) -> Response:

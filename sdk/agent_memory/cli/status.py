@@ -14,7 +14,7 @@ from rich.text import Text
 
 from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, invocation
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
-from agent_memory.cli.views import day, table
+from agent_memory.cli.views import day, day_and_time, table
 
 if TYPE_CHECKING:
     from agent_memory.models import Health, Stats
@@ -45,7 +45,8 @@ def _parts(store: str, size: int | None, health: Health, users: Collection[Stats
     types: Counter[str] = sum((Counter(counts.memories_by_type) for counts in users), Counter())
     which = ", ".join(f"{number} {name}" for name, number in types.most_common())
     held = f"{which}; {sum(counts.superseded for counts in users)} replaced" if which else "none"
-    waiting = f"{counted(health.unprocessed_turns, 'turn')}; {invocation('process', '--store', store)}"
+    since = f" since {day_and_time(health.oldest_unprocessed)}" if health.oldest_unprocessed else ""
+    waiting = f"{counted(health.unprocessed_turns, 'turn')}{since}; {invocation('process', '--store', store)}"
     letters = f"{health.dead_letters}; {invocation('dead-letters', '--store', store)}"
     made = Table.grid(padding=(0, 2))
     made.add_column(style="dim", no_wrap=True)

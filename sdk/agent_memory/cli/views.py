@@ -28,6 +28,11 @@ def day(moment: datetime | None) -> str:
     return f"{moment.day} {moment:%b %Y}" if moment else ""
 
 
+def day_and_time(moment: datetime) -> str:
+    """A time as people write it."""
+    return f"{day(moment)}, {moment:%H:%M} UTC"
+
+
 def heading(text: str) -> RenderableType:
     """The title of a part."""
     return Text.assemble("\n", (text, "bold"))

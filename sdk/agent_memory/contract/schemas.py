@@ -66,6 +66,9 @@ class Alive(Model):
     """Whether a service answers."""
 
     ok: bool
+    failing: list[str] = Field(
+        default_factory=list, description="What does not answer, as far as this process knows: store, chat, embeddings."
+    )
 
 
 class Users(Model):

@@ -13,21 +13,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
-from agent_memory.language.openai_client import OpenAIConnection, RequestRejected, TokenProvider, model_errors
+from agent_memory.language.endpoints import Endpoint
+from agent_memory.language.openai_client import (
+    OpenAIConnection,
+    RequestRejected,
+    TokenProvider,
+    model_errors,
+    no_api_answer,
+)
 from agent_memory.language.prompts import Prompt, PromptFolder
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import Data, In, Out, Task, TaskResult
-from agent_memory.models import Usage
+from agent_memory.models import EndpointHealth, Usage
 
 if TYPE_CHECKING:
     import openai
 
 _log = logging.getLogger(__name__)
+
+LONGEST_ANSWER = 200_000
+"""Characters: some 40,000 tokens, ten times what any task asks for. More comes of a model that repeats itself."""
 
 
 class OpenAIChat:
@@ -71,7 +81,7 @@ class OpenAIChat:
             client=client,
         )
         self._prompts = PromptFolder(prompts)
-        self._retries = retries or RetryPolicy()
+        self._endpoint = Endpoint(retries or RetryPolicy())
         self._answer_retries = answer_retries
         self._dialect = Dialect()
 
@@ -79,6 +89,10 @@ class OpenAIChat:
     def model_id(self) -> str:
         """The model's name."""
         return self._model
+
+    def health(self) -> EndpointHealth:
+        """What is known of the service."""
+        return self._endpoint.health()
 
     def prompt_version(self, task: Task[Any, Any]) -> str:
         """The version of the task's prompt file as it is now.
@@ -101,7 +115,7 @@ class OpenAIChat:
         usage = Usage()
         problem = UnusableAnswer()
         for left in reversed(range(self._answer_retries + 1)):
-            completion = Completion.read(await self._complete(request))
+            completion = await self._complete(request)
             usage += completion.cost
             try:
                 text, whole = completion.answer()
@@ -126,19 +140,19 @@ class OpenAIChat:
         """Closes the connection, unless it came with a client from outside. Harmless when called twice."""
         await self._connection.close()
 
-    async def _complete(self, request: Request) -> str:
+    async def _complete(self, request: Request) -> Completion:
         """Asks once, in the dialect that this server is known to take, and learns a simpler one if it takes less."""
         client = await self._connection.client()
         dialect = self._dialect
 
-        async def call() -> str:
+        async def call() -> Completion:
             async with model_errors(self._model, request.timeout):
                 response = await client.chat.completions.with_raw_response.create(**request.arguments(dialect))
-                return str(response.text)
+                return Completion.read(str(response.text), self._model)
 
         while True:
             try:
-                body = await self._retries.run(call)
+                completion = await self._endpoint.ask(call)
             except RequestRejected as error:
                 simpler = dialect.without(error.detail)
                 if simpler is None:
@@ -149,7 +163,7 @@ class OpenAIChat:
                 dialect = simpler
             else:
                 self._dialect = dialect
-                return body
+                return completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,16 +257,20 @@ class _Choice(Data):
 class Completion(Data):
     """What the protocol's answer says that matters here. The client itself checks nothing of an answer."""
 
-    choices: list[_Choice] = Field(default_factory=list)
+    choices: list[_Choice]
     usage: _Tokens | None = None
 
     @classmethod
-    def read(cls, body: str) -> Completion:
-        """Reads a response; one that is not of the protocol (a proxy's page) is read as an empty one."""
+    def read(cls, body: str, model: str) -> Completion:
+        """Reads a response.
+
+        Raises:
+            ModelError: retryable, if it is not of the protocol: a proxy's page, say.
+        """
         try:
             return cls.model_validate_json(body)
-        except ValidationError:
-            return cls()
+        except ValidationError as error:
+            raise no_api_answer(model, "it is no chat completion") from error
 
     @property
     def cost(self) -> Usage:
@@ -267,10 +285,13 @@ class Completion(Data):
             UnusableAnswer: there is none.
         """
         if not self.choices:
-            raise UnusableAnswer("it is not a chat completion")
+            raise UnusableAnswer("it is empty")
         choice = self.choices[0]
         if choice.message.refusal:
             raise UnusableAnswer("the model refused")
         if choice.finish_reason == "content_filter":
             raise UnusableAnswer("a content filter stopped it")
-        return choice.message.content or "", choice.finish_reason != "length"
+        text = choice.message.content or ""
+        if len(text) > LONGEST_ANSWER:
+            raise UnusableAnswer(f"it is longer than {LONGEST_ANSWER} characters")
+        return text, choice.finish_reason != "length"

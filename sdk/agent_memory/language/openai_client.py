@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.retries import retry_after
 from agent_memory.logs import unlogged_requests
 from agent_memory.models import now
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 TokenProvider = Callable[[], str | Awaitable[str]]
 """Gives an Entra ID token: what azure-identity's `get_bearer_token_provider` returns, sync or async."""
 _LONGEST_MESSAGE = 500
+_ABOUT_THE_INPUT = frozenset({400, 413, 422})
+"""Statuses of a request that this server will never take as it is."""
+_MAY_PASS = frozenset({408, 409, 425, 429})
+_FAULTS = {401: "credentials", 403: "credentials", 402: "quota", 404: "not_found"}
 
 
 class RequestRejected(ModelError):
@@ -123,7 +128,8 @@ def _async_provider(provider: TokenProvider) -> Callable[[], Awaitable[str]]:
             given = provider() if inspect.iscoroutinefunction(provider) else await asyncio.to_thread(provider)
             return given if isinstance(given, str) else await given
         except Exception as error:
-            raise ModelError(f"There is no Entra ID token to be had: {error}", retryable=True) from error
+            message = f"There is no Entra ID token to be had: {error}"
+            raise ModelError(message, retryable=True, fault="credentials") from error
 
     return token
 
@@ -138,23 +144,41 @@ async def model_errors(model: str, timeout: float) -> AsyncIterator[None]:
             with unlogged_requests():
                 yield
     except (TimeoutError, openai.APITimeoutError) as error:
-        raise ModelError(f"{model} did not answer within {timeout:g} s.", retryable=True) from error
+        raise ModelError(f"{model} did not answer within {timeout:g} s.", retryable=True, fault="timeout") from error
     except openai.APIConnectionError as error:
         reason = error.__cause__ or error
-        raise ModelError(f"{model} cannot be reached: {reason}.", retryable=True) from error
+        raise ModelError(f"{model} cannot be reached: {reason}.", retryable=True, fault="unreachable") from error
     except openai.APIStatusError as error:
         raise _status_error(model, error) from error
     except openai.OpenAIError as error:
-        raise ModelError(f"{model} gave an answer that is not of OpenAI's protocol: {error}.") from error
+        raise no_api_answer(model, str(error)) from error
 
 
-def _status_error(model: str, error: openai.APIStatusError) -> ModelError | ConfigurationError:
+def no_api_answer(model: str, problem: str) -> ModelError:
+    """The error for a success that is no answer of the protocol: a proxy's page, an error body, half an envelope.
+
+    It says nothing of the input, so it counts as a fault that may pass.
+    """
+    message = f"{model} gave something that is no answer of OpenAI's protocol: {problem[:_LONGEST_MESSAGE]}."
+    return ModelError(message, retryable=True, fault="no_api_answer")
+
+
+def _status_error(model: str, error: openai.APIStatusError) -> ModelError | ModelRefused:
     status = error.status_code
     message = f"{model} refused the call. {error.message[:_LONGEST_MESSAGE]}"  # it begins with the status
-    if status in (401, 403, 404):
-        # A revoked key or a wrong name says nothing of the input: no range may be given up for it.
-        return ConfigurationError(f"{message} Check the key, the endpoint and the model's name.")
-    if status in (400, 422):
+    if status in _ABOUT_THE_INPUT:
         return RequestRejected(message, f"{error.message} {error.body}")
-    retryable = status in (408, 409, 429) or status >= 500
-    return ModelError(message, retryable=retryable, retry_after=retry_after(error.response.headers, now()))
+    if status in _MAY_PASS or status >= 500:
+        wait = retry_after(error.response.headers, now())
+        return ModelError(message, retryable=True, retry_after=wait, fault=_transient_fault(error))
+    # A revoked key or a wrong name says nothing of the input: no range may be given up for it.
+    advice = "Check the key, the endpoint and the model's name."
+    return ModelRefused(f"{message} {advice}", fault=_FAULTS.get(status, "refused"))
+
+
+def _transient_fault(error: openai.APIStatusError) -> str:
+    if error.status_code == 408:
+        return "timeout"
+    if error.status_code >= 500:
+        return "server_error"
+    return "quota" if error.code == "insufficient_quota" else "throttled"

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 from pydantic import FiniteFloat, ValidationError
 
 from agent_memory.errors import ModelError
-from agent_memory.language.openai_client import OpenAIConnection, RequestRejected, TokenProvider, model_errors
+from agent_memory.language.endpoints import Endpoint, ModelRefused
+from agent_memory.language.openai_client import (
+    OpenAIConnection,
+    RequestRejected,
+    TokenProvider,
+    model_errors,
+    no_api_answer,
+)
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
 from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.language.vectors import unit
-from agent_memory.models import Usage
+from agent_memory.models import EndpointHealth, Usage
 
 if TYPE_CHECKING:
     import openai
@@ -77,13 +84,17 @@ class OpenAIEmbeddings:
         self._batch_texts = batch_texts
         self._batch_tokens = batch_tokens
         self._timeout = timeout
-        self._retries = retries or RetryPolicy()
+        self._endpoint = Endpoint(retries or RetryPolicy())
         self._asks_for_dimensions = True
 
     @property
     def model_id(self) -> str:
         """The model's name with the dimensions: vectors shortened to another length do not compare."""
         return f"{self._model}@{self._dimensions}"
+
+    def health(self) -> EndpointHealth:
+        """What is known of the service."""
+        return self._endpoint.health()
 
     @property
     def dimensions(self) -> int:
@@ -100,7 +111,7 @@ class OpenAIEmbeddings:
         vectors: list[Vector] = []
         tokens = 0
         for batch in await asyncio.to_thread(self._batches, texts):
-            response = self._read(await self._create(batch), len(batch))
+            response = await self._create(batch)
             vectors += (unit(item.embedding) for item in response.data)
             tokens += (response.usage and response.usage.prompt_tokens) or 0
         return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=tokens))
@@ -117,37 +128,41 @@ class OpenAIEmbeddings:
             _log.warning("%d texts are longer than %d tokens; their ends are not embedded.", cut, self._text_tokens)
         return list(_bounded(fitting, self._tokens, self._batch_texts, self._batch_tokens))
 
-    async def _create(self, batch: list[str]) -> str:
+    async def _create(self, batch: list[str]) -> _Response:
         client = await self._connection.client()
 
-        async def call(parameters: dict[str, Any]) -> str:
+        async def call(parameters: dict[str, Any]) -> _Response:
             async with model_errors(self._model, self._timeout):
                 response = await client.embeddings.with_raw_response.create(
                     model=self._model, input=batch, encoding_format="float", **parameters
                 )
-                return response.text
+                return self._read(response.text, len(batch))
 
         parameters = {"dimensions": self._dimensions} if self._asks_for_dimensions else {}
         try:
-            return await self._retries.run(lambda: call(parameters))
+            return await self._endpoint.ask(lambda: call(parameters))
         except RequestRejected as error:
             if not (parameters and "dimensions" in error.detail):
                 raise
             self._asks_for_dimensions = False  # a model of one length; `_read` checks that it is the right one
-            return await self._retries.run(lambda: call({}))
+            return await self._endpoint.ask(lambda: call({}))
 
     def _read(self, body: str, count: int) -> _Response:
         try:
             response = _Response.model_validate_json(body)
         except ValidationError as error:
-            raise ModelError(f"{self._model} gave an answer that is not a list of embeddings.") from error
+            if _is_envelope(body):  # these texts have no vectors, whoever asks for them again
+                raise ModelError(f"{self._model} gave a vector that holds more than numbers.") from error
+            raise no_api_answer(self._model, "it is not a list of embeddings") from error
         response.data.sort(key=lambda item: item.index)
         if [item.index for item in response.data] != list(range(count)):
-            raise ModelError(f"{self._model} gave {len(response.data)} vectors for {count} texts.")
+            raise no_api_answer(self._model, f"there are {len(response.data)} vectors for {count} texts")
         for item in response.data:
             if len(item.embedding) != self._dimensions:
-                raise ModelError(
-                    f"{self._model} gives vectors of {len(item.embedding)} dimensions, not {self._dimensions}."
+                # So are those of every text; none is given up for it.
+                raise ModelRefused(
+                    f"{self._model} gives vectors of {len(item.embedding)} dimensions, not {self._dimensions}.",
+                    fault="dimensions",
                 )
             if not any(item.embedding):
                 raise ModelError(f"{self._model} gave a vector of zeros.")
@@ -161,6 +176,22 @@ class _Tokens(Data):
 class _Item(Data):
     index: int
     embedding: list[FiniteFloat]
+
+
+class _AnyItem(Data):
+    index: int
+    embedding: list[Any]
+
+
+class _Envelope(Data):
+    data: list[_AnyItem]
+
+
+def _is_envelope(body: str) -> bool:
+    try:
+        return bool(_Envelope.model_validate_json(body).data)
+    except ValidationError:
+        return False
 
 
 class _Response(Data):

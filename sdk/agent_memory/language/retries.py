@@ -22,12 +22,17 @@ class RetryPolicy:
 
     Waits grow exponentially from `first_wait` to `longest_wait`, with full jitter, on top of the wait that the
     server asked for. A wait that does not fit into `total` is not begun: the call fails and says how long it is.
+
+    A service that failed to the end of the retries is then left alone for `first_pause`, twice as long each time that
+    it fails again, and `longest_pause` at most, if it did not ask for longer (`language.endpoints`).
     """
 
     attempts: int = 5
     total: float = 120.0
     first_wait: float = 0.5
     longest_wait: float = 20.0
+    first_pause: float = 5.0
+    longest_pause: float = 60.0
 
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Runs a call until it succeeds, fails for good, or the bounds are reached.

@@ -26,6 +26,7 @@ from agent_memory.models.knowledge import (
 from agent_memory.models.operation import (
     AuditEntry,
     DeadLetter,
+    EndpointHealth,
     Health,
     Stats,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Context",
     "ContextFormat",
     "DeadLetter",
+    "EndpointHealth",
     "ExportPart",
     "FactKind",
     "ForgetItem",

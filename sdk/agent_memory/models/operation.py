@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agent_memory.models.base import Model, Usage, UtcTime
 
@@ -55,13 +55,37 @@ class DeadLetter(Model):
     usage: Usage = Field(default_factory=Usage, description="What the attempts cost.")
 
 
-class Health(Model):
-    """Whether the parts answer, and which they are."""
+class EndpointHealth(Model):
+    """What this process knows of a model's service, from the calls that it has made."""
 
-    ok: bool
+    answers: bool | None = Field(default=None, description="Whether it answers; None: it has not been asked yet.")
+    failing_since: UtcTime | None = None
+    fault: str | None = Field(
+        default=None,
+        description="The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, "
+        "refused, no_api_answer, dimensions or unknown.",
+    )
+    next_attempt_at: UtcTime | None = Field(default=None, description="Until then it is not asked again.")
+
+
+class Health(Model):
+    """Whether the parts answer, which they are, and what waits. A newer server may say more than is read here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    ok: bool = Field(description="Whether the store takes reads and writes, and no model is known to fail.")
     store: str
     chat_model: str
     embedding_model: str
     unprocessed_turns: int
     dead_letters: int
     warnings: list[str] = Field(default_factory=list)
+    store_answers: bool = Field(default=True, description="Whether the store takes reads and writes.")
+    models: dict[str, EndpointHealth] = Field(
+        default_factory=dict,
+        description="What this process knows of each model, `chat` and `embeddings`.",
+    )
+    oldest_unprocessed: UtcTime | None = Field(
+        default=None, description="When the oldest turn that waits was written, as far as counters say."
+    )
+    paused_users: int = Field(default=0, description="Users whose turns wait because today's budget is spent.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.errors import Conflict, ModelError, NotFound
@@ -24,6 +25,8 @@ from agent_memory.store.ids import (
 )
 from agent_memory.telemetry import dead_letters
 
+LONGEST_REASON = 200
+"""Characters of what a dead letter says of itself in an overview."""
 INTAKE = "intake"
 """Stands for the step in the dead letter of a turn that could not be counted."""
 _PLACES = {"profile": (SUMMARIES, USER_SUMMARY_THREAD), "synthesize": (MEMORIES, PROCEDURES_THREAD)}
@@ -129,6 +132,26 @@ def make_unreadable(document: Document, problem: str) -> DeadLetter:
         error=f"a turn that cannot be counted: {problem}",
         created_at=now(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LetterCount:
+    """How many dead letters there are, and what the newest says, in one line."""
+
+    count: int
+    newest: str
+
+
+async def count_dead_letters(store: Store) -> LetterCount:
+    """The dead letters of everybody, without reading them all; for the operator."""
+    containers = (MEMORIES, SUMMARIES)
+    count = sum([int(sum(await store.query(name, queries.DEAD_LETTER_COUNT))) for name in containers])
+    if not count:
+        return LetterCount(0, "")
+    rows = [row for name in containers for row in await store.query(name, queries.NEWEST_DEAD_LETTER)]
+    newest = max(rows, key=lambda row: str(row["created_at"]), default=None)
+    said = "" if newest is None else f"of {newest['step']}: {str(newest['error'])[:LONGEST_REASON]}"
+    return LetterCount(count, said)
 
 
 async def list_dead_letters(store: Store, user_id: str | None = None) -> list[DeadLetter]:

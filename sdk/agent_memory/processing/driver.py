@@ -7,7 +7,7 @@ from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from agent_memory.errors import AgentMemoryError
+from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.processing.activities import Activity
 from agent_memory.processing.workflows import WORKFLOWS, Call, Json, Sub
 
@@ -45,9 +45,16 @@ async def _attempt(activity: Activity, payload: Json) -> Json | None:
     async for attempt in AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_random_exponential(multiplier=0.2, max=10),
-        retry=retry_if_exception(lambda error: isinstance(error, AgentMemoryError) and error.retryable),
+        retry=retry_if_exception(_may_pass_soon),
         reraise=True,
     ):
         with attempt:
             return await activity(payload)
     raise AssertionError("unreachable: the last attempt raises")
+
+
+def _may_pass_soon(error: BaseException) -> bool:
+    """Whether another attempt is worth its while; a model that names a wait has been waited for as long as is good."""
+    if isinstance(error, ModelError) and error.retry_after is not None:
+        return False
+    return isinstance(error, AgentMemoryError) and error.retryable

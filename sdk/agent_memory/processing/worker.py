@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.language.endpoints import health_of
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
@@ -42,6 +43,9 @@ DEEPENED = 20
 """Users that are deepened by the clock before that is noted."""
 DRAIN_STALLS = 5
 """Passes without progress after which `drain` gives up, if no timeout made it earlier."""
+
+LONGEST_STALL = 60.0
+"""Seconds that `drain` waits at most between two passes, however long a model wants to be left alone."""
 
 Progress = Callable[[int], None]
 T = TypeVar("T")
@@ -114,8 +118,13 @@ class Worker:
                     stalls = stalls + 1 if left == before else 0
                     if stalls == DRAIN_STALLS:
                         break
-                    await asyncio.sleep(self._pace.retry)
+                    await asyncio.sleep(max(self._pace.retry, min(self._until_asked(), LONGEST_STALL)))
         return await self.counters.pending_turns()
+
+    def _until_asked(self) -> float:
+        """Seconds until the models that are left alone are asked again; before that another pass is in vain."""
+        times = (health_of(model).next_attempt_at for model in (self._tools.chat, self._tools.embeddings))
+        return max(((time - now()).total_seconds() for time in times if time), default=0.0)
 
     async def _drain_once(self, progress: Progress | None) -> bool:
         """One pass over everything that is pending; whether nothing is left."""

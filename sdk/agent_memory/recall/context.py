@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from agent_memory.errors import InvalidInput
+from agent_memory.language.endpoints import health_of
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import (
@@ -24,6 +25,7 @@ from agent_memory.models import (
     ThreadSummary,
     Turn,
     UserProfile,
+    iso,
     now,
 )
 from agent_memory.recall.archive import Conversation, search_archive, trigger_in
@@ -139,9 +141,19 @@ async def build_context(recaller: Recaller, request: ContextRequest) -> Context:
         logger.warning("Memory context failed, skipping", exc_info=True)
         context = Context(decisions=parts.decisions)
         parts.degraded.append(f"context: {str(error) or type(error).__name__}")
-    context.degraded = parts.degraded
+    context.degraded = parts.degraded + _behind(recaller)
     context.milliseconds = round((time.perf_counter() - started) * 1000, 2)
     return context
+
+
+def _behind(recaller: Recaller) -> list[str]:
+    """What a context may lack because a model fails, so that what was said lately is not processed."""
+    models = (("chat", recaller.chat), ("embeddings", recaller.searcher.embeddings))
+    return [
+        f"processing: the model for {name} has failed since {iso(health.failing_since)} ({health.fault})"
+        for name, model in models
+        if (health := health_of(model)).failing_since
+    ]
 
 
 async def _gate(recaller: Recaller, request: ContextRequest, parts: _Parts) -> Decision:

@@ -9,6 +9,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from azure.core import MatchConditions
@@ -18,6 +20,7 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+from agent_memory.models import now
 from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document
@@ -33,6 +36,7 @@ MARK_ID = "memories_mark"
 
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
+_REFUSALS = frozenset({401, 403, 500, 503, 507})
 _TRANSIENT = {408, 410, 429, 449, 500, 502, 503, 504}
 _meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
 
@@ -65,6 +69,12 @@ def _record(headers: Mapping[str, Any], _body: Any = None) -> None:
     charges = _meter.get()
     if charges is not None:
         charges.append(float(headers.get("x-ms-request-charge", 0)))
+
+
+def _refuses_writes(error: AgentMemoryError) -> bool:
+    """Whether an error of a write means that others will fail too: no answer, no right, no room."""
+    cause = error.__cause__
+    return not isinstance(cause, HttpResponseError) or cause.status_code in _REFUSALS
 
 
 def translate(error: AzureError) -> AgentMemoryError:
@@ -112,11 +122,19 @@ def _confined(sql: str, partition: Sequence[str], parameters: Mapping[str, Any])
     return queries.confined(sql, len(partition)), {**parameters, **within}
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That the last write failed, the time of the first of those in a row, and why."""
+
+    since: datetime
+    error: str
+
+
 class Store:
     """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
 
     `connect` makes a client. The change feed gets a client of its own, because the SDK keeps a feed's
-    continuation among the headers of the client's last response.
+    continuation among the headers of the client's last response. `refusal` tells whether the last write failed.
     """
 
     def __init__(
@@ -124,6 +142,7 @@ class Store:
     ) -> None:
         """Opens nothing yet. `marks_changes`: each write of a user's memories or turns is followed by one of a mark."""
         self.name = name
+        self.refusal: Refusal | None = None
         self._marks_changes = marks_changes
         self._connect = connect
         self._database = database
@@ -309,9 +328,12 @@ class Store:
             yield
         except (Conflict, NotFound, InvalidInput):
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, AgentMemoryError) and _refuses_writes(error):
+                self.refusal = self.refusal or Refusal(now(), str(error))
             await self._mark(container, where)
             raise
+        self.refusal = None
         await self._mark(container, where)
 
     async def _mark(self, container: str, where: Document | Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD
 
 _RETRIES = 20
+_MOST_MARKS = 32
 USER = "user"
 """Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
 
@@ -27,7 +28,8 @@ USER = "user"
 class ThreadCounter:
     """How many turns of a thread were counted, and up to which count each step has been run.
 
-    `pending` is how many turns some step has not been run for; it is stored so that a query can find them.
+    `pending` is how many turns some step has not been run for; it is stored so that a query can find them. `waiting`
+    tells since when: pairs of a count, and the earliest `_ts` of the turns that led up to it from the pair before.
     """
 
     user_id: str
@@ -35,6 +37,7 @@ class ThreadCounter:
     cursor: Cursor = field(default_factory=Cursor)
     done: Mapping[str, int] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
+    waiting: tuple[tuple[int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -49,11 +52,24 @@ class ThreadCounter:
     def counted(self, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
         """The counter after these turns (id and `_ts`), of which it may know some."""
         fresh = {turn_id: ts for turn_id, ts in turns if self.cursor.is_new(turn_id, ts)}
-        return replace(self, cursor=self.cursor.advanced(fresh.items())) if fresh else self
+        if not fresh:
+            return self
+        cursor = self.cursor.advanced(fresh.items())
+        waiting = (*self.waiting, (cursor.count, min(fresh.values())))
+        if len(waiting) > _MOST_MARKS:  # the newest two become one, so that the oldest stay exact
+            waiting = (*waiting[:-2], (cursor.count, min(waiting[-2][1], waiting[-1][1])))
+        return replace(self, cursor=cursor, waiting=waiting)
 
     def ran(self, step: str, count: int) -> ThreadCounter:
         """The counter after a step was run for all turns up to `count`."""
-        return replace(self, done={**self.done, step: max(count, self.done.get(step, 0))})
+        done = {**self.done, step: max(count, self.done.get(step, 0))}
+        covered = min((done.get(name, 0) for name in self.steps), default=self.count)
+        return replace(self, done=done, waiting=tuple(mark for mark in self.waiting if mark[0] > covered))
+
+    @property
+    def waiting_since(self) -> int | None:
+        """The `_ts` of the oldest turn that some step has not been run for, as far as is known."""
+        return self.waiting[0][1] if self.waiting and self.pending else None
 
     def to_document(self) -> Document:
         """The stored form."""
@@ -67,14 +83,16 @@ class ThreadCounter:
             "last_turn_ts": self.cursor.ts,
             "done": dict(self.done),
             "cursor": self.cursor.to_document(),
+            "waiting": [list(mark) for mark in self.waiting],
+            **({} if self.waiting_since is None else {"waiting_since": self.waiting_since}),
         }
 
 
 def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
     """A counter from its document."""
-    return ThreadCounter(
-        document["user_id"], document["thread_id"], Cursor.from_document(document["cursor"]), document["done"], steps
-    )
+    waiting = tuple((count, ts) for count, ts in document.get("waiting", ()))  # none in those of earlier versions
+    cursor = Cursor.from_document(document["cursor"])
+    return ThreadCounter(document["user_id"], document["thread_id"], cursor, document["done"], steps, waiting)
 
 
 async def _never() -> bool:
@@ -127,6 +145,10 @@ class Counters:
     async def pending_turns(self) -> int:
         """How many counted turns wait for a step, over all threads."""
         return int(sum(await self._store.query(COUNTER, queries.PENDING_TURNS)))
+
+    async def waiting_since(self) -> int | None:
+        """The `_ts` of the oldest counted turn that waits for a step, over all threads; None if none is known to."""
+        return min((int(ts) for ts in await self._store.query(COUNTER, queries.WAITING_SINCE) if ts), default=None)
 
     async def user_done(self, user_id: str) -> dict[str, int]:
         """Up to which count of the user's turns each per-user step has been run."""

@@ -166,7 +166,10 @@ USER_TALK = (
     " AND c.metadata.position >= @since AND c.embedding_model = @model"
 )
 STATIC_FACTS = f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "static"'
-DEAD_LETTERS = 'SELECT * FROM c WHERE c.type = "dead_letter"'
+_DEAD_LETTERS = 'FROM c WHERE c.type = "dead_letter"'
+DEAD_LETTERS = f"SELECT * {_DEAD_LETTERS}"
+DEAD_LETTER_COUNT = f"SELECT VALUE COUNT(1) {_DEAD_LETTERS}"
+NEWEST_DEAD_LETTER = f"SELECT TOP 1 c.step, c.error, c.created_at {_DEAD_LETTERS} ORDER BY c.created_at DESC"
 
 # What was forgotten, or is being forgotten, in its reserved thread.
 TOMBSTONES = 'SELECT * FROM c WHERE c.type = "tombstone" AND c.at >= @since'
@@ -249,6 +252,7 @@ AUDIT_PAGES = (
 # Across partitions: background work and administration only; nothing that a scope offers.
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
 BUDGETS = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "budget" AND c.day = @day'
+WAITING_SINCE = 'SELECT VALUE MIN(c.waiting_since) FROM c WHERE c.type = "counter" AND IS_NUMBER(c.waiting_since)'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 RECENT_TURNS = (

@@ -1,0 +1,171 @@
+"""Endpoints: what is known of a model's service in this process, and the one gate for all calls to it.
+
+A service that fails is left alone for a while: as long as it asked for, or for a pause that doubles with each failure.
+Then one call tries it, and the others follow when that has succeeded. Until then every call fails at once, so a search
+goes on without vectors instead of waiting, and background work comes back later instead of asking again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.language.retries import RetryPolicy
+from agent_memory.models import EndpointHealth, now
+
+T = TypeVar("T")
+
+LONGEST_REQUESTED = timedelta(days=365).total_seconds()
+"""Seconds: a longer wait than this, whoever asks for it, is no time that can be written down."""
+_TOLERANCE = 0.01
+"""Seconds by which a timer may be early."""
+_NO_NEWS = frozenset({"throttled"})
+"""Faults that a busy service has every minute; only one that outlasts the retries is told."""
+
+
+class ModelRefused(ConfigurationError):
+    """The service refuses whatever it is asked: the key, the name or a setting is wrong.
+
+    It says nothing of the input, so no turn is given up for it. `fault` is one of `EndpointHealth.fault`.
+    """
+
+    def __init__(self, message: str, *, fault: str) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
+class Endpoint:
+    """The gate to one service. All calls of an adapter share it."""
+
+    def __init__(self, retries: RetryPolicy) -> None:
+        self._retries = retries
+        self._answered = False
+        self._since: datetime | None = None
+        self._fault: str | None = None
+        self._message = ""
+        self._pauses = 0
+        """Pauses in a row; 0 while it is open to everybody."""
+        self._resume = 0.0
+        """When it is asked again, on the loop's clock."""
+        self._probing = False
+
+    def health(self) -> EndpointHealth:
+        """What is known of the service now."""
+        failing = self._fault is not None and (self._pauses > 0 or self._fault not in _NO_NEWS)
+        if not failing:
+            return EndpointHealth(answers=True if self._answered else None)
+        return EndpointHealth(
+            answers=False,
+            failing_since=self._since,
+            fault=self._fault,
+            next_attempt_at=self._next_attempt() if self._pauses else None,
+        )
+
+    async def ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Makes a call, with retries while the service is not known to fail.
+
+        Raises:
+            ModelError: what the call raised at last; retryable, and with the time that is left in `retry_after`, if the
+                service is being left alone.
+            ModelRefused: the service refuses every call.
+        """
+        if self._pauses:
+            return await self._probe(call)
+        try:
+            return await self._retries.run(lambda: self._once(call))
+        except (ModelError, ModelRefused) as error:
+            if _is_fault(error) and not self._pauses:  # of several calls at once the first one to fail makes the pause
+                self._pause(error)
+            raise
+
+    async def _probe(self, call: Callable[[], Awaitable[T]]) -> T:
+        if self._probing or self._left() > 0:
+            raise self._paused()
+        self._probing = True
+        try:
+            return await self._noted(call)
+        except (ModelError, ModelRefused) as error:
+            if _is_fault(error):
+                self._pause(error)
+            raise
+        except asyncio.CancelledError:  # whoever asked did not wait long enough to learn anything
+            self._resume = _clock() + self._length()
+            raise
+        finally:
+            self._probing = False
+
+    async def _once(self, call: Callable[[], Awaitable[T]]) -> T:
+        if self._left() > _TOLERANCE:  # another call was told to wait
+            raise self._paused()
+        return await self._noted(call)
+
+    async def _noted(self, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            answer = await call()
+        except (ModelError, ModelRefused) as error:
+            if _is_fault(error):
+                self._note(error)
+            else:
+                self._recover()
+            raise
+        self._recover()
+        return answer
+
+    def _note(self, error: ModelError | ModelRefused) -> None:
+        self._since = self._since or now()
+        self._fault = error.fault or "unknown"
+        self._message = str(error)
+        if asked := _asked(error):
+            self._resume = max(self._resume, _clock() + asked)
+
+    def _recover(self) -> None:
+        self._answered = True
+        self._since = self._fault = None
+        self._pauses, self._resume = 0, 0.0
+
+    def _pause(self, error: ModelError | ModelRefused) -> None:
+        length = max(self._length(), _asked(error))
+        self._resume = max(self._resume, _clock() + length)
+        self._pauses += 1
+
+    def _length(self) -> float:
+        doubled = self._retries.first_pause * 2.0 ** min(self._pauses, 32)
+        return min(doubled, self._retries.longest_pause)
+
+    def _left(self) -> float:
+        return self._resume - _clock()
+
+    def _next_attempt(self) -> datetime | None:
+        try:
+            return now() + timedelta(seconds=max(self._left(), 0.0))
+        except RuntimeError:  # nobody asks from inside of a loop
+            return None
+
+    def _paused(self) -> ModelError:
+        left = max(self._left(), self._retries.first_pause if self._probing else 0.0)
+        message = f"{self._message} It is asked again in {left:.0f} s."
+        return ModelError(message, retryable=True, retry_after=left, fault=self._fault)
+
+
+def _is_fault(error: ModelError | ModelRefused) -> bool:
+    """Whether an error is about the service; an answer that cannot be used, or a refusal of this input, is none."""
+    return isinstance(error, ModelRefused) or error.retryable
+
+
+def _asked(error: ModelError | ModelRefused) -> float:
+    wait = error.retry_after if isinstance(error, ModelError) else None
+    return min(wait or 0.0, LONGEST_REQUESTED)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def health_of(model: object) -> EndpointHealth:
+    """What is known of a model's service; nothing of a model that has none, or does not say."""
+    tell = getattr(model, "health", None)
+    told = tell() if callable(tell) else None
+    return told if isinstance(told, EndpointHealth) else EndpointHealth()

@@ -1,0 +1,174 @@
+"""The gate to a model's service: who fails is left alone, one call tries it, and health tells what is known."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from simulation import VirtualLoop
+
+from agent_memory.errors import ModelError
+from agent_memory.language.endpoints import Endpoint, ModelRefused
+from agent_memory.language.retries import RetryPolicy
+
+POLICY = RetryPolicy(attempts=3, total=30, first_wait=0.1, longest_wait=1, first_pause=5, longest_pause=60)
+
+
+class Service:
+    """Fails with an error as long as there is one; notes when it was asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.asked: list[float] = []
+        self.takes = 0.0
+
+    async def __call__(self) -> str:
+        self.asked.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.takes)
+        if self.error is not None:
+            raise self.error
+        return "done"
+
+
+def down(wait: float | None = None, fault: str = "server_error") -> ModelError:
+    return ModelError("it is down.", retryable=True, retry_after=wait, fault=fault)
+
+
+def simulated(main: Any) -> None:
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(main)
+    finally:
+        loop.close()
+
+
+async def fails(endpoint: Endpoint, service: Service) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await endpoint.ask(service)
+    return caught.value
+
+
+def test_who_fails_is_asked_less_and_less_often_however_often_somebody_wants_to():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down())
+        for _ in range(3000):
+            assert (await fails(endpoint, service)).retryable
+            await asyncio.sleep(0.1)
+        assert len(service.asked) == 3 + 7  # after 5, 10, 20, 40, 60, 60 and 60 s
+        service.error = None
+        await asyncio.sleep(60)
+        assert await endpoint.ask(service) == "done"
+        assert endpoint.health().answers
+
+    simulated(main())
+
+
+@pytest.mark.parametrize("error", [down(3600.0, "throttled"), down(3600.0, "server_error")])
+def test_a_long_wait_is_kept_by_all_callers(error):
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(error)
+        assert (await fails(endpoint, service)).retry_after == 3600
+        for _ in range(35):
+            await asyncio.sleep(100)
+            left = (await fails(endpoint, service)).retry_after
+            assert left == pytest.approx(3600 - asyncio.get_running_loop().time())
+        assert len(service.asked) == 1
+        service.error = None
+        await asyncio.sleep(101)
+        assert await endpoint.ask(service) == "done"
+
+    simulated(main())
+
+
+def test_a_short_wait_is_kept_by_calls_that_had_begun_elsewhere():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down(3.0, "throttled"))
+        first = asyncio.create_task(endpoint.ask(service))
+        await asyncio.sleep(0.5)
+        service.error = None
+        assert await endpoint.ask(service) == "done"
+        assert await first == "done"
+        assert service.asked[0] == 0
+        assert all(at >= 3 for at in service.asked[1:])
+        assert len(service.asked) == 3
+
+    simulated(main())
+
+
+def test_one_call_tries_and_the_others_do_not_wait_for_it():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down())
+        await fails(endpoint, service)
+        await asyncio.sleep(6)
+        service.error, service.takes = None, 2.0
+        trial = asyncio.create_task(endpoint.ask(service))
+        await asyncio.sleep(0)
+        begun = asyncio.get_running_loop().time()
+        await fails(endpoint, service)
+        assert asyncio.get_running_loop().time() == begun
+        assert await trial == "done"
+        assert await endpoint.ask(service) == "done"
+
+    simulated(main())
+
+
+def test_a_trial_that_its_caller_gives_up_leaves_the_gate_usable():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down())
+        await fails(endpoint, service)
+        await asyncio.sleep(6)
+        service.error, service.takes = None, 100.0
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await endpoint.ask(service)
+        await fails(endpoint, service)
+        service.takes = 0
+        await asyncio.sleep(60)
+        assert await endpoint.ask(service) == "done"
+
+    simulated(main())
+
+
+def test_health_says_since_when_and_what():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service()
+        assert endpoint.health().answers is None
+        service.error = ModelRefused("no such key", fault="credentials")
+        with pytest.raises(ModelRefused):
+            await endpoint.ask(service)
+        first = endpoint.health()
+        assert (first.answers, first.fault) == (False, "credentials")
+        assert first.failing_since is not None
+        assert first.next_attempt_at is not None
+        await asyncio.sleep(5.1)
+        service.error = down()
+        await fails(endpoint, service)
+        assert endpoint.health().fault == "server_error"
+        assert endpoint.health().failing_since == first.failing_since
+        service.error = ModelError("a content filter refused it")  # of this input; so it answers
+        await asyncio.sleep(60)
+        await fails(endpoint, service)
+        assert endpoint.health().answers
+
+    simulated(main())
+
+
+def test_throttling_that_the_retries_outlast_is_no_news():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down(2.0, "throttled"))
+        call = asyncio.create_task(endpoint.ask(service))
+        await asyncio.sleep(1)
+        assert endpoint.health().answers is None
+        service.error = None
+        await call
+        assert endpoint.health().answers
+
+    simulated(main())
+
+
+def test_a_wait_beyond_all_calendars_is_no_error():
+    async def main() -> None:
+        endpoint, service = Endpoint(POLICY), Service(down(1e300))
+        await fails(endpoint, service)
+        assert endpoint.health().next_attempt_at is not None
+
+    simulated(main())
