@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_memory.patterns import linear
+from agent_memory.patterns import WORD, linear
 
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _EMOJI_STYLES = ("\ufe0e", "\ufe0f")
@@ -53,11 +53,21 @@ _ALIKE = (
     ("օսոհցզԼՏ", "ounhgqLS"),
     ("ıɑɡɩƿᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "iagipabcdefghijklmnoprstuvwyz"),
 )
-_LOOK_ALIKES = {ord(one): other for ours, theirs in _ALIKE for one, other in zip(ours, theirs, strict=True)}
+_LATIN = {one: other for ours, theirs in _ALIKE for one, other in zip(ours, theirs, strict=True)}
+_LOOK_ALIKES = str.maketrans(_LATIN)
+_SAME = frozenset("асеорхуѕіјһԁԛԝӏАВЕКМНОРСТХУЅІЈНο" + _ALIKE[-1][0])
+"""The look-alikes that nobody can tell from Latin letters."""
 _SHORTEST_DISGUISE = 4
-"""Letters of a word that consists of look-alikes alone: shorter ones are words of their language."""
+"""Letters of a word that consists of these alone: shorter ones are words of their language."""
 
-_WORD = linear(r"\w+")
+_ACCENTS = (
+    ("\u0300", "\u036f"),
+    ("\u0610", "\u061a"),
+    ("\u0640", "\u0640"),
+    ("\u064b", "\u065f"),
+    ("\u0670", "\u0670"),
+)
+
 _SPACES = linear(r"[ \n\t]{2,}|[\n\t]")
 
 
@@ -76,7 +86,7 @@ class _Views(dict[int, str]):
         parts = unicodedata.normalize("NFKD", chr(code))
         if len(parts) > _LONGEST_FORM:
             parts = chr(code)
-        self[code] = view = "".join(part for part in parts if not ("\u0300" <= part <= "\u036f" or _is_hidden(part)))
+        self[code] = view = "".join(_line_of(part) for part in parts if not (_is_accent(part) or _is_hidden(part)))
         return view
 
 
@@ -110,35 +120,57 @@ def hides(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A folded text as the screen reads it. `places` are where its characters stand there; None: at the same places."""
+    """A text as the screen reads it. `places` are where its characters stand in the text; None: at the same places."""
 
     text: str
     places: Sequence[int] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of what is seen stands in the folded text."""
+        """Where a part of what is seen stands in the text."""
         if self.places is None or start == end:
             return start, end
         return self.places[start], self.places[end - 1] + 1
 
+    def in_line(self) -> Seen:
+        """The same with every run of spaces and line breaks as one space."""
+        if "  " not in self.text and not any(mark in self.text for mark in "\n\t"):
+            return self
+        parts: list[str] = []
+        kept: list[int] = []
+        start = 0
+        for spaces in _SPACES.finditer(self.text):
+            parts += [self.text[start : spaces.start()], " "]
+            kept += range(start, spaces.start() + 1)
+            start = spaces.end()
+        kept += range(start, len(self.text))
+        parts.append(self.text[start:])
+        return Seen("".join(parts), kept if self.places is None else [self.places[place] for place in kept])
+
 
 def seen(text: str) -> Seen:
-    """A folded text in letters that no pattern has to know twice.
+    """A text, folded or not, in letters that no pattern has to know twice.
 
-    It is on one line with single spaces; compatibility forms, accents and joiners are gone; words that mix alphabets,
-    or consist of look-alikes alone, are in Latin letters.
+    Compatibility forms, accents, vowel points and joiners are gone; words that mix alphabets, or consist of look-alikes
+    alone, are in Latin letters.
     """
-    if text.isascii():
-        return _in_line(text, None)
+    if text.isascii() and _PLAIN.issuperset(text):
+        return Seen(text)
     parts = [_VIEWS[ord(character)] for character in text]
     view = "".join(parts)
     places = [place for place, part in enumerate(parts) for _ in part]
-    return _in_line(_WORD.sub(lambda word: _undisguised(word[0]), view), places)
+    if not view.isascii() and not _LATIN.keys().isdisjoint(view):
+        view = WORD.sub(lambda word: _undisguised(word[0]), view)
+    return Seen(view, places)
 
 
 def bare(text: str) -> str:
-    """A text as the screen sees it, folded or not."""
-    return seen(folded(text)).text
+    """A text as the screen sees it, on one line."""
+    return seen(text).in_line().text
+
+
+def unaccented(text: str) -> str:
+    """A pattern or a word in the letters that the screen sees, but for look-alikes."""
+    return text.translate(_VIEWS)
 
 
 def _fold(character: str) -> str:
@@ -156,6 +188,15 @@ def _fold(character: str) -> str:
         return character
     letters = [chr(int(code, 16)) for code in form.split()]
     return "".join(map(_fold, letters)) if len(letters) <= _LONGEST_FORM else character
+
+
+def _line_of(character: str) -> str:
+    return "\n" if character in _BREAKS else " " if unicodedata.category(character) == "Zs" else character
+
+
+def _is_accent(character: str) -> bool:
+    """Whether a mark may be there or not: accents, and the vowel points and lengthening of Arabic."""
+    return any(first <= character <= last for first, last in _ACCENTS)
 
 
 def _is_hidden(character: str) -> bool:
@@ -205,24 +246,7 @@ def _undisguised(word: str) -> str:
     """A word in Latin letters, if it mixes them with others, or is long and consists of look-alikes alone."""
     if word.isascii():
         return word
-    alike = sum(ord(character) in _LOOK_ALIKES for character in word)
     is_mixed = any(character.isascii() and character.isalpha() for character in word)
-    if alike and (is_mixed or (alike == len(word) and alike >= _SHORTEST_DISGUISE)):
+    if is_mixed or (len(word) >= _SHORTEST_DISGUISE and _SAME.issuperset(word)):
         return word.translate(_LOOK_ALIKES)
     return word
-
-
-def _in_line(text: str, places: list[int] | None) -> Seen:
-    """A text with every run of spaces and line breaks as one space."""
-    if "  " not in text and not any(mark in text for mark in "\n\t"):
-        return Seen(text, places)
-    parts: list[str] = []
-    kept: list[int] = []
-    start = 0
-    for spaces in _SPACES.finditer(text):
-        parts += [text[start : spaces.start()], " "]
-        kept += range(start, spaces.start() + 1)
-        start = spaces.end()
-    kept += range(start, len(text))
-    parts.append(text[start:])
-    return Seen("".join(parts), kept if places is None else [places[place] for place in kept])

@@ -62,7 +62,7 @@ def test_folding_again_changes_nothing(text: str):
 
 @given(TEXTS)
 def test_what_is_seen_stands_in_the_text(text: str):
-    view = seen(folded(text))
+    view = seen(folded(text)).in_line()
     assert view.places is None or (len(view.places) == len(view.text) and list(view.places) == sorted(view.places))
 
 
@@ -86,7 +86,7 @@ def test_the_screen_sees_one_spelling(text: str, sight: str):
 
 def test_the_way_back_from_what_is_seen():
     text = "so:  ① Ígno\u0301ré\nаll ² of it"
-    view = seen(folded(text))
+    view = seen(folded(text)).in_line()
     start = view.text.index("Ignore")
     first, last = view.span(start, start + len("Ignore all"))
     assert folded(text)[first:last] == "Ígnóré\nаll"

@@ -1,0 +1,209 @@
+"""Phrases: how orders to a model are worded, by language, as data.
+
+They are read on one line without accents (`folding.seen`), in any case. "~" stands for some words of the same
+sentence. The `_NEEDS` are words without which no phrase of a kind is there: all that most texts cost. The languages
+are the ten that most people speak (Ethnologue 2024), and German and Japanese.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WITHIN = r"[^.!?。।۔]{0,40}?"
+"""Up to forty characters of the same sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dismissal:
+    """How a language says that instructions do not count: what is done, to which ones, and what they are called."""
+
+    verbs: str
+    which: str
+    called: str
+    verb_last: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """The three in the orders in which the language puts them."""
+        which_called = rf"(?:(?:{self.which})~(?:{self.called})|(?:{self.called})~(?:{self.which}))"
+        first = rf"(?:{self.verbs})~{which_called}"
+        return rf"(?:{first}|{which_called}~(?:{self.verbs}))" if self.verb_last else first
+
+
+_DISMISSALS: dict[str, Dismissal] = {
+    "en": Dismissal(
+        r"\b(?:ignore|disregard|forget|override|bypass|do not follow|don['’]t follow|stop following)\b",
+        r"\b(?:previous|prior|above|earlier|preceding|all|any|your|the system|safety)\b",
+        r"\b(?:instructions?|prompts?|rules|guidelines|directives|guardrails|programming|restrictions)\b",
+    ),
+    "zh": Dismissal(
+        r"忽略|无视|無視|忘记|忘記|忘掉|不要遵守|不要理会|不要遵循|绕过|繞過",
+        r"之前|以前|先前|前面|上面|以上|所有|全部|一切|你的|系统|系統",
+        r"指令|指示|提示|规则|規則|命令|限制|约束|設定|设定",
+        verb_last=True,
+    ),
+    "hi": Dismissal(
+        r"अनदेखा|अनदेखी|नज़रअंदाज़|नजरअंदाज|भूल जाओ|भूल जाइए|भूल जाएं|भूल जाएँ|उपेक्षा|इग्नोर|मत मानो|न मानें",
+        r"पिछले|पिछली|पूर्व|पहले|सभी|सारे|सारी|ऊपर|अपने|अपनी|सिस्टम",
+        r"निर्देश|आदेश|नियम|प्रॉम्प्ट|हिदायत",
+        verb_last=True,
+    ),
+    "es": Dismissal(
+        r"\b(?:ignor[ae]|ignorad|olvid[ae]|olvídate de|descart[ae]|desobedece|omite|pasa por alto"
+        r"|no (?:sigas|siga|hagas caso))\b",
+        r"\b(?:tod[ao]s|anterior(?:es)?|previ[ao]s|tus|sus|de arriba|del sistema|precedentes)\b",
+        r"\b(?:instrucci[oó]n(?:es)?|reglas|órdenes|indicaciones|directrices|prompts?|restricciones|normas)\b",
+    ),
+    "fr": Dismissal(
+        r"(?:^|[\s\"«:(,;-])(?:ignor(?:e|ez|er)|oubli(?:e|ez|er)|néglig(?:e|ez|er)|contourn(?:e|ez|er)"
+        r"|ne (?:tiens|tenez|suis|suivez) (?:pas|plus|aucun))\b",
+        r"\b(?:toutes (?:les|tes|vos)|tous (?:les|tes|vos)|tes"
+        r"|vos|précédent\w*|antérieur\w*|ci-dessus|du système)\b",
+        r"\b(?:instructions?|consignes?|règles?|directives?|prompts?|ordres?|restrictions?)\b",
+    ),
+    "ar": Dismissal(
+        r"تجاهل|تجاهلي|انس |انسى|أهمل|تخط|لا تتبع|تجاوز",
+        r"السابقة|السابق|جميع|كل |كافة|أعلاه|سبقت|النظام|الخاصة بك",
+        r"تعليمات|أوامر|الأوامر|قواعد|القواعد|إرشادات|الإرشادات|توجيهات|التوجيهات|المطالبات",
+    ),
+    "bn": Dismissal(
+        r"উপেক্ষা|অগ্রাহ্য|ভুলে যাও|ভুলে যান|অমান্য|ইগনোর",
+        r"আগের|পূর্বের|পূর্ববর্তী|সমস্ত|সকল|সব|উপরের|তোমার|আপনার|সিস্টেম",
+        r"নির্দেশ|নিয়ম|আদেশ|প্রম্পট",
+        verb_last=True,
+    ),
+    "pt": Dismissal(
+        r"\b(?:ignor(?:e|a|em|ar)|esqueç[ae]|esquece|desconsider[ae]|desobedeça|não sig[ao])\b",
+        r"\b(?:tod[ao]s|anterior(?:es)?|prévi[ao]s|suas|seus|acima|do sistema)\b",
+        r"\b(?:instruç(?:ão|ões)|regras|ordens|diretrizes|prompts?|restrições|comandos)\b",
+    ),
+    "ru": Dismissal(
+        r"игнорируй|забудь|не следуй|отбрось|не обращай(?:те)? внимания на|не выполняй|обойди",
+        r"все |всю |всех |предыдущ|прежн|прошл|выше|свои |твои |ваши |системн",
+        r"инструкци|указани|правил|команд|ограничени|промпт|директив",
+    ),
+    "ur": Dismissal(
+        r"نظر ?انداز|بھول جاؤ|بھول جائیں|بھول جائیے|نہ مانو|نہ مانیں",
+        r"پچھلی|پچھلے|سابقہ|پہلی|پہلے|تمام|ساری|سارے|سب|اوپر|اپنی|اپنے|سسٹم",
+        r"ہدایات|ہدایت|احکامات|احکام|قواعد|اصول|پرامپٹ",
+        verb_last=True,
+    ),
+    "de": Dismissal(
+        r"\b(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|übergeh(?:e|t)?|umgeh(?:e|t)?|verwirf)\b",
+        r"\b(?:vorherige|vorige|bisherige|frühere|obige|vorangegangene|alle|deine|ihre|sämtliche|system)\w*",
+        r"\b(?:system-?)?(?:anweisung|instruktion|vorgabe|regel|richtlinie|befehl|prompt|einschränkung)\w*",
+    ),
+    "ja": Dismissal(
+        r"無視|忘れて|忘れろ|忘れなさい|従わない|従うな|破棄",
+        r"以前の|前の|これまでの|今までの|上記|すべて|全て|全部|あなたの|システム",
+        r"指示|命令|ルール|規則|プロンプト|制限|ガイドライン",
+        verb_last=True,
+    ),
+}
+DISMISSING = [
+    *(dismissal.pattern for dismissal in _DISMISSALS.values()),
+    r"\b(?:ignore|disregard|forget) (?:everything|anything|all(?: of the text)?) (?:written )?above\b",
+    r"\balle (?:bisherigen|vorherigen|vorigen) \w+ (?:sind )?(?:zu )?(?:ignorieren|missachten)\b",
+]
+
+DISMISSING_NEEDS = "|".join(["above", "ignorieren", "missachten", *(one.called for one in _DISMISSALS.values())])
+
+UNBOUND = [
+    r"\byou are now (?:in )?(?:dan\b|an? (?:unrestricted|unfiltered|jailbroken)|developer mode|root|jailbroken)"
+    r"|\benter developer mode\b|\bjailbreak mode\b"
+    r"|\bpretend (?:that )?you have no (?:rules|restrictions|limits)",
+    r"你现在(?:是|进入|处于)[^。]{0,10}(?:DAN|开发者模式|不受限制|没有限制|无限制|越狱)",
+    r"(?:अब (?:तुम|आप)|(?:तुम|आप) अब)~(?:DAN|डेवलपर मोड|बिना (?:किसी )?(?:प्रतिबंध|रोक))",
+    r"\b(?:ahora eres|eres ahora|estás ahora en)~(?:\bdan\b"
+    r"|sin (?:restricciones|límites|filtros|censura)|modo desarrollador)",
+    r"\btu es (?:maintenant|désormais)~(?:\bdan\b|sans (?:restriction|limite|filtre|censure)|mode développeur)",
+    r"أنت الآن~(?:DAN|وضع المطور|بدون قيود|بلا قيود|غير مقيد)",
+    r"(?:তুমি|আপনি) এখন~(?:DAN|ডেভেলপার মোড|সীমাবদ্ধতা ছাড়া|সীমাহীন)",
+    r"\b(?:agora você é|você é agora|você agora é|você está agora em)"
+    r"~(?:\bdan\b|sem (?:restrições|limites|filtros|censura)|modo (?:de )?desenvolvedor)",
+    r"ты (?:теперь|отныне)~(?:DAN|дэн|без (?:ограничений|цензуры|правил)|режиме разработчика)",
+    r"(?:اب (?:تم|آپ)|(?:تم|آپ) اب)~(?:DAN|ڈویلپر موڈ|بغیر کسی پابندی|بلا پابندی)",
+    r"\bdu bist (?:jetzt|nun|ab sofort)~(?:\bdan\b|uneingeschränkt"
+    r"|unzensiert|ohne (?:regeln|grenzen|filter)|entwicklermodus)",
+    r"(?:あなたは今|今からあなたは|これからあなたは)[^。]{0,12}(?:DAN|制限のない|無制限|開発者モード)",
+]
+
+UNBOUND_NEEDS = (
+    r"\bdan\b|дэн|developer mode|jailb|unrestricted|unfiltered|root|pretend"
+    r"|开发者|不受限制|没有限制|无限制|越狱|डेवलपर|बिना|"
+    r"\bsin\b|desarrollador|\bsans\b|développeur|المطور|قيود|غير مقيد"
+    r"|ডেভেলপার|সীমা|\bsem\b|desenvolvedor|\bбез\b|без |разработчика|"
+    r"ڈویلپر|پابندی|uneingeschränkt|unzensiert|\bohne\b|entwicklermodus|制限のない|無制限|開発者"
+)
+
+HIDING = [
+    r"\b(?:do not|don['’]t|never|without)\b[^.!?]{0,15}?\b(?:tell"
+    r"|telling|mention|reveal|inform|notify|alert|warn)"
+    r"(?:ing)?\b[^.!?]{0,25}?\bthe (?:user|human|customer|operator)\b",
+    r"(?:不要|别|別|切勿|禁止|不得)(?:告诉|告訴|告知|通知|提醒|透露给?|让)[^。]{0,10}(?:用户|用戶|使用者|客户)",
+    r"(?:उपयोगकर्ता|यूज़र|ग्राहक) को~(?:मत|न|नहीं) (?:बता|कह|दिखा)",
+    r"\b(?:no|nunca|jamás) (?:le )?(?:digas|diga|reveles|menciones"
+    r"|informes|avises|cuentes)\b~(?:al|el|a la|la) (?:usuari[oa]|cliente)"
+    r"|\bsin (?:decir|informar|avisar)\w*~(?:usuari[oa]|cliente)",
+    r"\bne (?:le )?(?:dis|dites|révèle|révélez|mentionne"
+    r"|informe|préviens|prévenez)\b~(?:utilisateur|usager|client)"
+    r"|\bsans (?:le dire|informer|prévenir)~(?:utilisateur|usager|client)",
+    r"لا (?:تخبر|تقل|تذكر|تكشف|تبلغ)~(?:المستخدم|للمستخدم|العميل)",
+    r"(?:ব্যবহারকারী|ইউজার)~(?:বলো না|বলবে না|বলবেন না|জানাবে না|জানাবেন না|জানিও না)",
+    r"\b(?:não|nunca|jamais) (?:diga|revele|mencione|informe|avise|conte)\b~(?:usuári[oa]|utilizador|cliente)"
+    r"|\bsem (?:dizer|informar|avisar)~(?:usuári[oa]|utilizador|cliente)",
+    r"не (?:говори|сообщай|рассказывай|раскрывай|упоминай|показывай)(?:те)?~(?:пользовател|клиент)",
+    r"(?:صارف|یوزر) (?:کو|سے)~(?:مت|نہ|نہیں) (?:بتا|کہ|دکھا)",
+    r"\b(?:sag|sagen|erzähl|erzähle|verrat|verrate|informiere|melde)\b"
+    r"~(?:nutzer|benutzer|anwender|kunden)\b~\b(?:nicht|nichts|nie|niemals)\b"
+    r"|\bohne~(?:nutzer|benutzer|anwender|kunden)~(?:informieren|zu sagen|bescheid)",
+    r"(?:ユーザー|利用者|使用者)に(?:は)?[^。]{0,12}(?:言わない|伝えない|教えない|知らせない|言うな|明かさない)",
+]
+
+HIDING_NEEDS = (
+    r"user|human|customer|operator|用户|用戶|使用者|客户|उपयोगकर्ता|यूज़र|ग्राहक"
+    r"|usuari|client|utilisateur|usager|المستخدم|للمستخدم|العميل|"
+    r"ব্যবহারকারী|ইউজার|utilizador|пользовател|клиент|صارف|یوزر|nutzer|anwender|kunden|ユーザー|利用者"
+)
+
+PROMPT = [
+    r"\b(?:reveal|print|repeat|show|output|leak|disclose)\b[^.!?]{0,20}?\b(?:your|the)\b[^.!?]{0,12}?"
+    r"\b(?:system|hidden|initial|secret) (?:prompt|instructions?|message)\b",
+    r"(?:显示|告诉|透露|输出|重复|打印)~(?:系统提示|隐藏指令|初始指令)",
+    r"(?:सिस्टम प्रॉम्प्ट|छिपे निर्देश)~(?:दिखा|बता|दोहरा)",
+    r"\b(?:muestra|muéstrame|revela|repite|imprime|dime)~(?:prompt (?:del"
+    r"|de) sistema|instrucciones (?:ocultas|del sistema|iniciales))",
+    r"\b(?:affiche|montre|révèle|répète|donne)\w*~(?:prompt (?:du )?système"
+    r"|invite (?:du )?système|instructions (?:cachées|système|initiales))",
+    r"(?:اعرض|اكشف|كرر|اطبع|أظهر)~(?:موجه النظام|تعليمات النظام|التعليمات المخفية)",
+    r"(?:সিস্টেম প্রম্পট|লুকানো নির্দেশ)~(?:দেখাও|দেখান|বলো|বলুন)",
+    r"\b(?:mostre|revele|repita|imprima|exiba)~(?:prompt (?:do"
+    r"|de) sistema|instruções (?:ocultas|do sistema|iniciais))",
+    r"(?:покажи|раскрой|повтори|выведи|напечатай)"
+    r"~(?:системн\w+ промпт|скрыт\w+ инструкци|системн\w+ инструкци)",
+    r"(?:سسٹم پرامپٹ|خفیہ ہدایات)~(?:دکھا|بتا|دہرا)",
+    r"\b(?:zeig|zeige|gib|nenne?|wiederhole?|verrate?|drucke?)\b"
+    r"~(?:system-?prompt|systemanweisung|versteckten? anweisung)",
+    r"(?:システムプロンプト|隠された指示)~(?:見せ|表示|教え|出力|繰り返)",
+]
+
+PROMPT_NEEDS = (
+    r"prompt|instruc|hidden|message|系统提示|隐藏指令|初始指令|प्रॉम्प्ट|निर्देश"
+    r"|invite|موجه|التعليمات|تعليمات|প্রম্পট|নির্দেশ|промпт|инструкци|"
+    r"پرامپٹ|ہدایات|anweisung|プロンプト|指示"
+)
+
+LEAKING = [
+    r"\b(?:send|forward|post|upload|exfiltrate"
+    r"|e-?mail)\b[^.!?]{0,40}?\b(?:conversation|chat|history|memor(?:y|ies)"
+    r"|passwords?|credentials|user(?:'s|s')? data)\b[^.!?]{0,40}?(?:https?://\S+|\S+@\S+\.\w+)"
+]
+LEAKING_NEEDS = r"https?://|\S@\S"
+
+ANSWERING = [
+    r"\b(?:when(?:ever)?|if|each time|every time)\b[^.!?]{0,30}?"
+    r"\b(?:the user|users|anyone|somebody|someone|asked)\b[^.!?]{0,60}?"
+    r"\b(?:always |you must |must )?(?:say|recommend|answer|respond|reply|claim|suggest|tell them)\b"
+]
+"""What a user may well wish for, and nobody else may order."""
+ANSWERING_NEEDS = r"users?|anyone|somebody|someone|asked"
