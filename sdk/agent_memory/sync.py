@@ -478,7 +478,8 @@ class UserScope:
         What is there already stays as it is, so the call may be repeated, and goes on after a crash. What was forgotten
         here since it was said stays forgotten. Turns that were processed are not processed again. Memories that the
         tier has no room for are left out; the receipt says how many were `refused`. A summary that holds a secret or
-        gives orders is left out and made again; the receipt says how many were `screened`.
+        gives orders is left out and made again; the receipt says how many were `screened`. What denied categories or
+        switches of the user or of a thread forbid is left out; the receipt says how much was `unwanted`.
 
         Args:
             lines: The lines; an open file, say.

@@ -128,6 +128,42 @@ async def test_an_old_export_does_not_bring_back_what_was_forgotten(memory: Asyn
     assert await scan(memory, "lisbon", "t1-0") == []
 
 
+async def test_what_the_settings_here_forbid_is_not_imported(memory: AsyncMemory, other: AsyncMemory):
+    told = memory.user("alice")
+    for thread, line in {"t1": "fact: doctor=Gruber, about my asthma", "t2": "fact: city=Oslo, by the fjord"}.items():
+        await told.thread(thread).add("user", line)
+    await memory.drain(timeout=30)
+    await told.remember("Allergic to peanuts")
+    alice = other.user("alice")
+    await alice.update_settings(deny_categories=["health"])
+    for thread, switch in {"t2": "enabled", "t3": "keep_turns"}.items():
+        await alice.thread(thread).update_settings(**{switch: False})
+    await told.thread("t3").add("user", "This is a secret of my own.")
+    lines = await exported(memory)
+    receipt = await alice.import_lines(lines)
+    assert receipt.unwanted == {"memory": 3, "turn": 1, "summary": 1, "state": 1}
+    assert receipt.screened == {"summary": 1, "state": 1, "user_summary": 1}
+    assert receipt.created == {"turn": 2}
+    await other.drain(timeout=30)
+    await alice.process("profile")
+    for forbidden in ("peanuts", "asthma"):
+        assert {row["type"] for row in await documents(other) if forbidden in json.dumps(row)} <= {"turn"}
+    assert [turn.off_record for turn in await alice.thread("t2").turns()] == [True]
+    assert await alice.thread("t2").summary() is None
+    assert await alice.thread("t3").turns() == []
+    again = await alice.import_lines(lines)
+    assert again.created == {}
+
+
+async def test_settings_that_a_file_brings_take_nothing_out_of_it(memory: AsyncMemory, other: AsyncMemory):
+    await a_life(memory)
+    lines = await exported(memory)
+    assert (await other.user("alice").import_lines(lines)).unwanted == {}
+    assert (await other.user("alice").import_lines(lines)).unwanted == {}
+    await other.user("bob").update_settings(deny_categories=["food"])
+    assert (await other.user("bob").import_lines(lines)).unwanted == {"memory": 1}
+
+
 async def test_what_is_no_export_is_refused(memory: AsyncMemory, chat: ScriptedChat):
     alice = memory.user("alice")
     header = '{"type": "header", "format": "agent-memory", "version": 1}\n'

@@ -90,6 +90,7 @@ def import_(
         "there already": receipt.existing,
         "forgotten": receipt.forgotten,
         "no room": receipt.refused,
+        "not wanted by the settings": receipt.unwanted,
         "screened": receipt.screened,
     }
     made = table("what", *counts, right=list(counts))

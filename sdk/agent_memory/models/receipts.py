@@ -84,5 +84,9 @@ class ImportReceipt(Model):
     )
     refused: dict[str, int] = Field(default_factory=dict, description="What the user's tier has no room for.")
     screened: dict[str, int] = Field(
-        default_factory=dict, description="What holds a secret or gives orders, and is made again instead."
+        default_factory=dict,
+        description="What holds a secret, gives orders or tells what the settings forbid, and is made again instead.",
+    )
+    unwanted: dict[str, int] = Field(
+        default_factory=dict, description="What the settings here do not want: by a category, or by a switch."
     )

@@ -91,14 +91,15 @@ def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, [*(end for end, _ in ends), len(text)], strict=True)]
 
 
-def is_clean(value: Any, policy: PolicySettings) -> bool:
-    """Whether a value of JSON holds neither a secret nor an order to a model, as far as the policy minds them."""
+def is_clean(value: Any, rules: Rules, policy: PolicySettings) -> bool:
+    """Whether a value of JSON may be kept as it is: no secret, no order to a model, nothing that settings forbid."""
     if isinstance(value, str):
-        return _screen_line(value, Rules(), policy) == value
+        return _screen_line(value, rules, policy) == value
     if isinstance(value, list):
-        return all(is_clean(item, policy) for item in value)
+        return all(is_clean(item, rules, policy) for item in value)
     if isinstance(value, dict):
-        return is_clean([*value, *value.values()], policy)
+        names = is_clean(list(value), Rules(deny=rules.deny), policy)
+        return names and is_clean(list(value.values()), rules, policy)
     return True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_memory.errors import MemoryDisabled
@@ -100,9 +100,17 @@ def effective(
 
 
 async def read_rules(
-    store: Store, policy: PolicySettings, user_id: str, thread_id: str | None = None, asked: Asked | None = None
+    store: Store,
+    policy: PolicySettings,
+    user_id: str,
+    thread_id: str | None = None,
+    asked: Asked | None = None,
+    *,
+    but: Collection[str | None] = (),
 ) -> Rules:
     """What is allowed to a user, or in a thread of theirs: one point read for each, at the same time.
+
+    Settings in `but` do not count: those of a thread by its id, those of the user by None.
 
     Raises:
         StoreUnavailable: if the settings cannot be read; who must not fail has to take that for a no.
@@ -110,7 +118,11 @@ async def read_rules(
     """
     names = {"user": None} if thread_id is None else {"user": None, "thread": thread_id}
     documents = await asyncio.gather(*(read_document(store, user_id, thread) for thread in names.values()))
-    scopes = {name: scope_settings(document) for name, document in zip(names, documents, strict=True)}
+    scopes = {
+        name: scope_settings(document)
+        for (name, thread), document in zip(names.items(), documents, strict=True)
+        if thread not in but
+    }
     return effective(policy, await _tier_name(policy, user_id, documents[0]), scopes, asked)
 
 

@@ -4,7 +4,9 @@ What is there already stays as it is. What was forgotten here since it was said 
 on them, and the summaries that may tell of it, which are then made again from what is left. Turns that were processed
 where they come from are not processed again; the talk is indexed anew, with the embedding model of this store. Memories
 that the user's tier has no room for are left out, in the order of the lines, and counted; repeating the import brings
-them when there is room.
+them when there is room. The settings that user and threads have here hold for what is brought: what they forbid is left
+out and counted, and turns of a thread that is off are kept off the record. Settings that the file itself brings say
+nothing of what it brings beside them, which was kept under them where it comes from.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from agent_memory.models import (
 )
 from agent_memory.policy.quotas import room_left
 from agent_memory.policy.retention import check_retention, with_retention
-from agent_memory.policy.screen import is_clean, screen_memory
-from agent_memory.policy.switches import Rules
+from agent_memory.policy.screen import is_clean, screen_memories
+from agent_memory.policy.switches import Rules, read_rules
 from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
@@ -50,7 +52,7 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.preferences import change_settings, read_document
+from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.turns import write_turns
 from agent_memory.store.values import read_json
 from agent_memory.transfer.export import FORMAT, VERSION
@@ -85,6 +87,8 @@ class Importer:
         self._policy = policy
         self._embeddings = embeddings
         self._user_id = user_id
+        self._known_rules: dict[str | None, Rules] = {}
+        self._brought: set[str | None] = set()
         self.receipt = ImportReceipt()
         self._takers = {
             "header": self._header,
@@ -121,11 +125,15 @@ class Importer:
             thread_id = line.get("thread_id")
             if thread_id is not None:
                 check_id(thread_id, "thread_id")
-            if await read_document(self._store, self._user_id, thread_id):
+            values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
+            settings = ScopeSettings.model_validate(values)
+            known = await read_document(self._store, self._user_id, thread_id)
+            if not known or _same(scope_settings(known), settings):  # the same: an import that is repeated
+                self._brought.add(thread_id)
+            if known:
                 self._there("settings")
                 continue
-            values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
-            check_retention(ScopeSettings.model_validate(values).retention_days)
+            check_retention(settings.retention_days)
             await change_settings(self._store, self._user_id, thread_id, values)
             self._made("settings")
 
@@ -133,16 +141,13 @@ class Importer:
         read = [self._read(Memory, line | {"type": line.get("memory_type")}) for line in batch.lines]
         for memory in read:
             _check(memory)
-        # A file may come from anybody, so what it brings is trusted no more than what is said.
-        memories = [screen_memory(memory, self._policy) for memory in read]
-        ids = [memory.id for memory in memories]
+        ids = [memory.id for memory in read]
         there = set(await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=ids))
-        fresh = [memory for memory in memories if memory.id not in there]
-        self._there("memory", len(memories) - len(fresh))
+        new = [memory for memory in read if memory.id not in there]
+        self._there("memory", len(read) - len(new))
+        fresh = [kept for memory in new for kept in await self._allowed(memory)]
         if not fresh:
             return
-        # What comes from another system was screened by nobody.
-        fresh = [screen_memory(one, self._policy) if one.source == "imported" else one for one in fresh]
         vectors = (await self._embeddings.embed([memory.content for memory in fresh])).vectors
         first = min(memory.created_at for memory in fresh)
         forgotten = await forgotten_after(self._store, self._user_id, first, self._embeddings.model_id)
@@ -164,10 +169,30 @@ class Importer:
             if counts and room is not None and len(kept) >= room:
                 _count(self.receipt.refused, "memory", 1)
                 continue
-            [document] = with_retention([to_document(known, vector)], self._rules)
+            [document] = with_retention([to_document(known, vector)], await self._rules_of(memory.thread_id))
             if await self._create("memory", MEMORIES, document) and counts:
                 kept.append(known)
         await self._undo_excess(kept)
+
+    async def _allowed(self, memory: Memory) -> list[Memory]:
+        """A memory as the screen lets it pass; none if a category or a switch forbids it.
+
+        A file may come from anybody, so what it brings is trusted no more than what is said.
+        """
+        rules = await self._rules_of(memory.thread_id)
+        kept = screen_memories([memory], rules, self._policy).memories if rules.recall else []
+        if not kept:
+            self._unwanted("memory")
+        return kept
+
+    async def _rules_of(self, thread_id: str) -> Rules:
+        """What the settings here, but for those of the file, allow in a thread, or in a reserved one to the user."""
+        known = None if thread_id.startswith("__") else thread_id
+        if known not in self._known_rules:
+            self._known_rules[known] = await read_rules(
+                self._store, self._policy, self._user_id, known, but=self._brought
+            )
+        return self._known_rules[known]
 
     async def _undo_excess(self, kept: list[Memory]) -> None:
         """Takes the last memories back if others wrote at the same time, so that there are too many."""
@@ -193,7 +218,13 @@ class Importer:
         if gone:
             self._forgotten("turn", len(gone))
         waiting = set(batch.thread.get("unprocessed", ()))
+        rules = await self._rules_of(thread_id)
         kept = [turn for turn in turns if turn.id not in gone]
+        if not rules.keep_turns:
+            self._unwanted("turn", len(kept))
+            return
+        if not rules.derive:
+            kept = [turn.model_copy(update={"off_record": True}) for turn in kept]
         done = [turn for turn in kept if turn.id not in waiting]
         for part in (done, [turn for turn in kept if turn.id in waiting]):
             created = await write_turns(self._store, part, {turn.id for turn in part})
@@ -208,7 +239,7 @@ class Importer:
             check_id(summary.thread_id, "thread_id")
             summary = summary.model_copy(update={"id": summary_id(self._user_id, summary.thread_id)})
             said = [summary.content, *SummaryView.model_validate(summary.model_dump()).model_dump().values()]
-            if await self._is_outdated(summary.updated_at, "summary") or self._is_screened(said, "summary"):
+            if not await self._is_wanted("summary", summary.thread_id, summary.updated_at, said):
                 continue
             vector = (await self._embeddings.embed([summary.content])).vectors[0]
             document = to_document(summary, vector) | {"embedding_model": self._embeddings.model_id}
@@ -223,7 +254,7 @@ class Importer:
             state = self._read(ThreadState, line)
             check_id(state.thread_id, "thread_id")
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
-            if not (await self._is_outdated(state.updated_at, "state") or self._is_screened(state.state, "state")):
+            if await self._is_wanted("state", state.thread_id, state.updated_at, state.state):
                 await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
 
     async def _profile(self, batch: Batch) -> None:
@@ -231,7 +262,7 @@ class Importer:
             profile = self._read(UserProfile, line)
             profile = profile.model_copy(update={"id": user_summary_id(self._user_id)})
             said = [profile.content, *ProfileView.model_validate(profile.model_dump()).model_dump().values()]
-            if await self._is_outdated(profile.updated_at, "user_summary") or self._is_screened(said, "user_summary"):
+            if not await self._is_wanted("user_summary", USER_SUMMARY_THREAD, profile.updated_at, said):
                 continue
             vector = (await self._embeddings.embed([profile.content])).vectors[0]
             document = to_document(profile, vector) | {
@@ -240,19 +271,22 @@ class Importer:
             }
             await self._create("user_summary", SUMMARIES, document)
 
-    async def _is_outdated(self, made: datetime, kind: str) -> bool:
-        """Whether anything was forgotten since a summary was made: it may tell of that, and is made again instead."""
-        outdated = bool(await forgotten_after(self._store, self._user_id, made, self._embeddings.model_id))
-        if outdated:
-            self._forgotten(kind)
-        return outdated
+    async def _is_wanted(self, kind: str, thread_id: str, made: datetime, said: Any) -> bool:
+        """Whether a summary or the like may be kept. What may not is made again by this store, where it may be.
 
-    def _is_screened(self, said: Any, kind: str) -> bool:
-        """Whether a summary holds a secret or gives orders: nobody reviews it, so it is made again."""
-        if is_clean(said, self._policy):
-            return False
-        _count(self.receipt.screened, kind, 1)
-        return True
+        It may not if anything was forgotten since it was made, because it may tell of that; nor if it holds a secret,
+        gives orders or tells what the settings forbid, because nobody reviews it; nor where a switch is off.
+        """
+        rules = await self._rules_of(thread_id)
+        if not rules.derive:
+            self._unwanted(kind)
+        elif await forgotten_after(self._store, self._user_id, made, self._embeddings.model_id):
+            self._forgotten(kind)
+        elif not is_clean(said, rules, self._policy):
+            _count(self.receipt.screened, kind, 1)
+        else:
+            return True
+        return False
 
     async def _missing(self, memory: Memory) -> bool:
         """Whether something that a memory was made from is not here."""
@@ -302,8 +336,17 @@ class Importer:
     def _there(self, kind: str, number: int = 1) -> None:
         _count(self.receipt.existing, kind, number)
 
+    def _unwanted(self, kind: str, number: int = 1) -> None:
+        if number:
+            _count(self.receipt.unwanted, kind, number)
+
     def _forgotten(self, kind: str, number: int = 1) -> None:
         _count(self.receipt.forgotten, kind, number)
+
+
+def _same(ours: ScopeSettings, theirs: ScopeSettings) -> bool:
+    version = {"updated_at", "etag"}
+    return ours.model_dump(exclude=version) == theirs.model_dump(exclude=version)
 
 
 async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
