@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import azure.durable_functions as df
 import azure.functions as func
 
@@ -9,29 +11,36 @@ from azure_functions.wiring import Parts, open_parts
 
 blueprint = df.Blueprint()
 
+_lock = asyncio.Lock()
 _asgi: func.AsgiMiddleware | None = None
 
 
-def _app(parts: Parts) -> func.AsgiMiddleware:
+async def _app(parts: Parts) -> func.AsgiMiddleware:
+    """The app that answers, made at the first request; loading models takes nothing of that one's deadline."""
     global _asgi
-    if _asgi is None:
-        # A worker that only ever processes turns starts faster without a web framework.
-        from agent_memory.api import ApiSettings, HeaderIdentity, create_app
-        from azure_functions.pull import DurableProcessing
+    async with _lock:
+        if _asgi is None:
+            await parts.memory.warm()
+            _asgi = _made(parts)
+        return _asgi
 
-        # The platform has checked the function key of whatever comes as far as this.
-        header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
-        settings = ApiSettings()
-        processing = DurableProcessing(parts.runtime)
-        app = create_app(
-            parts.memory,
-            processing,
-            settings.identity(header=header),
-            rate_limit=settings.rate_limit,
-            allowed_origins=settings.allowed_origins,
-        )
-        _asgi = func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
-    return _asgi
+
+def _made(parts: Parts) -> func.AsgiMiddleware:
+    # A worker that only ever processes turns starts faster without a web framework.
+    from agent_memory.api import ApiSettings, HeaderIdentity, create_app
+    from azure_functions.pull import DurableProcessing
+
+    # The platform has checked the function key of whatever comes as far as this.
+    header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
+    settings = ApiSettings()
+    app = create_app(
+        parts.memory,
+        DurableProcessing(parts.runtime),
+        settings.identity(header=header),
+        rate_limit=settings.rate_limit,
+        allowed_origins=settings.allowed_origins,
+    )
+    return func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
 
 
 @blueprint.function_name("api")
@@ -39,7 +48,7 @@ def _app(parts: Parts) -> func.AsgiMiddleware:
 @blueprint.durable_client_input(client_name="client")
 async def api(req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context) -> func.HttpResponse:
     """Answers a request."""
-    app = _app(await open_parts())
+    app = await _app(await open_parts())
     from azure_functions.pull import durable_client
 
     token = durable_client.set(client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agent_memory")
 
+WARMING_SECONDS = 10.0
+"""A model that takes longer is waited for by the calls that need it, within their own deadlines."""
+_A_WORD = "warm"
 LOCAL_DATABASE = "ai_memory"
 OFFLINE_CANDIDATES = 500
 """Facts that one reconciliation compares when rules do it, which cost no tokens."""
@@ -371,6 +375,19 @@ class AsyncMemory:
         if worker is None:
             raise StoreUnavailable("the function app processes this store; its counters say how far it is")
         return await worker.drain(timeout, progress)
+
+    async def warm(self) -> None:
+        """Loads what the first call would load: the embedding model and the token counter. Never raises.
+
+        A server calls it before it answers, so that loading takes nothing of the deadline of the first context. A
+        model behind a network is asked for one word, for `WARMING_SECONDS` at most.
+        """
+        try:
+            async with asyncio.timeout(WARMING_SECONDS):
+                await asyncio.to_thread(self._runtime.tokens.count, _A_WORD)
+                await self._runtime.tools.embeddings.embed([_A_WORD])
+        except Exception as error:
+            logger.warning("The models are not warm: %s", error or type(error).__name__)
 
     async def users(self) -> list[str]:
         """Every user of whom something is kept, sorted; for the operator."""

@@ -1024,6 +1024,14 @@ class Memory:
         """
         return self._portal.run(self._inner.drain(timeout, progress))
 
+    def warm(self) -> None:
+        """Loads what the first call would load: the embedding model and the token counter. Never raises.
+
+        A server calls it before it answers, so that loading takes nothing of the deadline of the first context. A
+        model behind a network is asked for one word, for `WARMING_SECONDS` at most.
+        """
+        self._portal.run(self._inner.warm())
+
     def users(self) -> list[str]:
         """Every user of whom something is kept, sorted; for the operator."""
         return self._portal.run(self._inner.users())

@@ -39,7 +39,7 @@ SHOWN_USERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What an ingest did."""
+    """What an ingest did. `turns_per_second` is of the new turns, None if there were none."""
 
     turns: int
     created: int
@@ -48,7 +48,7 @@ class Ingested:
     threads: int
     writing_seconds: float
     processing_seconds: float
-    turns_per_second: float
+    turns_per_second: float | None
     unprocessed_turns: int
 
 
@@ -128,7 +128,7 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
         threads=len(threads),
         writing_seconds=round(written - began, 3),
         processing_seconds=round(finished - written, 3),
-        turns_per_second=round(len(ordered) / (finished - began), 1),
+        turns_per_second=round(created / (finished - began), 1) if created else None,
         unprocessed_turns=left,
     )
 
@@ -147,11 +147,15 @@ def work_off(memory: Memory) -> int:
 
 
 def summary(result: Ingested) -> str:
-    """What an ingest did, in two lines."""
+    """What an ingest did, in two lines; one if there was nothing to do."""
     users = ", ".join(result.users) if len(result.users) <= SHOWN_USERS else counted(len(result.users), "user")
-    return (
+    done = (
         f"{counted(result.turns, 'turn')} in {counted(result.threads, 'thread')} of {users}: "
-        f"{result.created} new, {result.already_there} already there\n"
-        f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s "
-        f"({result.turns_per_second:.0f} turns/s)"
+        f"{result.created} new, {result.already_there} already there"
     )
+    if not result.created:
+        return done
+    taken = f"written in {result.writing_seconds:.1f} s, processed in {result.processing_seconds:.1f} s"
+    if result.unprocessed_turns or not result.processing_seconds:
+        taken = f"written in {result.writing_seconds:.1f} s"
+    return f"{done}\n{taken}"

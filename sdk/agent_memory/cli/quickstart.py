@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,14 +12,16 @@ import typer
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.ingest import read_all, summary, write
-from agent_memory.cli.options import AsOfOption, JsonOption, any_store, examples
+from agent_memory.cli.options import DEFAULT_USER, AsOfOption, JsonOption, any_store, examples
 from agent_memory.cli.show import UserView, user_view
+from agent_memory.cli.subjects import subjects
 from agent_memory.cli.terminal import emit, stdout
-from agent_memory.cli.tour import FEW, Answer, Question, Tour, by_importance, show_tour
+from agent_memory.cli.tour import FEW, Answer, Question, Tour, show_tour
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory import Memory
+    from agent_memory.cli.readers.utterances import Utterance
 
 EXAMPLES = examples(
     "quickstart",
@@ -38,6 +41,11 @@ SAMPLE_QUESTIONS = (
     Question("sarah", "How many days may I work from home?"),
 )
 QUESTIONS_OF_OWN = 3
+"""Questions about a transcript of one's own, for each of its users."""
+TRIED = 8
+"""Questions that are tried until so many have an answer."""
+USERS_ASKED = 5
+"""Users whose questions are asked, if a transcript is of many."""
 
 
 def quickstart(
@@ -70,8 +78,14 @@ def quickstart(
         if not as_json:
             stdout().print(summary(ingested))
         views = [user_view(memory.user(name)) for name in ingested.users]
-        questions = _questions(views, ask, as_of, own=bool(files or user))
-        tour = Tour(store, resumed, ingested, views, [_answer(memory, question) for question in questions])
+        memory.warm()
+        if ask or not (files or user):
+            answers = [_answer(memory, question) for question in _questions(views, ask, as_of)]
+        else:
+            said = _said(utterances, user)
+            few = views[:USERS_ASKED]
+            answers = [answer for view in few for answer in _ask_about(memory, view, said[view.user_id], as_of)]
+        tour = Tour(store, resumed, ingested, views, answers)
     if as_json:
         emit(tour)
     else:
@@ -91,30 +105,41 @@ def samples() -> list[Path]:
     return found
 
 
-def _questions(views: Sequence[UserView], ask: list[str] | None, as_of: datetime | None, own: bool) -> list[Question]:
-    """What to ask: the caller's questions, those of the samples, or some about what was found to be important."""
+def _said(utterances: Sequence[Utterance], user: str | None) -> dict[str, list[str]]:
+    """What each user said, the newest first."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for one in reversed(utterances):
+        if one.turn.role == "user":
+            said[user or one.user_id or DEFAULT_USER].append(one.turn.content)
+    return said
+
+
+def _questions(views: Sequence[UserView], ask: list[str] | None, as_of: datetime | None) -> list[Question]:
+    """The caller's questions, or those of the samples."""
     if ask:
         return [Question(view.user_id, text, as_of) for view in views for text in ask]
-    asked = [question for view in views for question in _about(view)] if own else list(SAMPLE_QUESTIONS)
     if as_of is None:
-        return asked
-    return list(dict.fromkeys(Question(question.user_id, question.text, as_of) for question in asked))
+        return list(SAMPLE_QUESTIONS)
+    return list(dict.fromkeys(Question(question.user_id, question.text, as_of) for question in SAMPLE_QUESTIONS))
 
 
-def _about(view: UserView) -> list[Question]:
-    """Questions that the most important memories of a user would answer, each on another subject."""
-    subjects: dict[str, None] = {}
-    for memory in by_importance(view.memories):
-        if memory.tags:
-            subjects.setdefault(" and ".join(memory.tags[:2]))
-    return [
-        Question(view.user_id, f"What do you know about {subject}?") for subject in list(subjects)[:QUESTIONS_OF_OWN]
+def _ask_about(memory: Memory, view: UserView, texts: Sequence[str], as_of: datetime | None) -> list[Answer]:
+    """Questions about what a user's transcript holds, with answers; if it has none at all, the first that was tried."""
+    tried = [
+        Question(view.user_id, f"What do you know about {subject}?", as_of)
+        for subject in subjects(view.memories, texts)
     ]
+    answers: list[Answer] = []
+    for question in tried[:TRIED]:
+        answers.append(_answer(memory, question))
+        if sum(bool(answer.told) for answer in answers) == QUESTIONS_OF_OWN:
+            break
+    return [answer for answer in answers if answer.told] or answers[:1]
 
 
 def _answer(memory: Memory, question: Question) -> Answer:
     user = memory.user(question.user_id)
     context = user.thread(_NEW_SESSION).context(question.text, as_of=question.as_of)
-    derived = [used for used in context.used if used["type"] in ("fact", "procedural")]
+    derived = [used for used in context.used if used["type"] in ("fact", "procedural") and "id" in used]
     best = sorted(derived, key=lambda used: -used.get("score", 0.0))[:FEW]
     return Answer(question, context, [user.get(used["id"]) for used in best])

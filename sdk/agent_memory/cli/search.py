@@ -110,6 +110,7 @@ def context(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)
+        memory.warm()  # what loading takes is none of what a context costs
         found = asked.context(query, budget=budget, as_of=as_of)
     if as_json:
         emit(found)

@@ -62,6 +62,7 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     env = Environment()
     local = None if store is None else AsyncMemory.local(store, policy=env.policy, recall=env.recall)
     async with local or AsyncMemory.from_env(env) as memory:
+        await memory.warm()
         app = create_app(
             memory,
             InlineProcessing(memory.runtime),

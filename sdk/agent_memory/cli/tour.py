@@ -33,6 +33,12 @@ SHOWN_MEMORIES = 12
 SHOWN_SUPERSEDED = 8
 FEW = 2
 WIDTH = 76
+_SHORT = 3
+"""Letters of words that occur in any line."""
+NOTHING_EXTRACTED = (
+    "No memories were extracted. Without a language model, rules do that, and they read English alone; the README\n"
+    "says how to give a model. What was said is searched and told all the same."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question, the context that an agent would get with it, and what in it fits best."""
+    """A question, the context that an agent would get with it, and the facts in it that fit best."""
 
     question: Question
     context: Context
     best: list[Memory]
+
+    @property
+    def told(self) -> list[str]:
+        """What the agent would be told: the facts that fit best, or else the lines of the context, likewise."""
+        if self.best:
+            return [f"{one_line(memory.content)} (said {day(memory.created_at)})" for memory in self.best]
+        lines = [line.removeprefix("- ") for line in self.context.text.splitlines() if line.startswith("- ")]
+        asked = set(self.question.text.casefold().strip("?").split())
+        return sorted(lines, key=lambda line: -sum(word in line.casefold() for word in asked if len(word) > _SHORT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +111,8 @@ def _show_users(console: Console, users: Sequence[UserView]) -> None:
             instead = new or old
             changed.add_row(user.user_id, one_line(old.content), one_line(instead.content), day(instead.created_at))
     console.print(heading("Remembered"), remembered, sep="\n")
+    if not any(user.memories for user in users):
+        console.print(Text(NOTHING_EXTRACTED, style="dim"))
     if changed.row_count:
         console.print(heading("No longer true"), changed, sep="\n")
 
@@ -117,7 +134,7 @@ def _show_answer(console: Console, answer: Answer, *, full: bool) -> None:
     past = f" (as of {day(answer.question.as_of)})" if answer.question.as_of else ""
     console.print()
     console.print(Text.assemble(f"{answer.question.user_id}: ", (one_line(answer.question.text), "bold"), past))
-    console.print(context_view(answer.context) if full else context_digest(answer.context, answer.best))
+    console.print(context_view(answer.context) if full else context_digest(answer.context, answer.told))
 
 
 def _show_next(console: Console, tour: Tour, *, full: bool) -> None:

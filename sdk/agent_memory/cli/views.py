@@ -22,6 +22,9 @@ _SECTIONS = ("personal", "preferences", "current_work", "environment", "constrai
 _ID_WIDTH = 24
 """What an id may take of a line; the rest is for the words."""
 
+DIGEST_LINES = 4
+"""Lines of a context that stand for the whole."""
+
 
 def day(moment: datetime | None) -> str:
     """A date as people write it."""
@@ -131,14 +134,14 @@ def context_view(context: Context) -> RenderableType:
     return Group(Panel(text, box=box.SQUARE, border_style="dim"), *_cost_of(context))
 
 
-def context_digest(context: Context, best: Iterable[Memory]) -> RenderableType:
-    """What fits best in a context, and what the whole cost."""
-    lines = [f"{one_line(memory.content)} (said {day(memory.created_at)})" for memory in best]
-    return Group(*_bullets(lines, len(lines)), *_cost_of(context))
+def context_digest(context: Context, told: Sequence[str]) -> RenderableType:
+    """The first lines that an agent would be told, and what the whole costs."""
+    nothing = Text(f"  (nothing is told: {context.skipped_reason or 'nothing fits'})")
+    return Group(*_bullets(told, DIGEST_LINES) if told else [nothing], *_cost_of(context))
 
 
 def _cost_of(context: Context) -> list[RenderableType]:
-    told = counted(len(context.used), "memory", "memories")
+    told = counted(len(context.used), "line")
     cost = f"{context.tokens} tokens · {context.milliseconds:.0f} ms · {told}"
     if context.left_out:
         cost += f" · {len(context.left_out)} left out"

@@ -51,6 +51,9 @@ class RemoteMemory(AsyncMemory):
         """Closes the connection. Harmless when closed."""
         await self._http.__aexit__(None, None, None)
 
+    async def warm(self) -> None:
+        """Does nothing: the server has the models."""
+
     @property
     def runtime(self) -> Runtime:
         """There is none here."""
