@@ -3,7 +3,8 @@
     python samples/chat.py --user ann            # talk; Ctrl-D ends the session
     python samples/chat.py --user ann            # a new session, which knows what was said before
 
-With OPENAI_API_KEY (or OPENAI_BASE_URL) a model answers. Without, the program shows what the model would be told.
+With OPENAI_API_KEY (or OPENAI_BASE_URL) a model answers. Without, the program shows what the model would be told:
+what is remembered, and the last turns of this session.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory import Memory
+from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.sync import ThreadScope
 
+HAS_A_MODEL = bool(os.environ.keys() & {"OPENAI_API_KEY", "OPENAI_BASE_URL"})
+MODEL = os.environ.get("AGENT_MEMORY_CHAT_MODEL", "gpt-4.1-mini")
 SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
 
 
@@ -26,8 +30,8 @@ def main() -> None:
     options.add_argument("--user", default="me")
     options.add_argument("--store", default="chat.db")
     given = options.parse_args()
-    os.environ.setdefault("AGENT_MEMORY_STORE", given.store)
-    with Memory.from_env() as memory:
+    # Embeddings are made on this machine either way, so that a model can come and go: the store stays the same.
+    with Memory.local(given.store, chat_model=OpenAIChat(MODEL) if HAS_A_MODEL else None) as memory:
         chat = memory.user(given.user).thread(f"{datetime.now():%Y-%m-%d-%H%M%S}")
         for line in sys.stdin:
             if line.strip():
@@ -39,8 +43,9 @@ def answer(chat: ThreadScope, question: str) -> str:
     """Asks with what is known, and keeps question and answer."""
     context = chat.context(question)  # what is remembered, and the last turns; never raises
     chat.add("user", question)
-    if not os.environ.keys() & {"OPENAI_API_KEY", "OPENAI_BASE_URL"}:
-        return context.text or f"(nothing to tell: {context.skipped_reason or 'nothing is known of this'})"
+    if not HAS_A_MODEL:
+        told = "\n".join(str(message["content"]) for message in context.messages)
+        return told or f"(nothing to tell: {context.skipped_reason or 'nothing is known of this'})"
     said = complete([SYSTEM, *context.messages, {"role": "user", "content": question}])
     chat.add("assistant", said)
     return said
@@ -50,8 +55,7 @@ def complete(messages: list[Any]) -> str:
     """The answer of a model."""
     from openai import OpenAI
 
-    model = os.environ.get("AGENT_MEMORY_CHAT_MODEL", "gpt-4.1-mini")
-    return OpenAI().chat.completions.create(model=model, messages=messages).choices[0].message.content or ""
+    return OpenAI().chat.completions.create(model=MODEL, messages=messages).choices[0].message.content or ""
 
 
 if __name__ == "__main__":

@@ -32,6 +32,28 @@ def test_a_new_session_knows_what_was_said_in_the_one_before(tmp_path):
     assert "- My budget for the Hawaii trip is $10,000." in talk(tmp_path, "What's my budget for Hawaii?")
 
 
+def test_the_same_session_knows_what_was_said_a_moment_ago(tmp_path):
+    told = talk(tmp_path, "My sister is called Ana and lives in Porto.", "Where does my sister live?")
+    assert "Porto" in told
+    assert "nothing to tell" not in told.splitlines()[-1]
+
+
+def test_a_store_can_be_talked_to_without_a_model_and_then_with_one(tmp_path, httpserver: HTTPServer):
+    talk(tmp_path, "My budget for the Hawaii trip is $10,000.")
+    told = []
+
+    def complete(request: Request) -> Response:
+        told.append(request.data.decode())
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
+        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+        return Response(json.dumps(answer), content_type="application/json")
+
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(complete)
+    environment = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": httpserver.url_for("/v1")}
+    assert talk(tmp_path, "What's my budget for Hawaii?", **environment).strip() == "Yes."
+    assert "$10,000" in told[0]
+
+
 def test_a_model_is_told_what_was_said_and_its_answer_is_kept(tmp_path, httpserver: HTTPServer):
     told: list[str] = []
 
