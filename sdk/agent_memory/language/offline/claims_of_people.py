@@ -18,9 +18,9 @@ from agent_memory.language.offline.phrases import (
     text_value,
     without_times,
 )
-from agent_memory.language.offline.text import canon, content_stems
+from agent_memory.language.offline.text import canon, content_stems, plain_words
 from agent_memory.language.offline.values import Value
-from agent_memory.patterns import bounded
+from agent_memory.patterns import Bounded, bounded
 
 _RATE = bounded(
     r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|night|week|month|year)\b.*"
@@ -40,6 +40,11 @@ _HAVING_NAMED = bounded(r"an? (?:\w+ )?(?P<who>[a-z-]+) (?:named|called) (?P<nam
 _ROLE = bounded(
     r"(?:\w+ )?(?:promoted )?(?:to |working as )?(?:an? |the )?((?:[\w-]+ ){0,3}?[\w-]+)(?= (?:at|for|in|with)\b|,|$)"
 )
+_AS_ROLE = bounded(r"\bas (?:an? |the )?(.+)")
+_IN_DEPARTMENT = bounded(r"^(?:\w+ )?in (.+)", re.I)
+_TO_DEPARTMENT = bounded(rf"(?:over )?to (?:the )?({plain_words(vocabulary.DEPARTMENTS)}\b.*)", re.I)
+_JOINED = bounded(r"(?:^|\bat |\bwith )((?:the )?[A-Z][\w&-]*.*)")
+_TO_MANAGER = bounded(r"(?:\w+ )?to ([A-Z]\w+.*)")
 _FROM = bounded(r"\bfrom ([A-Z][\w ]+)")
 _FIRST_NAME = bounded(r"[A-Z][a-z]+")
 _DUES = bounded(r"\b(rent|mortgage|tuition)\b")
@@ -84,19 +89,19 @@ def _workplace(clause: Clause, said_at: datetime) -> Iterator[Claim]:
     if clause.thing or clause.time == "ahead":
         return
     after = " ".join(clause.rest)
-    patterns: dict[str, str] = {}
+    patterns: dict[str, Bounded] = {}
     gone = False
     if clause.verb == "work" and clause.time != "past":
-        patterns = {"employ": _AT_EMPLOYER.pattern, "role": r"\bas (?:an? |the )?(.+)", "depart": r"^(?:\w+ )?in (.+)"}
+        patterns = {"employ": _AT_EMPLOYER, "role": _AS_ROLE, "depart": _IN_DEPARTMENT}
     elif clause.verb in {"join", "leav", "quit"} or (clause.verb == "start" and bounded(r"\bat [A-Z]").search(after)):
-        patterns = {"employ": r"(?:^|\bat |\bwith )((?:the )?[A-Z][\w&-]*.*)"}
+        patterns = {"employ": _JOINED}
         gone = clause.verb in {"leav", "quit"}
     elif clause.verb in {"move", "transfer", "switch"}:
-        patterns = {"depart": r"(?:over )?to (?:the )?((?:" + "|".join(vocabulary.DEPARTMENTS) + r")\b.*)"}
+        patterns = {"depart": _TO_DEPARTMENT}
     elif clause.verb == "report":
-        patterns = {"manag": r"(?:\w+ )?to ([A-Z]\w+.*)"}
+        patterns = {"manag": _TO_MANAGER}
     for attribute, pattern in patterns.items():
-        match = bounded(pattern, re.I if attribute == "depart" else 0).search(after)
+        match = pattern.search(after)
         value = text_value(match[1]) if match else None
         if value:
             changed = clause.verb not in {"work", "report"}
