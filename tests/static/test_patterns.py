@@ -25,8 +25,6 @@ OFFLINE = "sdk/agent_memory/language/offline"
 CLASS = "one class without a repeat: it reads every character once"
 RUN = "one repeat of one class with nothing behind it: it never goes back"
 SHORT = "no open repeat: it reads a bounded number of characters at each place"
-NOT_YET = {"sdk/agent_memory/policy/trust.py"}
-"""Modules whose patterns are not linear yet: the screen's, which is being written anew."""
 OURS = "reads what we wrote (docstrings, routes): no text from outside"
 
 PROOFS: dict[tuple[str, str], str] = {
@@ -158,10 +156,9 @@ def _written(node: ast.expr) -> str:
 
 def test_every_pattern_of_pythons_engine_is_known_with_its_proof() -> None:
     found = set(uses())
-    unknown = [use for use in found if use not in PROOFS and use.path not in NOT_YET]
+    unknown = [use for use in found if use not in PROOFS]
     assert not unknown, f"{unknown}: use `linear` or `bounded` of agent_memory.patterns, or prove it linear and list it"
     assert not [use for use in PROOFS if use not in found], "the list holds patterns that are gone"
-    assert {use.path for use in found} >= NOT_YET, "these modules are linear now"
 
 
 @pytest.mark.parametrize("use", sorted(use for use, proof in PROOFS.items() if proof in (CLASS, RUN, SHORT)))
