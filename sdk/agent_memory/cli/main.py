@@ -21,6 +21,7 @@ from agent_memory.cli import (
     judge,
     operate,
     quickstart,
+    remember,
     reprocess,
     review,
     search,
@@ -28,6 +29,7 @@ from agent_memory.cli import (
     settings,
     show,
     status,
+    threads,
     transfer,
     why,
 )
@@ -68,6 +70,9 @@ app.command(epilog=ingest.EXAMPLES)(ingest.ingest)
 app.command(epilog=search.SEARCH_EXAMPLES)(search.search)
 app.command(epilog=search.CONTEXT_EXAMPLES)(search.context)
 app.command(epilog=show.EXAMPLES)(show.show)
+app.command(epilog=threads.EXAMPLES)(threads.threads)
+app.command(epilog=remember.REMEMBER_EXAMPLES)(remember.remember)
+app.command(epilog=remember.UPDATE_EXAMPLES)(remember.update)
 app.command(epilog=why.EXAMPLES)(why.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)

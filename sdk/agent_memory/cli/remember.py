@@ -1,0 +1,98 @@
+"""`agent-memory remember` and `update`: memories told by hand, and corrected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agent_memory.cli.ids import full_id
+from agent_memory.cli.options import (
+    DEFAULT_STORE,
+    DEFAULT_USER,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    any_store,
+    examples,
+    existing_store,
+    one_user,
+)
+from agent_memory.cli.terminal import emit, stdout
+from agent_memory.cli.views import memory_table
+
+if TYPE_CHECKING:
+    from agent_memory.models import Memory as Remembered
+
+REMEMBER_EXAMPLES = examples(
+    'remember "Allergic to peanuts" --user ann',
+    'remember "Prefers the train" --kind preference --tag travel',
+    'remember "To release: run make dist, then tag" --type procedural',
+)
+UPDATE_EXAMPLES = examples(
+    'update ID --content "Allergic to peanuts and cashews" --reason "new test"', "update ID --pin"
+)
+
+Kind = Literal["fact", "preference", "context", "requirement", "decision"]
+Type = Literal["fact", "episodic", "procedural"]
+
+
+def remember(
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered, word for word.")],
+    kind: Annotated[Kind, typer.Option("--kind", metavar="KIND", help="fact, preference, decision, …")] = "fact",
+    type: Annotated[
+        Type, typer.Option("--type", metavar="TYPE", help="fact; procedural for how to do something; episodic.")
+    ] = "fact",
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="What it is about; may be given several times.")
+    ] = None,
+    importance: Annotated[
+        float, typer.Option("--importance", metavar="0-1", min=0, max=1, help="How much it matters.")
+    ] = 0.8,
+    store: StoreOption = DEFAULT_STORE,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="ID", help=f"Whose memory; in a store of nobody '{DEFAULT_USER}'."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remember something that needs no extraction.
+
+    What is remembered word for word already is not kept twice.
+    """
+    with any_store(store) as memory:
+        if user is None and not memory.users():
+            user = DEFAULT_USER
+        scope = one_user(memory, None) if user is None else memory.user(user)
+        made = scope.remember(content, kind=kind, type=type, tags=tags or (), importance=importance)
+    _show(made, as_json)
+
+
+def update(
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `show` and `search` name it.")],
+    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="What it shall say.")] = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pin/--unpin", help="Whether it is kept however seldom it is used.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why it is corrected.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Correct what a memory says, or pin it.
+
+    New content makes a new version; the old one stays on record.
+    """
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        made = scope.update(full_id(scope, memory_id), content=content, pinned=pinned, reason=reason)
+    _show(made, as_json)
+
+
+def _show(made: Remembered, as_json: bool) -> None:
+    if as_json:
+        emit(made)
+        return
+    stdout().print(memory_table([made]))
+    if made.status != "active":
+        stdout().print(f"It waits for review ({made.review_reason or made.status}): agent-memory review")
