@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from agent_memory import Memory
 from agent_memory.cli import options
+from agent_memory.cli.failures import Terminated
 from agent_memory.cli.main import app
 from agent_memory.cli.readers.transcripts import read_transcript
 
@@ -275,24 +275,68 @@ def test_a_store_in_ram_leaves_no_file(tmp_path, monkeypatch):
     assert [found.name for found in tmp_path.iterdir()] == ["talk.jsonl"]
 
 
-def test_an_interrupted_ingest_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize(("number", "status", "word"), [(2, 130, "interrupted"), (15, 143, "terminated")])
+def test_an_ingest_that_is_ended_says_how_far_it_came_and_goes_on(tmp_path, number, status, word):
     file, path = tmp_path / "long.jsonl", tmp_path / "m.db"
-    file.write_text("".join(json.dumps({"role": "user", "content": f"I saw bird {n}."}) + "\n" for n in range(20_000)))
-    command = [sys.executable, "-m", "agent_memory.cli", "ingest", str(file), "--store", str(path)]
+    file.write_text("".join(json.dumps({"role": "user", "content": f"I saw bird {n}."}) + "\n" for n in range(3000)))
+    command = [sys.executable, "-m", "agent_memory.cli", "ingest", str(file), "--store", str(path), "--no-process"]
     # The shell of a test run may have told its children to ignore the signal.
     wake = [
         sys.executable,
         "-c",
-        f"import signal,os; signal.signal(2, signal.SIG_DFL); os.execv({command[0]!r}, {command})",
+        f"import signal,os; signal.signal({number}, signal.SIG_DFL); os.execv({command[0]!r}, {command})",
     ]
     process = subprocess.Popen(wake, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not path.exists():
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    log = path.with_name("m.db-wal")
+    while process.poll() is None and not (log.exists() and log.stat().st_size > 200_000):
+        time.sleep(0.01)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, "")
-    assert err == "What was written stays. The same command goes on from there.\ninterrupted\n"
+    assert (process.returncode, out) == (status, "")
+    said = re.fullmatch(rf"At least (\d+) of 3000 turns are written, and stay. The same .*\.\n{word}\n", err)
+    assert said, err
+    with Memory.local(path) as memory:
+        (user,) = memory.users()
+        assert int(said[1]) <= memory.user(user).stats().turns < 3000
+    again = json.loads(run("ingest", file, "--store", path, "--no-process", "--json").stdout)
+    assert (again["turns"], again["unprocessed_turns"]) == (3000, 3000)
+    assert again["already_there"] >= int(said[1])
+
+
+def test_an_export_that_is_ended_leaves_no_file(tmp_path, monkeypatch):
+    def end(*_):
+        raise Terminated
+
+    path, file = tmp_path / "m.db", tmp_path / "out.jsonl"
+    with Memory.local(path) as memory:
+        memory.user("ann").remember("Lives in Porto")
+    monkeypatch.setattr("agent_memory.sync.UserScope.export", end)
+    ended = run("export", file, "--user", "ann", "--store", path, code=143)
+    assert ended.stderr == f"Nothing is written to {file}.\nterminated\n"
+    assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "said"),
+    [
+        ("process", "Memory.drain", "wait to be processed."),
+        ("process extract", "ThreadScope.process", "What is processed stays."),
+        ("reprocess", "UserScope.reprocess", "What was derived anew stays."),
+        ("import FILE", "UserScope.import_lines", "At least 0 of 1 line are taken in, and stay."),
+    ],
+)
+def test_long_work_that_is_ended_says_that_it_goes_on(tmp_path, monkeypatch, command, method, said):
+    def end(*_, **__):
+        raise Terminated
+
+    path, file = tmp_path / "m.db", tmp_path / "out.jsonl"
+    file.write_text('{"type": "header", "format": "agent-memory", "version": 1}\n')
+    with Memory.local(path) as memory:
+        memory.user("ann").thread("t").add("user", "I live in Porto")
+    monkeypatch.setattr(f"agent_memory.sync.{method}", end)
+    words = [str(file) if word == "FILE" else word for word in command.split()]
+    ended = run(*words, *(["--user", "ann"] if command != "process" else []), "--store", path, code=143)
+    assert f"{said} The same command goes on from there.\nterminated\n" in ended.stderr
 
 
 def test_a_thread_that_there_is_not_is_no_thread_without_work(store):

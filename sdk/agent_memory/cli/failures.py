@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import typer
@@ -17,8 +18,9 @@ from agent_memory.errors import AgentMemoryError, InvalidInput
 FAILED = 1
 USAGE = 2
 """What was typed cannot be used; nothing was done."""
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 """As shells have it: 128 and the number of the signal."""
+_ENDED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
@@ -27,6 +29,30 @@ class StoppedHalfway(AgentMemoryError):
     """What was given cannot be used, and a part of it may have been taken already."""
 
     code = InvalidInput.code
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does: what it has open is closed, and it says how far it came."""
+
+
+def end_on_sigterm() -> None:
+    """Lets SIGTERM raise `Terminated`. A second one ends the process at once."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+
+
+@contextlib.contextmanager
+def unfinished(state: Callable[[], str]) -> Iterator[None]:
+    """Around long work: says how far it came when a signal ends it, and that the same command goes on from there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(clean(f"{state()} The same command goes on from there."), err=True)
+        raise
 
 
 @contextlib.contextmanager
@@ -68,9 +94,16 @@ class Commands(TyperGroup):
             status = FAILED
             typer.echo(err=True)  # ends the line of the question
             _tell("aborted", "there was no answer", ["--yes answers in advance, where a command has it"], False)
-        if status == INTERRUPTED:
-            typer.echo("interrupted", err=True)
+        if status in _ENDED:
+            typer.echo(_ENDED[status], err=True)
         sys.exit(status)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that was typed; the framework knows no signal but Ctrl-C's."""
+        try:
+            return super().invoke(ctx)
+        except Terminated as ended:
+            raise typer.Exit(TERMINATED) from ended
 
 
 def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_memory.cli.failures import unfinished
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -21,7 +22,7 @@ from agent_memory.cli.options import (
     invocation,
 )
 from agent_memory.cli.readers import Format
-from agent_memory.cli.terminal import counted, emit, progress, stderr, stdout
+from agent_memory.cli.terminal import counted, emit, progress, stdout
 
 if TYPE_CHECKING:
     from agent_memory import Memory
@@ -74,12 +75,8 @@ def ingest(
     stops the command before anything is written.
     """
     utterances = read_all(files, format)
-    try:
-        with any_store(store) as memory:
-            result = write(memory, utterances, user, process=process)
-    except KeyboardInterrupt:
-        stderr().print("What was written stays. The same command goes on from there.")
-        raise
+    with any_store(store) as memory:
+        result = write(memory, utterances, user, process=process)
     if as_json:
         emit(result)
         return
@@ -109,7 +106,10 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
     began, created, done = perf_counter(), 0, 0
     ordered = sorted(utterances, key=scope)  # stable: a thread keeps its order
     threads = {scope(utterance) for utterance in utterances}
-    with progress("Writing turns") as show:
+    with (
+        unfinished(lambda: f"At least {done} of {counted(len(ordered), 'turn')} are written, and stay."),
+        progress("Writing turns") as show,
+    ):
         for (user_id, thread_id), group in groupby(ordered, key=scope):
             turns = [utterance.turn for utterance in group]
             thread = memory.user(user_id).thread(thread_id)
@@ -135,12 +135,15 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
 
 def work_off(memory: Memory) -> int:
     """Waits until everything written is processed, with a bar; returns what is left."""
-    most = 0
-    with progress("Remembering") as show:
+    most = now = 0
+    with (
+        unfinished(lambda: f"All turns are written; {now or 'some'} wait to be processed."),
+        progress("Remembering") as show,
+    ):
 
         def tell(left: int) -> None:
-            nonlocal most
-            most = max(most, left)
+            nonlocal most, now
+            most, now = max(most, left), left
             show(most - left, most)
 
         return memory.drain(progress=tell)

@@ -33,7 +33,7 @@ from agent_memory.cli import (
     transfer,
     why,
 )
-from agent_memory.cli.failures import Commands
+from agent_memory.cli.failures import Commands, end_on_sigterm
 from agent_memory.cli.options import examples
 from agent_memory.cli.terminal import CleanFormatter
 
@@ -98,4 +98,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command
+    end_on_sigterm()
     app(prog_name="agent-memory")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from agent_memory.cli.failures import unfinished
 from agent_memory.cli.ingest import work_off
 from agent_memory.cli.options import (
     DEFAULT_STORE,
@@ -57,7 +58,8 @@ def process(
             else:
                 stdout().print("Everything is processed." if not left else f"{left} turns are left.")
             return
-        results = _run(one_user(memory, user), step, thread)
+        with unfinished(lambda: "What is processed stays."):
+            results = _run(one_user(memory, user), step, thread)
     if as_json:
         emit(results)
     else:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agent_memory.cli.failures import unfinished
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -41,7 +42,7 @@ def reprocess(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         turns = (scope if thread is None else scope.thread(thread)).stats().turns
-        with progress("turns read again") as told:
+        with unfinished(lambda: "What was derived anew stays."), progress("turns read again") as told:
             result = scope.reprocess(
                 prompt_version=prompt_version, thread_id=thread, progress=lambda done: told(done, turns)
             )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_memory.cli.failures import taking, with_hint
+from agent_memory.cli.failures import taking, unfinished, with_hint
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -49,6 +49,10 @@ def export(
             with part.open("w", encoding="utf-8") as out:
                 lines = scope.export(out.write)
             part.replace(file)
+        except KeyboardInterrupt:
+            part.unlink(missing_ok=True)
+            stderr().print(f"Nothing is written to {file}.", soft_wrap=True)
+            raise
         except OSError as error:
             raise InvalidInput(f"cannot write {file}: {error.strerror}") from error
     stderr().print(f"{counted(lines, 'line')} written to {file}")
@@ -80,8 +84,15 @@ def import_(
         raise with_hint(error, f"conversations are taken in with: {invocation('ingest', 'FILE')}") from error
     with any_store(store) as memory, progress("importing") as report:
         scope = memory.user(user)
-        with taking():
-            receipt = scope.import_lines(lines, lambda done: report(done, len(lines)))
+        taken = 0
+
+        def tell(done: int) -> None:
+            nonlocal taken
+            taken = done
+            report(done, len(lines))
+
+        with taking(), unfinished(lambda: f"At least {taken} of {counted(len(lines), 'line')} are taken in, and stay."):
+            receipt = scope.import_lines(lines, tell)
     if as_json:
         emit(receipt)
         return
