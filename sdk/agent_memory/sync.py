@@ -270,17 +270,21 @@ class ThreadScope:
         """
         return self._portal.run(self._inner.delete_index())
 
-    def process(self, step: ThreadStep) -> ProcessResult:
+    def process(self, step: ThreadStep, *, retired: bool = False) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
         state, `archive` files an account of the talk where other conversations find it.
 
+        Args:
+            step: Which step.
+            retired: Archives only what has left the live view.
+
         Raises:
-            InvalidInput: for a step that there is not.
+            InvalidInput: for a step that there is not, or another one than `archive` with `retired`.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
-        return self._portal.run(self._inner.process(step))
+        return self._portal.run(self._inner.process(step, retired=retired))
 
     def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are, and archived."""
@@ -492,6 +496,47 @@ class UserScope:
             ModelError: if the embedding model is unavailable; the call may be repeated.
         """
         return self._portal.run(self._inner.import_lines(lines, progress))
+
+    def add_document(
+        self,
+        id: str,
+        content: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        chunk_size: int = 800,
+        chunk_overlap: int = 100,
+    ) -> Receipt:
+        """Keeps a document in pieces, in the place of what was kept under its id. The same again changes nothing.
+
+        A document is looked up and not learned from: it is in no profile and no count, and `search` finds it only with
+        `types=["document"]`. Secrets are taken out of it, and pieces that read as an order to a model wait for review.
+
+        Args:
+            id: Which document.
+            content: Its text.
+            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece carries it.
+            chunk_size: Characters of a piece at most.
+            chunk_overlap: Characters that a piece shares with the one before it.
+
+        Returns:
+            The ids of its pieces; `created` says how many of them are new or say something else than before.
+
+        Raises:
+            InvalidInput: if the text is empty, or a value cannot be used.
+            MemoryDisabled: if a switch is off.
+            ModelError: if it could not be embedded; the call may be repeated.
+        """
+        return self._portal.run(
+            self._inner.add_document(id, content, metadata=metadata, chunk_size=chunk_size, chunk_overlap=chunk_overlap)
+        )
+
+    def delete_document(self, id: str) -> int:
+        """Deletes a document; how many pieces it had. To forget what it says, in whatever place, `forget` it.
+
+        Raises:
+            StoreUnavailable: if it could not be done; the call may be repeated.
+        """
+        return self._portal.run(self._inner.delete_document(id))
 
     def memories(
         self,
@@ -783,10 +828,12 @@ class StaticScope:
         self._inner = inner
         self._portal = portal
 
-    def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+    def seed(self, facts: Sequence[Any]) -> Receipt:
         """Writes facts, each `{"id": …, "content": …}`; what is there already, word for word, is left alone.
 
-        A fact whose content has changed takes the place of the old one. Other processes tell it within a minute.
+        A fact may also be a text, `{"key": …, "value": …}`, or any other data that is JSON; its id is then made from
+        it, and the data stands in the metadata under `value`. A fact whose content has changed takes the place of the
+        old one. Other processes tell it within a minute.
 
         Raises:
             InvalidInput: if a fact cannot be used; nothing was written.

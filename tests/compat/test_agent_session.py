@@ -13,21 +13,23 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
-from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER, chunks
+from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER
 from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tokens import ApproximateTokens
+from agent_memory.store.library import pieces_of as chunks
 
 QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 LINE = "x" * 24
 """Ten tokens as a message."""
+KNOWLEDGE = {"enable_cross_session_context": True, "relevance_threshold": 0.1}
 ARCHIVING = {
     "agent_id": "knowledge_agent",
     "resources": ["memory", "knowledge_base"],
     "allowed_regular_tools": ["search_knowledge_base", "list_documents"],
     "resource_config": {
         "memory": {"compression": {"archive_conversations": True}},
-        "knowledge_base": {"enable_cross_session_context": True, "relevance_threshold": 0.1},
+        "knowledge_base": KNOWLEDGE,
     },
 }
 
@@ -280,7 +282,7 @@ async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMe
     assert history[0]["content"].startswith(CROSS_SESSION_HEADER)
     assert "JWT tokens with 1-hour expiration" in history[0]["content"]
     back = session(memory, ARCHIVING, name="session1")
-    assert [found.metadata["session_id"] for found in await back._cross_session(question)] == ["session2"]
+    assert await back._cross_session(question) == []  # the one that tells is its own; the other only asked
     strict = {"enable_cross_session_context": True, "relevance_threshold": 0.9}
     custom = {"enable_cross_session_context": True, "search_triggers": ["previous session"]}
     for kind, asked in ((strict, question), (custom, question)):
@@ -370,16 +372,30 @@ async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
         'cross-session: "knowledge_base" is not among the resources',
         "cross-session: enable_cross_session_context is off",
         "cross-session: archive_conversations is off",
-        "cross-session: no conversation has been archived yet",
+        "cross-session: no conversation of another session has been archived yet",
     ]
     async with session(memory, ARCHIVING, name="s1") as agent:
         await say(agent, LINE)
         assert (await agent.diagnose()).tokens == 10
-    everything = await session(memory, ARCHIVING, name="s1").diagnose()
-    assert (everything.memory_active, everything.cross_session_active, everything.archived_conversations) == (
-        *(True, True, 1),
-    )
-    assert everything.reasons == ["compression: 10 tokens are not above 10000"]
+    alone = await session(memory, ARCHIVING, name="s1").diagnose()
+    assert (alone.memory_active, alone.cross_session_active, alone.archived_conversations) == (True, True, 0)
+    compression = "compression: 10 tokens are not above 10000"
+    nobody = "cross-session: no conversation of another session has been archived yet"
+    assert alone.reasons == [compression, nobody, "cross-session: the message has none of the search_triggers"]
+    asked = await session(memory, ARCHIVING, name="s1").diagnose("What did we discuss about gardens?")
+    assert (asked.trigger, asked.reasons) == ("what did we discuss", [compression, nobody])
+    async with session(memory, ARCHIVING, name="s2") as agent:
+        await say(agent, "topic: authentication")
+    strict = ARCHIVING | {"resource_config": {"knowledge_base": dict(KNOWLEDGE, relevance_threshold=0.9)}}
+    far = await session(memory, strict, name="s1").diagnose("What did we discuss about gardens?")
+    assert (far.relevance_threshold, far.found, far.archived_conversations) == (0.9, 0, 1)
+    assert far.best_score is not None
+    assert far.best_score < 0.9
+    assert far.reasons[-1] == f"cross-session: the best score {far.best_score:.2f} is below the relevance_threshold 0.9"
+    near = await session(memory, ARCHIVING, name="s1").diagnose("What did we discuss about authentication?")
+    assert near.best_score is not None
+    assert near.best_score >= 0.1
+    assert (near.found, near.reasons) == (1, [compression])
     due = session(memory, profile(threshold_tokens=5, recent_messages_to_keep=5), name="s2")
     await say(due, LINE)
     assert (await due.diagnose()).should_compress
@@ -411,7 +427,7 @@ async def test_what_a_profile_expects_and_the_memory_has_not_is_in_the_log(
         await agent.initialize()
     assert "embedding_model text-embedding-ada-002; the memory has hashing" in caplog.text
     assert "vector_provider pgvector" in caplog.text
-    assert "rerank_provider azure_openai_cc; the memory has none" in caplog.text
+    assert "rerank_provider azure_openai_cc; the memory has scripted" in caplog.text
 
 
 @pytest.mark.req("S2-65", "S2-61")

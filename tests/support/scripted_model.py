@@ -33,6 +33,10 @@ from agent_memory.language.tasks import (
     ReconcileOutput,
     ReflectInput,
     ReflectOutput,
+    ReplyInput,
+    ReplyOutput,
+    RerankInput,
+    RerankOutput,
     SummarizeInput,
     SummarizeOutput,
     SynthesizeInput,
@@ -116,6 +120,16 @@ def _profile(data: ProfileInput) -> ProfileOutput:
     return ProfileOutput(personal=[line for line in dict.fromkeys(lines) if line not in gone])
 
 
+def _rerank(data: RerankInput) -> RerankOutput:
+    """The order in which they were found."""
+    return RerankOutput(refs=[note.ref for note in data.notes])
+
+
+def _reply(data: ReplyInput) -> ReplyOutput:
+    """The last message, with how many there are: "3: What's my name?"."""
+    return ReplyOutput(reply=f"{len(data.messages)}: {data.messages[-1].content}")
+
+
 def _letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
 
@@ -165,4 +179,6 @@ _RULES: dict[str, Callable[[Any], Any]] = {
     "consolidate": _consolidate,
     "synthesize": _synthesize,
     "reflect": _reflect,
+    "rerank": _rerank,
+    "reply": _reply,
 }

@@ -19,6 +19,8 @@ TASKS = [
     tasks.CONSOLIDATE,
     tasks.SYNTHESIZE,
     tasks.REFLECT,
+    tasks.RERANK,
+    tasks.REPLY,
 ]
 GOOD = "---\nid: extract\nversion: 3\ndescription: Finds things.\n---\nFind things. {{ schema }}\n"
 

@@ -57,6 +57,10 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str 
         raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
     if query.prompt_version is not None and step != "reprocess":
         raise InvalidInput(f"{step} knows no prompt_version")
+    if query.retired:
+        if step != "archive":
+            raise InvalidInput(f"{step} knows no retired")
+        request["retired"] = True
     if query.n is not None:
         if step != "reconcile":
             raise InvalidInput(f"{step} knows no n")

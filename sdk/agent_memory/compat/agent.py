@@ -4,74 +4,53 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import Field
-
-from agent_memory.compat.agent_profile import AgentProfile, KnowledgeBaseResource
+from agent_memory.compat.agent_profile import AgentProfile
+from agent_memory.compat.agent_records import (
+    Diagnosis,
+    Difference,
+    MemoryEntry,
+    MemorySessionSummary,
+    missing_of,
+    note_for_archive,
+)
+from agent_memory.compat.agent_tools import TOOLS, tool_arguments
 from agent_memory.compat.knowledge_base import (
-    TOOLS,
+    CrossSession,
     KnowledgeBase,
     KnowledgeDocument,
     SearchType,
+    chat_of,
     render,
-    tool_arguments,
 )
-from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, StoreUnavailable
+from agent_memory.language.callable_chat import Provider, as_chat_model, reply
+from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
-from agent_memory.models import Model, Turn, UtcTime
+from agent_memory.models import Health
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.ids import check_id
 from agent_memory.working import AsyncShortTermMemory, Summarize
-from agent_memory.working.messages import from_turn
+from agent_memory.working.messages import read_message
+
+__all__ = [
+    "AgentSession",
+    "Diagnosis",
+    "Difference",
+    "KnowledgeBase",
+    "KnowledgeDocument",
+    "MemoryEntry",
+    "MemorySessionSummary",
+]
 
 logger = logging.getLogger("agent_memory")
 
 WEEK = 7 * 24 * 3600
 """Seconds that a message is kept, if nothing else is said (row S2-18)."""
-
-
-class MemoryEntry(Model):
-    """One message as the Agent Service keeps it (row S2-17). Nothing here is ever updated."""
-
-    id: str
-    user_id: str
-    session_id: str
-    agent_id: str
-    content: dict[str, str] = Field(description="role and content")
-    entry_metadata: dict[str, Any] = Field(default_factory=dict)
-    created_at: UtcTime
-    updated_at: UtcTime
-    expires_at: UtcTime | None = None
-    is_active: bool = Field(description="Whether it is in the live conversation: neither compressed nor cleared.")
-
-
-class MemorySessionSummary(Model):
-    """What stands for the messages that were compressed (row S2-20)."""
-
-    id: str
-    user_id: str
-    session_id: str
-    agent_id: str
-    summary: str
-    created_at: UtcTime
-    updated_at: UtcTime
-
-
-class Diagnosis(Model):
-    """Why memory does what it does in a session; `reasons` says what keeps something from happening."""
-
-    memory_active: bool
-    tokens: int = 0
-    threshold_tokens: int = 0
-    should_compress: bool = False
-    cross_session_active: bool = False
-    archived_conversations: int = 0
-    reasons: list[str] = Field(default_factory=list)
 
 
 class AgentSession:
@@ -134,18 +113,46 @@ class AgentSession:
         )
         settings = self.profile.resource_config.knowledge_base
         wanted = self.profile.wants_knowledge_base
-        self.knowledge_base = KnowledgeBase(self._user, settings, _threshold(memory, settings)) if wanted else None
+        self.knowledge_base = KnowledgeBase(memory, self._user, settings) if wanted else None
+        self._provider: Provider | None = None
+        self._agent_scoped = agent_scoped
+        self._newest: tuple[str, str, str] | None = None  # role, content and id of what was kept last here
+        self._answered = False
+
+    def set_chat_provider(self, provider: Provider) -> None:
+        """The model that answers in `chat`: a chat model of the library, or a function of messages.
+
+        Raises:
+            InvalidInput: if it is neither.
+        """
+        as_chat_model(provider)
+        self._provider = provider
+
+    def set_embedding_provider(self, provider: EmbeddingModel, model: str | None = None) -> None:
+        """Notes which embeddings are expected. Vectors are the memory's; `diagnose` tells of a difference."""
+        if self.knowledge_base is not None:
+            self.knowledge_base.set_embedding_provider(provider, model)
+
+    def set_rerank_provider(self, provider: Provider, model: str | None = None) -> None:
+        """The model that puts archived conversations into order; without one they keep the order of their vectors.
+
+        Raises:
+            InvalidInput: if it is neither a chat model nor a function of messages.
+        """
+        if self.knowledge_base is not None:
+            self.knowledge_base.set_rerank_provider(provider, model)
 
     async def initialize(self) -> None:
         """Opens the memory if it is not, and says in the log what of the profile it does not follow."""
         await self._memory.open()
-        if self.knowledge_base is None:
-            return
-        health = await self._memory.health()
-        for name, wanted, have in _differences(
-            self.profile.resource_config.knowledge_base, health.embedding_model, health.store
-        ):
-            logger.warning("The profile of %s names the %s %s; the memory has %s", self._agent_id, name, wanted, have)
+        for one in self._differences(await self._memory.health()):
+            logger.warning(
+                "The profile of %s names the %s %s; the memory has %s",
+                self._agent_id,
+                one.setting,
+                one.wanted,
+                one.used,
+            )
 
     async def cleanup(self) -> None:
         """Ends the session: archives what is not archived yet, if the profile says so. Never fails; the log tells."""
@@ -198,11 +205,42 @@ class AgentSession:
         """
         if not self.profile.wants_memory:
             return None
-        message = {"role": role, "content": content, "metadata": dict(metadata or {})}
+        message = read_message({"role": role, "content": content, "metadata": dict(metadata or {})})
+        if self._answered and self._newest is not None and self._newest[:2] == (message.role, message.content):
+            return self._newest[2]  # `chat` has kept it already
+        session_id = self._session_id if self._agent_scoped else None
+        message.metadata |= note_for_archive(self.profile, message, session_id)
         updated = await self._chats.update(self._thread_id, message)
+        self._newest = (message.role, message.content, updated.turn_id) if updated.turn_id else None
+        self._answered = False
         if updated.retired and self._compression.archive_conversations:
-            await self._archive()
+            await self._archive(retired=True)
         return updated.turn_id
+
+    async def chat(self, message: str) -> str:
+        """Answers a message of the user with all that memory brings, and keeps both sides; the answer.
+
+        A message that was just kept by `save_memory` is not kept twice, and neither is the answer if it is saved again.
+        When the model fails, the user's message stays kept, and the call may be repeated. When the store does not
+        answer, the log says so and the conversation goes on without memory.
+
+        Raises:
+            ModelError: if the model gave no answer.
+            ConfigurationError: if there is no model: see `set_chat_provider`.
+            InvalidInput: if it is no message.
+        """
+        provider = self._provider or chat_of(self._memory)
+        if provider is None:
+            raise ConfigurationError("there is no model to answer with: give one to set_chat_provider")
+        if self._newest is None or self._newest[:2] != ("user", message):
+            await self._keep("user", message)
+        messages = await self.load_memory(message)
+        if not messages or (messages[-1]["role"], messages[-1]["content"]) != ("user", message):
+            messages.append({"role": "user", "content": message})
+        answer = await reply(provider, messages)
+        await self._keep("assistant", answer)
+        self._answered = True
+        return answer
 
     async def clear_conversation(self) -> int:
         """Empties the live conversation; how many messages were cleared. They stay on record until they expire."""
@@ -215,7 +253,7 @@ class AgentSession:
         live = (await self._thread.view()).turns
         active = {turn.id for turn in live}
         turns = await self._thread.turns() if include_inactive else live
-        return [_entry(turn, self._session_id, self._agent_id, turn.id in active) for turn in turns]
+        return [MemoryEntry.of(turn, self._session_id, self._agent_id, active=turn.id in active) for turn in turns]
 
     async def session_summary(self) -> MemorySessionSummary | None:
         """The summary of the session, once there is one."""
@@ -274,26 +312,23 @@ class AgentSession:
             return await self.list_documents(**given)
         return await self.search_knowledge_base(**given)
 
-    async def diagnose(self) -> Diagnosis:
-        """What is active in this session, and why not what is not (rows S2-62 to S2-64)."""
+    async def diagnose(self, user_message: str | None = None) -> Diagnosis:
+        """What is active in this session, and why not what is not (rows S2-62 to S2-64).
+
+        Args:
+            user_message: The message for which other sessions are looked into; the newest of the user, if not given.
+        """
         profile, compression = self.profile, self._compression
         settings = profile.resource_config.knowledge_base
         health = await self._memory.health()
         tokens = await self._chats.tokens(self._thread_id) if profile.wants_memory and health.ok else 0
-        archived = len(await self.list_documents(limit=100)) if health.ok else 0
-        needs = {
-            'memory: "memory" is not among the resources': not profile.wants_memory,
-            f"memory: {'; '.join(health.warnings)}": not health.ok,
-            "compression: it is not enabled": not compression.enabled,
-            f"compression: {tokens} tokens are not above {compression.threshold_tokens}": (
-                tokens <= compression.threshold_tokens
-            ),
-            'cross-session: "knowledge_base" is not among the resources': not profile.wants_knowledge_base,
-            "cross-session: enable_cross_session_context is off": not settings.enable_cross_session_context,
-            "cross-session: archive_conversations is off": not compression.archive_conversations,
-            "cross-session: no conversation has been archived yet": not archived,
-        }
-        reasons = [reason for reason, missing in needs.items() if missing]
+        listed = await self.list_documents(limit=100) if health.ok else []
+        archived = sum(document.metadata.get("session_id") != self._session_id for document in listed)
+        looked = await self._looked(user_message) if health.ok else None
+        reasons = missing_of(profile, health, tokens, archived)
+        if looked is not None and looked.reason is not None and f"cross-session: {looked.reason}" not in reasons:
+            reasons.append(f"cross-session: {looked.reason}")
+        looked = looked or CrossSession(threshold=settings.relevance_threshold)
         return Diagnosis(
             memory_active=profile.wants_memory and health.ok,
             tokens=tokens,
@@ -301,8 +336,46 @@ class AgentSession:
             should_compress=compression.enabled and tokens > compression.threshold_tokens,
             cross_session_active=profile.wants_knowledge_base and settings.enable_cross_session_context,
             archived_conversations=archived,
+            relevance_threshold=looked.threshold,
+            found=len(looked.documents),
             reasons=reasons,
+            differences=self._differences(health),
+            **looked.model_dump(include={"trigger", "least_similarity", "best_score", "best_similarity"}),
         )
+
+    async def _looked(self, user_message: str | None) -> CrossSession | None:
+        """What the message brings from other sessions; None without a message or a knowledge base."""
+        if self.knowledge_base is None:
+            return None
+        if user_message is None:
+            view = (await self._chats.get(self._thread_id)).chat_messages if self.profile.wants_memory else []
+            user_message = next((one.content for one in reversed(view) if one.role == "user"), None)
+        if not user_message:
+            return None
+        try:
+            return await self.knowledge_base.look(user_message, self._session_id, self._thread_id)
+        except AgentMemoryError as error:
+            return CrossSession(threshold=0, reason=f"the archive cannot be searched: {error}")
+
+    def _differences(self, health: Health) -> list[Difference]:
+        """What the profile names and is not so."""
+        profile = self.profile
+        used = as_chat_model(self._provider).model_id if self._provider is not None else health.chat_model
+        named = [
+            Difference(setting=setting, wanted=wanted, used=used)
+            for setting, wanted in (("provider", profile.provider), ("model", profile.model))
+            if wanted and self._provider is None and not used.startswith(wanted)
+        ]
+        if self.knowledge_base is None:
+            return named
+        return named + self.knowledge_base.differences(health.embedding_model, health.store)
+
+    async def _keep(self, role: str, content: str) -> None:
+        """Keeps a message, if the store answers."""
+        try:
+            await self.save_memory(role, content)
+        except StoreUnavailable as error:
+            logger.warning("A message was not kept, going on without: %s", error)
 
     @property
     def _thread(self) -> AsyncThreadScope:
@@ -312,52 +385,17 @@ class AgentSession:
         if self.knowledge_base is None or not message:
             return []
         try:
-            return await self.knowledge_base.cross_session_context(message, self._thread_id)
+            looked = await self.knowledge_base.look(message, self._session_id, self._thread_id)
         except AgentMemoryError as error:
             logger.warning("Other sessions cannot be searched, going on without: %s", error)
             return []
+        if looked.trigger is not None and looked.reason is not None:
+            logger.info("No other session is told of: %s", looked.reason)
+        return looked.documents
 
-    async def _archive(self) -> None:
-        """Archives the conversation; what fails now is archived the next time."""
+    async def _archive(self, *, retired: bool = False) -> None:
+        """Archives the conversation, or what of it has left the view; what fails now is archived the next time."""
         try:
-            await self._thread.process("archive")
+            await self._thread.process("archive", retired=retired)
         except AgentMemoryError as error:
             logger.warning("A conversation was not archived: %s", error)
-
-
-def _threshold(memory: AsyncMemory, settings: KnowledgeBaseResource) -> float:
-    """The profile's own threshold; else the one of the embedding model, whose cosines do not compare with others'."""
-    if "relevance_threshold" in settings.model_fields_set:
-        return settings.relevance_threshold
-    searcher = memory.runtime.searcher
-    return searcher.settings.archive_threshold(searcher.embeddings.model_id)
-
-
-def _entry(turn: Turn, session_id: str, agent_id: str, active: bool) -> MemoryEntry:
-    message = from_turn(turn)
-    return MemoryEntry(
-        id=turn.id,
-        user_id=turn.user_id,
-        session_id=session_id,
-        agent_id=turn.agent_id or agent_id,
-        content={"role": message.role, "content": message.content},
-        entry_metadata=turn.metadata,
-        created_at=turn.created_at,
-        updated_at=turn.created_at,
-        expires_at=_expiry(turn.created_at, turn.ttl),
-        is_active=active,
-    )
-
-
-def _expiry(created_at: datetime, ttl: int | None) -> datetime | None:
-    return None if ttl is None else created_at + timedelta(seconds=ttl)
-
-
-def _differences(settings: KnowledgeBaseResource, embedding_model: str, store: str) -> list[tuple[str, str, str]]:
-    """What a profile expects and the memory does not have: setting, expected, there is."""
-    wanted = [
-        ("embedding_model", settings.embedding_model, embedding_model),
-        ("vector_provider", settings.vector_provider, f"Azure Cosmos DB, {store}"),
-        ("rerank_provider", settings.rerank_provider, "none: results keep the order of their vectors"),
-    ]
-    return [(name, want, have) for name, want, have in wanted if want and not have.startswith(want)]

@@ -1,22 +1,31 @@
 """The names of Ballerina AI's memory framework (decision D13): its classes and defaults, over the short-term memory.
 
-Its stores and providers are those of the memory that a user's scope comes from, so that no class here takes them: the
-model and the embeddings are given to the memory, and a prompt is a file (see `agent_memory.language.prompts`). System
-messages need no store of their own. The conversations are those of one user.
+Its stores are users' scopes, and its providers the models of the memory that these come from: what a class is given
+beside them must be the same, and is refused otherwise. Prompts are files (see `agent_memory.language.prompts`), but for
+the one by which facts are chosen. The conversations are those of one user.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from agent_memory.errors import AgentMemoryError
-from agent_memory.sync import UserScope
-from agent_memory.working import ExtractiveMemory, LongTermBlock, ShortTermMemory, StaticMemory, VectorMemory
+from agent_memory import working
+from agent_memory.errors import AgentMemoryError, ConfigurationError, StaticMemoryError
+from agent_memory.language.callable_chat import Provider, reply
+from agent_memory.models import Memory as Fact
+from agent_memory.portal import Portal
+from agent_memory.sync import StaticScope, UserScope
+from agent_memory.working import LongTermBlock, ShortTermMemory
+from agent_memory.working.blocks import Message
 from agent_memory.working.content import MemoryContent
+from agent_memory.working.messages import ChatMessage, read_message
 from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim
+from agent_memory.working.selection import RETRIEVAL_PROMPT, selected_by
 
 __all__ = [
+    "Agent",
     "AgentMemory",
     "ExtractiveMemory",
     "FlushToLTMConfiguration",
@@ -25,6 +34,7 @@ __all__ = [
     "MemoryError",
     "STMSummarizeConfiguration",
     "StaticMemory",
+    "StaticMemoryError",
     "TrimLastMessagesConfiguration",
     "VectorMemory",
 ]
@@ -37,10 +47,14 @@ MemoryError = AgentMemoryError
 
 @dataclass(frozen=True, slots=True)
 class STMSummarizeConfiguration:
-    """A summary takes the place of the older messages; the newest `summary_message_count` stay (rows S4-34, S4-35)."""
+    """A summary takes the place of the older messages; the newest `summary_message_count` stay (rows S4-34, S4-35).
+
+    A `model_provider` must be the memory's own chat model; the prompt is the file `summarize`.
+    """
 
     summary_message_count: int = 2
     max_summary_tokens: int | None = None
+    model_provider: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +77,96 @@ FilterConfig = STMSummarizeConfiguration | FlushToLTMConfiguration | TrimLastMes
 DEFAULT_FLUSH_CONFIG = STMSummarizeConfiguration()
 
 
+class StaticMemory(working.StaticMemory):
+    """Facts that hold for every user and thread, inserted when it is made (row S4-47)."""
+
+    def __init__(
+        self,
+        *,
+        facts: Sequence[Any],
+        fact_store: StaticScope,
+        name: str = "static_memory",
+        max_tokens: int | None = None,
+    ) -> None:
+        """Inserts the facts; what is there already is left alone.
+
+        Args:
+            facts: Each `{"id": …, "content": …}`, a text, `{"key": …, "value": …}`, or any other data.
+            fact_store: The memory's static knowledge.
+            name: The element in which they are shown.
+            max_tokens: What they may take of a view.
+
+        Raises:
+            InvalidInput: if a fact cannot be used.
+        """
+        super().__init__(fact_store, facts, name=name, max_tokens=max_tokens)
+        self.insert_facts()
+
+
+class ExtractiveMemory(working.ExtractiveMemory):
+    """The facts that were extracted from a user's conversations; a model chooses those that matter, if one is given."""
+
+    def __init__(
+        self,
+        *,
+        fact_store: UserScope,
+        model_provider: Provider | None = None,
+        name: str = "extractive_memory",
+        max_tokens: int = 2000,
+        fact_retrieval_prompt: str = RETRIEVAL_PROMPT,
+    ) -> None:
+        """Reads and writes nothing yet. Extraction is the memory's own, with its model and the prompt file `extract`.
+
+        Args:
+            fact_store: The user whose facts these are.
+            model_provider: Chooses the facts that matter: a chat model, or a function of messages. Without it the
+                search chooses alone.
+            name: The element in which they are shown.
+            max_tokens: What they may take of a view.
+            fact_retrieval_prompt: What the model is to choose.
+
+        Raises:
+            InvalidInput: if the provider is neither.
+        """
+        select = None if model_provider is None else _blocking(fact_store, model_provider, fact_retrieval_prompt)
+        super().__init__(fact_store, name=name, max_tokens=max_tokens, select=select)
+
+
+class VectorMemory(working.VectorMemory):
+    """The raw talk of a user's conversations, found by meaning."""
+
+    def __init__(
+        self,
+        *,
+        store: UserScope,
+        embedding_provider: Any = None,
+        model_provider: Any = None,
+        name: str = "vector_memory",
+    ) -> None:
+        """Reads and writes nothing yet.
+
+        Args:
+            store: The user whose talk it is.
+            embedding_provider: The memory's own, if given.
+            model_provider: The memory's own, if given; no model is asked.
+            name: The element in which it is shown.
+
+        Raises:
+            ConfigurationError: if a provider is not the memory's own.
+        """
+        _own(store, "embeddings", embedding_provider, "embedding_provider")
+        _own(store, "chat", model_provider, "model_provider")
+        super().__init__(store, name=name)
+
+
 class AgentMemory(ShortTermMemory):
     """The memory of an agent's conversations with one user.
 
     Example:
         ```python
         sarah = memory.user("sarah")
-        blocks = [StaticMemory(memory.static), ExtractiveMemory(sarah), VectorMemory(sarah)]
+        rules = StaticMemory(facts=[{"id": "r1", "content": "Three days a week."}], fact_store=memory.static)
+        blocks = [rules, ExtractiveMemory(fact_store=sarah), VectorMemory(store=sarah)]
         agent_memory = AgentMemory(sarah, FlushToLTMConfiguration(0.8, lt_memory_blocks=blocks))
         agent_memory.update("s1", {"role": "user", "content": "Hi, I'm Sarah."})
         ```
@@ -80,6 +177,8 @@ class AgentMemory(ShortTermMemory):
         message_store: UserScope,
         filter_config: FilterConfig = DEFAULT_FLUSH_CONFIG,
         max_memory_token_count: int = MAX_TOKENS,
+        *,
+        system_message_store: UserScope | None = None,
     ) -> None:
         """Reads and writes nothing yet.
 
@@ -87,7 +186,17 @@ class AgentMemory(ShortTermMemory):
             message_store: The user whose conversations these are.
             filter_config: What is done when a conversation outgrows the limit.
             max_memory_token_count: The limit, in tokens.
+            system_message_store: The same user again, if given: the store keeps the newest system message apart.
+
+        Raises:
+            ConfigurationError: if the second store is another, or a provider is not the memory's own.
         """
+        if system_message_store is not None and not (
+            system_message_store.home is message_store.home and system_message_store.user_id == message_store.user_id
+        ):
+            raise ConfigurationError("system messages are kept beside the others: give the same user's scope twice")
+        if isinstance(filter_config, STMSummarizeConfiguration):
+            _own(message_store, "chat", filter_config.model_provider, "model_provider")
         flush = filter_config if isinstance(filter_config, FlushToLTMConfiguration) else FlushToLTMConfiguration()
         super().__init__(
             message_store,
@@ -96,6 +205,87 @@ class AgentMemory(ShortTermMemory):
             max_tokens=max_memory_token_count,
             memory_in_system_prompt=flush.is_persist_memory_inserted_into_the_system_prompt,
         )
+        self._has_blocks = bool(flush.lt_memory_blocks)
+
+    def get(  # type: ignore[override]  # the document's own union: a list where there are no blocks
+        self, session_id: str, message: Message | None = None
+    ) -> list[dict[str, Any]] | MemoryContent:
+        """The messages of a conversation, as a list; with long-term blocks what they remember too (row S4-38).
+
+        Raises:
+            StoreUnavailable: if the conversation cannot be read.
+        """
+        content = super().get(session_id, message)
+        return content if self._has_blocks else content.messages
+
+
+class Agent:
+    """An agent around any model, whose memory has `get`, `update` and `delete`.
+
+    Example:
+        ```python
+        with Agent(model=ask, memory=AgentMemory(sarah), system_prompt="You answer questions on rules.") as agent:
+            print(agent.run("May I work from home?", "s1"))
+        ```
+    """
+
+    def __init__(self, *, model: Provider, memory: Any, system_prompt: str | None = None) -> None:
+        """Asks nothing yet.
+
+        Args:
+            model: A chat model, or a function of messages (`role`, `content`) that gives the answer's text and runs
+                whatever tools it likes.
+            memory: Anything with `get`, `update` and `delete`.
+            system_prompt: Its instructions, kept as the conversation's system message.
+        """
+        self.memory = memory
+        self._model = model
+        self._system_prompt = system_prompt
+        self._told: set[str] = set()
+        self._portal: Portal | None = None
+
+    def run(self, query: str, session_id: str = "default") -> str:
+        """Answers a message with all that memory brings, and keeps both sides; the answer.
+
+        When the model fails, the user's message stays kept.
+
+        Raises:
+            ModelError: if the model gave no answer.
+            MemoryError: if the memory failed.
+        """
+        if self._system_prompt is not None and session_id not in self._told:
+            self.memory.update(session_id, {"role": "system", "content": self._system_prompt})
+            self._told.add(session_id)
+        question = {"role": "user", "content": query}
+        self.memory.update(session_id, question)
+        messages = _as_messages(self.memory.get(session_id, question))
+        if not messages or (messages[-1]["role"], messages[-1]["content"]) != ("user", query):
+            messages.append(question)
+        self._portal = self._portal or Portal()
+        answer = self._portal.run(reply(self._model, messages))
+        self.memory.update(session_id, {"role": "assistant", "content": answer})
+        return answer
+
+    def close(self) -> None:
+        """Frees the thread that asks the model. Harmless when closed."""
+        if self._portal is not None:
+            self._portal.close()
+            self._portal = None
+
+    def __enter__(self) -> Agent:
+        """It is ready from the beginning."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self.close()
+
+
+def _as_messages(content: Any) -> list[dict[str, Any]]:
+    """What a memory gave as messages of a chat API."""
+    if isinstance(content, MemoryContent):
+        return content.messages
+    return [one.to_dict() if isinstance(one, ChatMessage) else dict(read_message(one).to_dict()) for one in content]
 
 
 def _strategy(config: FilterConfig) -> Overflow:
@@ -111,3 +301,20 @@ def _strategy(config: FilterConfig) -> Overflow:
             return Flush(ratio=config.max_stm_token_ratio)
         case TrimLastMessagesConfiguration():
             return Trim(max_tokens=config.max_memory_tokens)
+
+
+def _own(store: UserScope, part: str, provider: Any, name: str) -> None:
+    """Refuses a provider that is not the one that the memory works with."""
+    own = getattr(getattr(store.home, "tools", None), part, None)
+    if provider is not None and provider is not own:
+        raise ConfigurationError(f"{name}: the memory works with its own model; open it with this one, or leave it out")
+
+
+def _blocking(store: UserScope, provider: Provider, prompt: str) -> Callable[[str, Sequence[Fact]], list[Fact]]:
+    """A selection by a model, on the loop of the memory: a model's connections belong to one loop."""
+    select = selected_by(provider, prompt)
+
+    async def chosen(query: str, facts: Sequence[Fact]) -> list[Fact]:
+        return await select(query, facts)
+
+    return lambda query, facts: store._portal.run(chosen(query, facts))

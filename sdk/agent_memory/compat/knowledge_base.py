@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from agent_memory.compat.agent_profile import KnowledgeBaseResource
-from agent_memory.errors import InvalidInput
+from agent_memory.compat.agent_records import Difference
+from agent_memory.compat.relevance import Scale, scale_of
+from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.language.callable_chat import Provider, as_chat_model
+from agent_memory.language.tasks import ChatModel, EmbeddingModel
+from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model, SearchFilters
+from agent_memory.policy.asked_back import trigger_in
 from agent_memory.policy.injected import NOTICE
-from agent_memory.recall.archive import trigger_in
+from agent_memory.recall.archive import topic_of
 from agent_memory.recall.quoting import quoted
+from agent_memory.recall.rerank import rerank
+from agent_memory.recall.terms import says_something
 from agent_memory.scopes import AsyncUserScope
+from agent_memory.settings import RecallSettings
 from agent_memory.working.messages import ChatMessage
+
+logger = logging.getLogger("agent_memory")
 
 SearchType = Literal["conversations", "documents", "all"]
 CROSS_SESSION_RESULTS = 3
 """Archived conversations that are told at most."""
 CROSS_SESSION_HEADER = "Relevant context from previous conversations:"
 _DOCUMENT = "document"
-_MOST = 50
-"""Results of one call of a tool."""
+_LOOKED_AT = 20
+"""Archived conversations that are compared with a message."""
+_ANY_COSINE = -1.0
 _FILTERS: dict[str, SearchFilters] = {
     "conversation": {"types": ["conversation_summary"]},
-    _DOCUMENT: {"types": ["fact"], "tags": [_DOCUMENT]},
+    # Earlier versions kept documents as facts with this tag.
+    _DOCUMENT: {"types": [_DOCUMENT, "fact"], "tags": [_DOCUMENT]},
 }
 
 
@@ -37,17 +52,57 @@ class KnowledgeDocument(Model):
     namespace: str
     doc_type: str
     metadata: dict[str, Any] = Field(default_factory=dict)
-    score: float | None = Field(default=None, description="The cosine to what was searched for.")
+    score: float | None = Field(default=None, description="How relevant it is to what was searched for, 0 to 1.")
+    similarity: float | None = Field(default=None, description="The cosine that the score comes from.")
+
+
+class CrossSession(Model):
+    """What a message brings from other sessions, and why no more."""
+
+    threshold: float
+    trigger: str | None = None
+    least_similarity: float | None = None
+    best_score: float | None = None
+    best_similarity: float | None = None
+    documents: list[KnowledgeDocument] = Field(default_factory=list)
+    reason: str | None = Field(default=None, description="Why there is nothing.")
 
 
 class KnowledgeBase:
     """What one user's agents can look up beyond the conversation that is going on."""
 
-    def __init__(self, user: AsyncUserScope, settings: KnowledgeBaseResource, threshold: float) -> None:
-        """`threshold` is the least cosine at which another session is told of, inclusive."""
+    def __init__(self, memory: AsyncMemory, user: AsyncUserScope, settings: KnowledgeBaseResource) -> None:
+        """Reads nothing yet. What is searched, and by which vectors, is the memory's."""
+        self._memory = memory
         self._user = user
         self._settings = settings
-        self._threshold = threshold
+        self._chat: ChatModel | None = None
+        self._reranker: ChatModel | None = None
+        self._embeddings: str | None = None
+
+    def set_chat_provider(self, provider: Provider) -> None:
+        """The model for what the knowledge base asks a model: reranking, where no other is set for it.
+
+        Raises:
+            InvalidInput: if it is neither a chat model nor a function of messages.
+        """
+        self._chat = as_chat_model(provider)
+
+    def set_embedding_provider(self, provider: EmbeddingModel, model: str | None = None) -> None:
+        """Notes which embeddings are expected. Vectors are the memory's, so another one is told of by `differences`."""
+        self._embeddings = model or provider.model_id
+
+    def set_rerank_provider(self, provider: Provider, model: str | None = None) -> None:
+        """The model that puts conversations into the order in which they help to answer.
+
+        Args:
+            provider: A chat model, or a function of messages.
+            model: Its name, which the provider knows itself.
+
+        Raises:
+            InvalidInput: if it is neither.
+        """
+        self._reranker = as_chat_model(provider)
 
     async def search_knowledge_base(
         self, query: str, search_type: SearchType = "conversations", limit: int = 5
@@ -63,7 +118,8 @@ class KnowledgeBase:
         ]
         # Cosines compare between two searches, ranks do not.
         hits.sort(key=lambda hit: hit.similarity or 0.0, reverse=True)
-        return [_document(hit.memory, hit.similarity) for hit in hits[:limit]]
+        scale = await scale_of(self._memory)
+        return [_document(hit.memory, hit.similarity, scale) for hit in hits[:limit]]
 
     async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
         """The newest documents of a type (row S2-43).
@@ -80,53 +136,127 @@ class KnowledgeBase:
     async def add_document(self, document_id: str, content: str, **metadata: Any) -> int:
         """Indexes a text in pieces, beside the conversations; how many pieces it has (row S2-66).
 
-        Pieces that are there already, word for word, are not added again.
+        It takes the place of what was kept under its id. The same again changes nothing. Nothing of it becomes
+        knowledge about the user.
 
         Raises:
             InvalidInput: if the text is empty, or a value cannot be used.
-            ModelError: if it could not be embedded; what was added stays, and the call may be repeated.
+            ModelError: if it could not be embedded; the call may be repeated.
         """
-        pieces = list(chunks(content, self._settings.chunk_size, self._settings.chunk_overlap))
-        if not pieces:
-            raise InvalidInput("the document is empty")
-        for position, piece in enumerate(pieces):
-            given = metadata | {"doc_type": _DOCUMENT, "document_id": document_id, "position": position}
-            await self._user.remember(piece, kind="context", tags=[_DOCUMENT], metadata=given)
-        return len(pieces)
+        receipt = await self._user.add_document(
+            document_id,
+            content,
+            metadata=metadata,
+            chunk_size=self._settings.chunk_size,
+            chunk_overlap=self._settings.chunk_overlap,
+        )
+        return len(receipt.ids)
+
+    async def delete_document(self, document_id: str) -> int:
+        """Deletes a document; how many pieces it had."""
+        return await self._user.delete_document(document_id)
 
     async def cross_session_context(self, message: str, session_id: str) -> list[KnowledgeDocument]:
-        """The archived conversations that a message asks for; none if it does not, or if that is not enabled.
+        """The archived conversations that a message asks for; none if it does not, or if that is not enabled."""
+        return (await self.look(message, session_id)).documents
 
-        Of the other sessions only, at least as similar as the threshold (rows S2-33 to S2-35).
+    async def look(self, message: str, session_id: str, thread_id: str | None = None) -> CrossSession:
+        """Looks into the other sessions of the user, and says what decided (rows S2-33 to S2-38).
+
+        A message is compared without its trigger. Where nothing is left of it ("what did we discuss last time?"), the
+        newest conversations are meant. At most three are told, with a score of at least the threshold.
+
+        Args:
+            message: What the user says.
+            session_id: The session that is going on, which is left out.
+            thread_id: The thread in which it is kept, if that has another name.
+
+        Raises:
+            StoreUnavailable: if the search could not be made.
+            ModelError: if the message could not be compared.
         """
-        if not self._settings.enable_cross_session_context or not trigger_in(message, self._settings.search_triggers):
-            return []
+        settings = self._settings
+        looked = CrossSession(threshold=settings.relevance_threshold)
+        if not settings.enable_cross_session_context:
+            return looked.model_copy(update={"reason": "enable_cross_session_context is off"})
+        looked.trigger = trigger_in(message, settings.search_triggers)
+        if looked.trigger is None:
+            return looked.model_copy(update={"reason": "the message has none of the search_triggers"})
+        here = {session_id, thread_id}
+        topic = topic_of(message, settings.search_triggers)
+        if not says_something(topic):
+            newest = [
+                one for one in await self.list_documents(limit=_LOOKED_AT) if one.metadata["session_id"] not in here
+            ]
+            looked.documents = newest[:CROSS_SESSION_RESULTS]
+        else:
+            looked.documents = await self._relevant(looked, topic, message, here, thread_id or session_id)
+        if looked.best_score is None and not looked.documents:
+            looked.reason = "no conversation of another session has been archived yet"
+        elif not looked.documents:
+            looked.reason = (
+                f"the best score {looked.best_score:.2f} is below the relevance_threshold {looked.threshold:g}"
+            )
+        return looked
+
+    async def _relevant(
+        self, looked: CrossSession, topic: str, message: str, here: set[str | None], thread_id: str
+    ) -> list[KnowledgeDocument]:
+        """Scores what is nearest to a topic, and notes the best of it."""
+        scale = await scale_of(self._memory)
         hits = await self._user.search(
-            message,
-            limit=CROSS_SESSION_RESULTS,
-            exclude_threads=[session_id],
-            threshold=self._threshold,
+            topic,
+            limit=_LOOKED_AT,
+            exclude_threads=[thread_id],
+            threshold=_ANY_COSINE,
             types=_FILTERS["conversation"]["types"],
         )
-        return [_document(hit.memory, hit.similarity) for hit in hits]
+        others = [hit for hit in hits if hit.memory.metadata.get("session_id") not in here]
+        others.sort(key=lambda hit: hit.similarity or 0.0, reverse=True)
+        looked.least_similarity = scale.least_cosine(looked.threshold)
+        scored = [(_document(hit.memory, hit.similarity, scale), hit.memory.created_at) for hit in others]
+        if not scored:
+            return []
+        best = scored[0][0]
+        looked.best_score, looked.best_similarity = best.score, best.similarity
+        relevant = [one for one in scored if (one[0].score or 0.0) >= looked.threshold]
+        reranker = self._rerank_model()
+        if reranker is not None and len(relevant) > 1:
+            relevant, _ = await rerank(relevant, _said, message, reranker, RecallSettings().rerank_timeout)
+        return [document for document, _ in relevant[:CROSS_SESSION_RESULTS]]
+
+    def differences(self, embedding_model: str, store: str) -> list[Difference]:
+        """What is expected of the knowledge base and not so, given the memory's embedding model and store."""
+        settings = self._settings
+        reranker = self._rerank_model()
+        reranks = "none: results keep the order of their vectors" if reranker is None else reranker.model_id
+        expected = [
+            ("embedding_model", self._embeddings or settings.embedding_model, embedding_model),
+            ("embedding_provider", settings.embedding_provider, f"the memory's own, with {embedding_model}"),
+            ("vector_provider", settings.vector_provider, f"Azure Cosmos DB, {store}"),
+            # A provider that was injected, or the memory's model, stands for the one that is named.
+            ("rerank_provider", None if self._reranker else settings.rerank_provider, reranks),
+            ("rerank_model", None if self._reranker else settings.rerank_model, reranks),
+        ]
+        return [
+            Difference(setting=name, wanted=wanted, used=used)
+            for name, wanted, used in expected
+            if wanted and not used.startswith(wanted)
+        ]
+
+    def _rerank_model(self) -> ChatModel | None:
+        """The model that reranks: the one that was set for it, or, if the profile names one, the chat provider's."""
+        if self._reranker is not None or not self._settings.rerank_provider:
+            return self._reranker
+        return self._chat or chat_of(self._memory)
 
 
-def chunks(text: str, size: int, overlap: int) -> Iterator[str]:
-    """A text in pieces of at most `size` characters that begin `overlap` characters before the last one ended.
-
-    Pieces end at a space where they can.
-    """
-    text = text.strip()
-    start = 0
-    while start < len(text):
-        end = min(start + size, len(text))
-        if end < len(text) and (space := text.rfind(" ", start + size // 2, end)) > 0:
-            end = space
-        if piece := text[start:end].strip():
-            yield piece
-        if end == len(text):
-            return
-        start = max(end - min(overlap, size // 2), start + 1)
+def chat_of(memory: AsyncMemory) -> ChatModel | None:
+    """The memory's own model; None where that is on a server."""
+    try:
+        return memory.runtime.tools.chat
+    except ConfigurationError:
+        return None
 
 
 def render(documents: Sequence[KnowledgeDocument]) -> ChatMessage:
@@ -135,70 +265,8 @@ def render(documents: Sequence[KnowledgeDocument]) -> ChatMessage:
     return ChatMessage(role="system", content="\n".join([CROSS_SESSION_HEADER, *lines, NOTICE]))
 
 
-TOOLS: dict[str, dict[str, Any]] = {
-    "search_knowledge_base": {
-        "description": "Searches the user's archived conversations and documents for what matters to a query.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "What is looked for, in words or as a question."},
-                "search_type": {
-                    "type": "string",
-                    "enum": ["conversations", "documents", "all"],
-                    "default": "conversations",
-                },
-                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 5},
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
-    },
-    "list_documents": {
-        "description": "Lists the user's newest archived conversations or documents.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "doc_type": {
-                    "type": "string",
-                    "enum": ["conversations", "documents", "all"],
-                    "default": "conversations",
-                },
-                "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 10},
-            },
-            "required": [],
-            "additionalProperties": False,
-        },
-    },
-}
-"""The two tools with the JSON schemas of their arguments, under the names that a profile allows (row S2-12)."""
-
-
-class _Search(Model):
-    query: str
-    search_type: SearchType = "conversations"
-    limit: int = Field(default=5, ge=1, le=_MOST)
-
-
-class _Listing(Model):
-    doc_type: SearchType = "conversations"
-    limit: int = Field(default=10, ge=1, le=_MOST)
-
-
-_ARGUMENTS: dict[str, type[_Search | _Listing]] = {"search_knowledge_base": _Search, "list_documents": _Listing}
-
-
-def tool_arguments(name: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-    """The arguments of a tool call as a model wrote them (JSON text, or an object), checked.
-
-    Raises:
-        InvalidInput: naming what is wrong, in words for the model.
-    """
-    try:
-        if isinstance(arguments, str):
-            return _ARGUMENTS[name].model_validate_json(arguments or "{}").model_dump()
-        return _ARGUMENTS[name].model_validate(dict(arguments)).model_dump()
-    except (ValidationError, TypeError, ValueError) as error:
-        raise InvalidInput(f"{name}: {error}") from error
+def _said(scored: tuple[KnowledgeDocument, datetime]) -> tuple[datetime, str]:
+    return scored[1], scored[0].content
 
 
 def _kinds(search_type: str) -> list[str]:
@@ -212,10 +280,10 @@ def _kind(memory: Memory) -> str | None:
     """Whether a memory is a conversation or a document here; None: neither."""
     if memory.type == "episodic" and memory.kind == "session":
         return "conversation"
-    return _DOCUMENT if _DOCUMENT in memory.tags else None
+    return _DOCUMENT if memory.type == _DOCUMENT or _DOCUMENT in memory.tags else None
 
 
-def _document(memory: Memory, similarity: float | None = None) -> KnowledgeDocument:
+def _document(memory: Memory, similarity: float | None = None, scale: Scale | None = None) -> KnowledgeDocument:
     kind = _kind(memory) or _DOCUMENT
     hidden = {"namespace", "doc_type"}
     return KnowledgeDocument(
@@ -224,5 +292,6 @@ def _document(memory: Memory, similarity: float | None = None) -> KnowledgeDocum
         namespace=str(memory.metadata.get("namespace", f"{kind}s:{memory.user_id}")),
         doc_type=kind,
         metadata={name: value for name, value in memory.metadata.items() if name not in hidden},
-        score=similarity,
+        score=None if similarity is None or scale is None else scale.relevance(similarity),
+        similarity=similarity,
     )

@@ -36,6 +36,7 @@ class ProcessQuery(Body):
     thread_id: str | None = None
     n: int | None = Field(default=None, ge=2, le=500, description="How many facts a reconciliation compares.")
     prompt_version: str | None = Field(default=None, description="Only what this version made is reprocessed.")
+    retired: bool = Field(default=False, description="Only what has left the live view is archived.")
 
 
 class ProcessRun(Model):

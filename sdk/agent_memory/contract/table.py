@@ -60,6 +60,14 @@ ENDPOINTS: list[Endpoint] = [
     Endpoint(User.approve, "POST", "/v1/memories/{id}/approve", example={"content": "Pays by bank transfer"}),
     Endpoint(User.reject, "POST", "/v1/memories/{id}/reject"),
     Endpoint(User.audit, "GET", "/v1/audit", "entries", bounds={"limit": {"ge": 1, "le": 1000}}),
+    # What is looked up and not learned from.
+    Endpoint(
+        User.add_document,
+        "PUT",
+        "/v1/documents/{id}",
+        example={"content": "Remote work: up to three days a week.", "metadata": {"title": "Handbook"}},
+    ),
+    Endpoint(User.delete_document, "DELETE", "/v1/documents/{id}", "deleted"),
     # What is allowed.
     Endpoint(User.settings, "GET", "/v1/settings", tagged=True),
     Endpoint(User.update_settings, "PATCH", "/v1/settings", tagged=True, example={"deny_categories": ["health"]}),

@@ -209,6 +209,20 @@ class RerankOutput(Data):
     refs: list[str]
 
 
+class SelectInput(Data):
+    """What is remembered that may matter for a message, and what the application wants chosen of it."""
+
+    wanted: str
+    message: str
+    notes: list[NoteView]
+
+
+class SelectOutput(Data):
+    """The refs of those that matter, the most helpful first."""
+
+    refs: list[str]
+
+
 class QueryRewriteInput(Data):
     """A question that is not self-contained, what its user said before it, and what that is about."""
 
@@ -233,6 +247,25 @@ class HydeOutput(Data):
     """A sentence as it might stand in the memory that answers the question. It is searched by, never shown."""
 
     answer: str
+
+
+class MessageView(Data):
+    """A message of a live conversation, as chat APIs know it."""
+
+    role: str
+    content: str
+
+
+class ReplyInput(Data):
+    """A live conversation that waits for its next message, with what memory brought as messages of the system."""
+
+    messages: list[MessageView]
+
+
+class ReplyOutput(Data):
+    """What the agent says next."""
+
+    reply: str = Field(min_length=1)
 
 
 class Group(Data):
@@ -314,6 +347,8 @@ SYNTHESIZE = Task("synthesize", SynthesizeInput, SynthesizeOutput)
 REFLECT = Task("reflect", ReflectInput, ReflectOutput)
 RERANK = Task("rerank", RerankInput, RerankOutput, temperature=0.0, max_tokens=300, timeout=30.0)
 QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
+SELECT = Task("select", SelectInput, SelectOutput, temperature=0.0, max_tokens=300, timeout=30.0)
+REPLY = Task("reply", ReplyInput, ReplyOutput, temperature=0.7)
 HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
 
 

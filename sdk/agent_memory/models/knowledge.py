@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_memory.models.base import Model, UtcTime
 from agent_memory.models.talk import Role, Turn
 
-MemoryType = Literal["fact", "episodic", "procedural", "reflection", "static"]
+MemoryType = Literal["fact", "episodic", "procedural", "reflection", "document", "static"]
 
 FactKind = Literal["fact", "preference", "context", "requirement", "decision"]
 

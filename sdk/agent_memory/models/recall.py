@@ -21,7 +21,8 @@ class SearchFilters(TypedDict, total=False):
     """What a search is confined to. What is not named, or None, is not asked of a memory.
 
     Attributes:
-        types: Only these (fact, episodic, procedural, reflection, or another system's names: `preference`, `vector`).
+        types: Only these (fact, episodic, procedural, reflection, or another system's names: `preference`, `vector`);
+            `document` for the documents that were added, which no search finds otherwise.
         kinds: Only these kinds (fact, preference, context, requirement, decision; chunk, session).
         tags: At least one of these.
         min_confidence: 0 to 1.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from agent_memory.errors import NotFound
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
@@ -17,6 +18,7 @@ from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import in_order, new_turns, turns_by_id
+from agent_memory.store.windows import place_of, read_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class Tools:
 class StepRequest(Model):
     """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
 
-    `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. Steps of a
-    whole user leave `thread_id` aside.
+    `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
+    `retired` only turns are covered that have left the live view. Steps of a whole user leave `thread_id` aside.
     """
 
     user_id: str
@@ -43,6 +45,7 @@ class StepRequest(Model):
     dead_letter_id: str | None = None
     n: int | None = None
     prompt_version: str | None = None
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +79,15 @@ async def gather_turns(
         return TurnRange(on_record(turns), stored, stored.cursor, more=False)
     limit = tools.limits.batch_turns
     covered = None if behind is None else (await read_cursor(tools.store, container, partition, behind)).cursor
+    window = await read_window(tools.store, *partition) if request.retired else None
     full = False
 
     async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
         nonlocal full
         new = await new_turns(tools.store, *partition, stored.cursor, limit)
         found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
+        if window is not None:  # up to the first that is live: a cursor passes over nothing
+            found = list(takewhile(lambda one: not window.shows_at(place_of(one[0]), "user", one[1]), found))
         full = len(found) == limit
         return found
 

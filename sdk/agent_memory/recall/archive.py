@@ -33,10 +33,11 @@ class Conversation:
     similarity: float | None
 
 
-def trigger_in(message: str, triggers: Sequence[str]) -> str | None:
-    """The phrase by which a message refers to other conversations; None if there is none (row S2-33)."""
-    text = message.replace("’", "'").casefold()
-    return next((phrase for phrase in triggers if phrase and phrase.casefold() in text), None)
+def topic_of(message: str, triggers: Sequence[str]) -> str:
+    """What a message asks about: without the phrases by which it refers to other conversations."""
+    phrases = [phrase.replace("’", "'") for phrase in triggers if phrase]
+    plain = message.replace("’", "'")
+    return either_of(phrases, re.IGNORECASE).sub(" ", plain) if phrases else plain
 
 
 async def search_archive(
@@ -51,8 +52,7 @@ async def search_archive(
         AgentMemoryError: if the archive cannot be searched.
     """
     settings = searcher.settings
-    triggers = either_of(filter(None, settings.archive_triggers), re.IGNORECASE)
-    topic = triggers.sub(" ", query.replace("’", "'"))
+    topic = topic_of(query, settings.archive_triggers)
     parameters: dict[str, Any] = {"thread": thread_id or "", "limit": settings.archive_limit * 3}
     sql = queries.NEWEST_ARCHIVE
     if names_topic := says_something(topic):

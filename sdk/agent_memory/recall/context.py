@@ -28,7 +28,8 @@ from agent_memory.models import (
     iso,
     now,
 )
-from agent_memory.recall.archive import Conversation, search_archive, trigger_in
+from agent_memory.policy.asked_back import trigger_in
+from agent_memory.recall.archive import Conversation, search_archive
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide

@@ -28,6 +28,7 @@ from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.thread import turn_inputs
 from agent_memory.store.ids import check_id
+from agent_memory.store.static import as_fact
 from agent_memory.store.turns import make_turns
 
 REQUEST_BYTES = 3_000_000
@@ -137,10 +138,11 @@ class RemoteThreadScope(AsyncThreadScope):
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
 
-    async def process(self, step: str) -> ProcessResult:
+    async def process(self, step: str, *, retired: bool = False) -> ProcessResult:
         """Runs a step of this thread, and waits for it."""
         path = f"/v1/process/{quote(step, safe='')}"
-        return await _process(self._http, self.user_id, path, {"thread_id": self.thread_id})
+        asked = {"thread_id": self.thread_id} | ({"retired": True} if retired else {})
+        return await _process(self._http, self.user_id, path, asked)
 
     async def end(self) -> ProcessResult:
         """Says that the conversation is over, and waits until its turns are processed."""
@@ -154,9 +156,9 @@ class RemoteStaticScope(AsyncStaticScope):
         super().__init__(cast(Runtime, NoRuntime()))
         self._http = http
 
-    async def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+    async def seed(self, facts: Sequence[Any]) -> Receipt:
         """Keeps facts; seeding the same again adds nothing."""
-        body = {"facts": [dict(fact) for fact in facts]}
+        body = {"facts": [as_fact(fact) for fact in facts]}
         return Receipt.model_validate(await self._http.send("POST", "/v1/admin/static", body=body))
 
     async def list(self) -> Sequence[Memory]:

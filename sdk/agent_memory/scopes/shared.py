@@ -92,11 +92,14 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
         "episodic": "episodic",
         "procedural": "procedural",
         "reflection": "reflection",
+        "document": "document",
     }
     known |= {alias: stored for alias, (stored, _) in TYPE_ALIASES.items()}
     for name in names:
         if name not in known:
-            raise InvalidInput(f"no memory type {name!r}; there are fact, episodic, procedural and reflection")
+            raise InvalidInput(
+                f"no memory type {name!r}; there are fact, episodic, procedural, reflection and document"
+            )
     return [known[name] for name in names]
 
 

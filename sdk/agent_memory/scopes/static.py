@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.models import Memory, Receipt
@@ -16,10 +16,12 @@ class AsyncStaticScope:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def seed(self, facts: Sequence[Mapping[str, Any]]) -> Receipt:
+    async def seed(self, facts: Sequence[Any]) -> Receipt:
         """Writes facts, each `{"id": …, "content": …}`; what is there already, word for word, is left alone.
 
-        A fact whose content has changed takes the place of the old one. Other processes tell it within a minute.
+        A fact may also be a text, `{"key": …, "value": …}`, or any other data that is JSON; its id is then made from
+        it, and the data stands in the metadata under `value`. A fact whose content has changed takes the place of the
+        old one. Other processes tell it within a minute.
 
         Raises:
             InvalidInput: if a fact cannot be used; nothing was written.

@@ -306,17 +306,25 @@ class AsyncThreadScope:
         return await delete_chunks(self._runtime.store, self.user_id, self.thread_id)
 
     @audited(changes=True)
-    async def process(self, step: ThreadStep) -> ProcessResult:
+    async def process(self, step: ThreadStep, *, retired: bool = False) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
         state, `archive` files an account of the talk where other conversations find it.
 
+        Args:
+            step: Which step.
+            retired: Archives only what has left the live view.
+
         Raises:
-            InvalidInput: for a step that there is not.
+            InvalidInput: for a step that there is not, or another one than `archive` with `retired`.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
         _check_step(step)
+        if retired:
+            if step != "archive":
+                raise InvalidInput(f"{step} knows no retired")
+            return await self._run("archive", retired=True)
         # Functions of an app share one space of names, and there the activity has this one.
         return await self._run("index_turns" if step == "index" else step)
 
@@ -367,11 +375,11 @@ class AsyncThreadScope:
         runtime = self._runtime
         return await read_rules(runtime.store, runtime.tools.policy, self.user_id, self.thread_id, self._asked)
 
-    async def _run(self, workflow: str) -> ProcessResult:
+    async def _run(self, workflow: str, **request: bool) -> ProcessResult:
         rules = await self._rules()
         if not rules.derive:
             return ProcessResult(step=workflow, skipped_reason=rules.reason)
-        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id)
+        return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id, **request)
 
 
 def _check_step(step: str) -> None:

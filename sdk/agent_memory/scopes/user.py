@@ -27,6 +27,7 @@ from agent_memory.scopes.audited import audited
 from agent_memory.scopes.shared import count_stats, find, tell, thread_infos, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
+from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.ids import check_id
@@ -36,7 +37,7 @@ from agent_memory.store.threads import newest_threads
 UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
 
 
-class AsyncUserScope(UserMemories, UserControls):
+class AsyncUserScope(UserMemories, UserDocuments, UserControls):
     """All that is kept of one user."""
 
     def thread(

@@ -23,7 +23,7 @@ SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FI
 """What a memory that was replaced carries beside its own."""
 _FIGURE = linear(r"\d[\d.,:]*\d|\d")
 """An amount, a date or a time: what an answer most often repeats of a statement."""
-_TYPES = '"fact", "episodic", "procedural", "reflection"'
+_TYPES = '"fact", "episodic", "procedural", "reflection", "document"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.
 # Memories, of a user or of one of their threads.
 MEMORIES_BY_HASH = (
     f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND NOT {CHUNK} AND {ACTIVE}"
+    ' AND c.type != "document"'
 )
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(@ids, c.id)"
@@ -165,6 +166,14 @@ USER_TALK = (
     f'SELECT c.metadata.position, c.embedding FROM c WHERE {CHUNK} AND c.source = "user"'
     " AND c.metadata.position >= @since AND c.embedding_model = @model"
 )
+PIECES_OF_DOCUMENT = (
+    f'SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.type = "document" AND c.metadata.document_id = @document'
+)
+FACTS_OF_DOCUMENT = (
+    'SELECT VALUE c.id FROM c WHERE c.type = "fact" AND ARRAY_CONTAINS(c.tags, "document")'
+    " AND c.metadata.document_id = @document"
+)
+"""What earlier versions kept of a document."""
 STATIC_FACTS = f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "static"'
 _DEAD_LETTERS = 'FROM c WHERE c.type = "dead_letter"'
 DEAD_LETTERS = f"SELECT * {_DEAD_LETTERS}"
@@ -181,11 +190,12 @@ FORGETTINGS = 'SELECT * FROM c WHERE c.type = "forgetting"'
 
 # For forgetting: all that there is of a user, whatever its standing.
 EVERY_MEMORY = (
-    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
+    f"SELECT {MEMORY_FIELDS} FROM c"
+    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection", "document") AND NOT {CHUNK}'
 )
 NEAREST_OF_ALL = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
-    ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND c.embedding_model = @model'
+    ' WHERE c.type IN ("fact", "episodic", "procedural", "reflection", "document") AND c.embedding_model = @model'
     " ORDER BY VectorDistance(c.embedding, @vector)"
 )
 ROLES_OF_CHUNKS_SINCE = (
@@ -230,7 +240,7 @@ MEMORY_OVERVIEW = (
 )
 
 WAITING_MEMORIES = (
-    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection")'
+    f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection", "document")'
     f' AND c.status IN ("candidate", "quarantined") AND {ACTIVE} ORDER BY c.created_at DESC'
 )
 KEPT_MEMORIES = (

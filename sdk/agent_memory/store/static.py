@@ -5,6 +5,7 @@ It belongs to a reserved user, so that no scope can change it.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.commits import upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document, to_document
-from agent_memory.store.ids import STATIC_USER, check_id
+from agent_memory.store.ids import STATIC_USER, check_id, derived_id
 from agent_memory.store.values import check_json
 
 PARTITION = (STATIC_USER, STATIC_USER)
@@ -27,18 +28,43 @@ FRESH_SECONDS = 60.0
 _BATCH = 100
 
 
-def make_facts(given: Sequence[Mapping[str, Any]]) -> list[Memory]:
+def as_fact(given: Any) -> dict[str, Any]:
+    """A fact with id, content and metadata, made of whatever data it is given as.
+
+    What has an id and a content is taken as it is. A text is its own content; `{"key": …, "value": …}` says
+    "key: value", and another value of the key takes its place later; other data is told as JSON. What is no such
+    mapping stands in the metadata under `value`, and its id is made from it.
+
+    Raises:
+        InvalidInput: for data that is no JSON.
+    """
+    if isinstance(given, Mapping) and given.keys() & {"id", "content"}:
+        return dict(given)
+    check_json(given, "a static fact")
+    text = json.dumps(given, ensure_ascii=False)
+    match given:
+        case str():
+            return {"id": derived_id("static", given), "content": given}
+        case {"key": str(key), "value": value, **others} if not others:
+            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            identity, content = f"key {key}", f"{key}: {told}"
+        case _:
+            identity, content = text, text
+    return {"id": derived_id("static", identity), "content": content, "metadata": {"value": given}}
+
+
+def make_facts(given: Sequence[Any]) -> list[Memory]:
     """Facts as they will be kept, each id once.
 
     Raises:
-        InvalidInput: for one without an id that can be used or without content, for other fields than `id`, `content`
-            and `metadata`, or an id that is given twice.
+        InvalidInput: for one without content, with an id that cannot be used or is given twice, or with other fields
+            than `id`, `content` and `metadata` beside these.
     """
     clock = now()
     facts: dict[str, Memory] = {}
-    for number, item in enumerate(given, 1):
-        if not isinstance(item, Mapping) or item.keys() - {"id", "content", "metadata"}:
-            raise InvalidInput(f"static fact {number}: a mapping of id, content and, if need be, metadata is wanted")
+    for number, item in enumerate(map(as_fact, given), 1):
+        if item.keys() - {"id", "content", "metadata"}:
+            raise InvalidInput(f"static fact {number}: beside id and content there may be metadata and nothing else")
         identifier, content = check_id(item.get("id"), f"static fact {number}: id"), item.get("content")
         if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
             raise InvalidInput(f"static fact {number}: content must be a text of 1 to {LONGEST} characters")

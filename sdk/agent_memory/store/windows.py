@@ -47,7 +47,7 @@ class Window:
 
     def shows(self, turn: Turn, ts: int) -> bool:
         """Whether a turn, written at `_ts`, is in the live view."""
-        return self.shows_at(_place(turn), turn.role, ts)
+        return self.shows_at(place_of(turn), turn.role, ts)
 
     def shows_at(self, place: Place, role: str, ts: int) -> bool:
         """Whether a turn at a place of the talk, written at `_ts`, is in the live view."""
@@ -79,7 +79,7 @@ async def live_turns(store: Store, user_id: str, thread_id: str, window: Window)
     )
     found = [LiveTurn(from_document(Turn, row), int(row["_ts"])) for row in rows]
     shown = [live for live in found if window.shows(live.turn, live.ts)]
-    return sorted(shown, key=lambda live: _place(live.turn))
+    return sorted(shown, key=lambda live: place_of(live.turn))
 
 
 async def last_live_turns(store: Store, user_id: str, thread_id: str, limit: int) -> list[Turn]:
@@ -89,7 +89,7 @@ async def last_live_turns(store: Store, user_id: str, thread_id: str, limit: int
         store.query(TURNS, queries.LAST_TURNS, (user_id, thread_id), limit=limit),
     )
     found = [(from_document(Turn, row), int(row["_ts"])) for row in rows]
-    return sorted((turn for turn, ts in found if window.shows(turn, ts)), key=_place)
+    return sorted((turn for turn, ts in found if window.shows(turn, ts)), key=place_of)
 
 
 async def retire(store: Store, user_id: str, thread_id: str, through: str, covered_by: Sequence[str]) -> int:
@@ -127,7 +127,7 @@ async def retire(store: Store, user_id: str, thread_id: str, through: str, cover
         if not going:
             return 0
         # What was written late stands before the place that the window has reached already.
-        reached = max(window.through, _place(going[-1].turn))
+        reached = max(window.through, place_of(going[-1].turn))
         retired = window.retired + len(going)
         moved = replace(window, cursor=_advanced(window.cursor, going), through=reached, retired=retired)
         await _write(store, user_id, thread_id, moved)
@@ -167,7 +167,7 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
         }
         if not (live or stale):
             return 0
-        end = max([window.through, *(_place(one.turn) for one in live)])
+        end = max([window.through, *(place_of(one.turn) for one in live)])
         cleared = replace(window, cursor=_advanced(window.cursor, live), through=end, cleared=end, retired=0)
         await commits.commit(
             store,
@@ -225,7 +225,8 @@ async def forget_turns(store: Store, user_id: str, thread_id: str, gone: Collect
     await _repeated(move)
 
 
-def _place(turn: Turn) -> Place:
+def place_of(turn: Turn) -> Place:
+    """Where a turn stands in its talk."""
     return (iso(turn.created_at), turn.id)
 
 

@@ -43,6 +43,7 @@ from agent_memory.store.commits import commit, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import (
+    DOCUMENTS_THREAD,
     PROCEDURES_THREAD,
     USER_SUMMARY_THREAD,
     USER_THREAD,
@@ -165,7 +166,7 @@ class Importer:
                     "content_hash": content_hash(memory.content),
                 }
             )
-            counts = memory.status == "active" and memory.superseded_by is None
+            counts = memory.status == "active" and memory.superseded_by is None and memory.type != "document"
             if counts and room is not None and len(kept) >= room:
                 _count(self.receipt.refused, "memory", 1)
                 continue
@@ -386,8 +387,10 @@ def _check(memory: Memory) -> None:
         InvalidInput: for its id, its thread or its type.
     """
     check_memory_id(memory.id)
-    if memory.thread_id not in (USER_THREAD, PROCEDURES_THREAD):
+    if memory.thread_id not in (USER_THREAD, PROCEDURES_THREAD, DOCUMENTS_THREAD):
         check_id(memory.thread_id, "thread_id")
+    if (memory.type == "document") != (memory.thread_id == DOCUMENTS_THREAD):
+        raise InvalidInput(f"memory {memory.id:.60} of the type {memory.type} does not lie in {memory.thread_id:.60}")
     if memory.type == "static" or memory.kind == "chunk":
         raise InvalidInput(f"memory {memory.id:.60} is no memory of a user's own: {memory.kind or memory.type}")
 

@@ -4,6 +4,7 @@ from agent_memory.working.blocks import AsyncExtractiveMemory, AsyncLongTermBloc
 from agent_memory.working.content import MemoryContent, Updated
 from agent_memory.working.messages import ChatMessage
 from agent_memory.working.overflow import Delete, Flush, Overflow, Summarize, Trim
+from agent_memory.working.selection import selected_by
 from agent_memory.working.short_term import AsyncShortTermMemory
 from agent_memory.working.sync import ExtractiveMemory, LongTermBlock, ShortTermMemory, StaticMemory, VectorMemory
 
@@ -26,4 +27,5 @@ __all__ = [
     "Trim",
     "Updated",
     "VectorMemory",
+    "selected_by",
 ]

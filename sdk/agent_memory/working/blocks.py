@@ -6,7 +6,7 @@ block. Ours are views of the one store: static knowledge, extracted facts, the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import ModelError, NotFound, StaticMemoryError
@@ -19,6 +19,13 @@ from agent_memory.working.content import within
 from agent_memory.working.messages import ChatMessage, read_message, to_turn
 
 Message = ChatMessage | Mapping[str, Any]
+FactSelection = Callable[[str, Sequence[Memory]], Any]
+"""Chooses, of the facts that a search found for the text of a message, those that matter; awaited by the async blocks.
+
+`agent_memory.working.selection` makes one of a model.
+"""
+EXTRACTED = ("fact", "procedural")
+"""What extraction makes of a talk, but for events, which the raw talk tells."""
 QUERY_CHARACTERS = 2000
 """Of a message, that are searched for; embedding models read less than that."""
 
@@ -72,23 +79,29 @@ class AsyncStaticMemory:
     def __init__(
         self,
         static: AsyncStaticScope,
-        facts: Sequence[Mapping[str, Any]] = (),
+        facts: Sequence[Any] = (),
         *,
         name: str = "static_memory",
         limit: int = 20,
+        max_tokens: int | None = None,
+        tokens: TokenCounter | None = None,
     ) -> None:
         """Keeps nothing yet: the facts are seeded before they are first asked for, which repeats harmlessly.
 
         Args:
             static: The memory's static knowledge.
-            facts: Each `{"id": …, "content": …}`, with `metadata` if it has structure.
+            facts: Each `{"id": …, "content": …}`, a text, `{"key": …, "value": …}`, or any other data.
             name: The element in which they are shown.
             limit: How many facts are told at most.
+            max_tokens: What they may take of a view; None: what the view has room for.
+            tokens: Counts tokens.
         """
         self.name = name
         self._static = static
         self._facts = list(facts)
         self._limit = limit
+        self._max_tokens = max_tokens
+        self._tokens = tokens or TiktokenCounter()
 
     async def insert_facts(self) -> None:
         """Seeds the facts that it was given; `get` does it too.
@@ -106,7 +119,8 @@ class AsyncStaticMemory:
         facts = await self._static.list()
         scores = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(_query(message)))
         told = [fact for fact in facts if scores[fact.id] > 0] or list(facts)
-        return sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+        best = sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+        return best if self._max_tokens is None else within(best, self._max_tokens, self._tokens)
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Takes in nothing.
@@ -126,7 +140,7 @@ class AsyncStaticMemory:
 
 
 class AsyncExtractiveMemory:
-    """The facts that were extracted from a user's conversations, in whichever of them they were said.
+    """The facts and procedures that were extracted from a user's conversations, whichever of them they come from.
 
     Example:
         ```python
@@ -143,6 +157,7 @@ class AsyncExtractiveMemory:
         name: str = "extractive_memory",
         max_tokens: int = 2000,
         limit: int = 20,
+        select: FactSelection | None = None,
         tokens: TokenCounter | None = None,
     ) -> None:
         """The model that extracts, and the store, are those of the user's memory.
@@ -152,12 +167,14 @@ class AsyncExtractiveMemory:
             name: The element in which they are shown.
             max_tokens: What they may take of a view (row S4-52).
             limit: How many facts at most.
+            select: Chooses among the facts that a search found; all of them are told if not given.
             tokens: Counts tokens.
         """
         self.name = name
         self._user = user
         self._max_tokens = max_tokens
         self._limit = limit
+        self._select = select
         self._tokens = tokens or TiktokenCounter()
 
     def step_for(self, user: AsyncUserScope) -> ThreadStep | None:
@@ -169,8 +186,11 @@ class AsyncExtractiveMemory:
         query = _query(message)
         if not query:
             return []
-        hits = await self._user.search(query, types=["fact"], limit=self._limit)
-        return within([hit.memory for hit in hits], self._max_tokens, self._tokens)
+        hits = await self._user.search(query, types=EXTRACTED, limit=self._limit)
+        facts = [hit.memory for hit in hits]
+        if self._select is not None and facts:
+            facts = await self._select(query, facts)
+        return within(facts, self._max_tokens, self._tokens)
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and extracts from all of it that was not covered yet.
@@ -186,7 +206,7 @@ class AsyncExtractiveMemory:
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.
         """
-        for fact in await self._user.thread(session_id).memories(types=["fact"]):
+        for fact in await self._user.thread(session_id).memories(types=EXTRACTED):
             try:
                 await self._user.forget(fact.id, include_sources=False)
             except NotFound:  # it went with one before it

@@ -16,7 +16,14 @@ from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.terms import query_terms
 from agent_memory.scopes import ThreadStep
 from agent_memory.sync import StaticScope, ThreadScope, UserScope
-from agent_memory.working.blocks import CoveredByStep, Message, _is_same, _query
+from agent_memory.working.blocks import (
+    EXTRACTED,
+    CoveredByStep,
+    FactSelection,
+    Message,
+    _is_same,
+    _query,
+)
 from agent_memory.working.content import (
     SUMMARY_PREFIX,
     MemoryContent,
@@ -68,23 +75,29 @@ class StaticMemory:
     def __init__(
         self,
         static: StaticScope,
-        facts: Sequence[Mapping[str, Any]] = (),
+        facts: Sequence[Any] = (),
         *,
         name: str = "static_memory",
         limit: int = 20,
+        max_tokens: int | None = None,
+        tokens: TokenCounter | None = None,
     ) -> None:
         """Keeps nothing yet: the facts are seeded before they are first asked for, which repeats harmlessly.
 
         Args:
             static: The memory's static knowledge.
-            facts: Each `{"id": …, "content": …}`, with `metadata` if it has structure.
+            facts: Each `{"id": …, "content": …}`, a text, `{"key": …, "value": …}`, or any other data.
             name: The element in which they are shown.
             limit: How many facts are told at most.
+            max_tokens: What they may take of a view; None: what the view has room for.
+            tokens: Counts tokens.
         """
         self.name = name
         self._static = static
         self._facts = list(facts)
         self._limit = limit
+        self._max_tokens = max_tokens
+        self._tokens = tokens or TiktokenCounter()
 
     def insert_facts(self) -> None:
         """Seeds the facts that it was given; `get` does it too.
@@ -102,7 +115,8 @@ class StaticMemory:
         facts = self._static.list()
         scores = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(_query(message)))
         told = [fact for fact in facts if scores[fact.id] > 0] or list(facts)
-        return sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+        best = sorted(told, key=lambda fact: -scores[fact.id])[: self._limit]
+        return best if self._max_tokens is None else within(best, self._max_tokens, self._tokens)
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Takes in nothing.
@@ -122,7 +136,7 @@ class StaticMemory:
 
 
 class ExtractiveMemory:
-    """The facts that were extracted from a user's conversations, in whichever of them they were said.
+    """The facts and procedures that were extracted from a user's conversations, whichever of them they come from.
 
     Example:
         ```python
@@ -139,6 +153,7 @@ class ExtractiveMemory:
         name: str = "extractive_memory",
         max_tokens: int = 2000,
         limit: int = 20,
+        select: FactSelection | None = None,
         tokens: TokenCounter | None = None,
     ) -> None:
         """The model that extracts, and the store, are those of the user's memory.
@@ -148,12 +163,14 @@ class ExtractiveMemory:
             name: The element in which they are shown.
             max_tokens: What they may take of a view (row S4-52).
             limit: How many facts at most.
+            select: Chooses among the facts that a search found; all of them are told if not given.
             tokens: Counts tokens.
         """
         self.name = name
         self._user = user
         self._max_tokens = max_tokens
         self._limit = limit
+        self._select = select
         self._tokens = tokens or TiktokenCounter()
 
     def step_for(self, user: UserScope) -> ThreadStep | None:
@@ -165,8 +182,11 @@ class ExtractiveMemory:
         query = _query(message)
         if not query:
             return []
-        hits = self._user.search(query, types=["fact"], limit=self._limit)
-        return within([hit.memory for hit in hits], self._max_tokens, self._tokens)
+        hits = self._user.search(query, types=EXTRACTED, limit=self._limit)
+        facts = [hit.memory for hit in hits]
+        if self._select is not None and facts:
+            facts = self._select(query, facts)
+        return within(facts, self._max_tokens, self._tokens)
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
         """Keeps messages in their conversation, and extracts from all of it that was not covered yet.
@@ -182,7 +202,7 @@ class ExtractiveMemory:
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.
         """
-        for fact in self._user.thread(session_id).memories(types=["fact"]):
+        for fact in self._user.thread(session_id).memories(types=EXTRACTED):
             try:
                 self._user.forget(fact.id, include_sources=False)
             except NotFound:

@@ -16,6 +16,7 @@ from agent_memory.language.tasks import (
     RECONCILE,
     REFLECT,
     RERANK,
+    SELECT,
     SUMMARIZE,
     SYNTHESIZE,
     Data,
@@ -24,6 +25,7 @@ from agent_memory.language.tasks import (
     Out,
     QueryRewriteOutput,
     RerankOutput,
+    SelectOutput,
     Task,
     TaskResult,
 )
@@ -104,6 +106,8 @@ def _perform(name: str, data: Any) -> Data:
         case RERANK.name:
             # Words and vectors have been compared already; rules know nothing better.
             return RerankOutput(refs=[note.ref for note in data.notes])
+        case SELECT.name:
+            return SelectOutput(refs=[note.ref for note in data.notes])
         case HYDE.name:
             # Rules know no answer, and make none up.
             return HydeOutput(answer=data.question)

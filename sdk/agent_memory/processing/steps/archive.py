@@ -1,13 +1,14 @@
 """Archive: an account of a stretch of talk that can be found from other conversations (rows S2-29 to S2-32).
 
 A stretch is what one run covers. It becomes an episodic memory of the kind `session`, with what the talk was about in
-its metadata. Each stretch is archived once.
+its metadata. Each stretch is archived once. Questions about earlier talk are left out, with the answers to them.
 """
 
 from __future__ import annotations
 
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
+from agent_memory.policy.asked_back import note_of, telling
 from agent_memory.policy.screen import FORBIDDEN, screen_values
 from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.processing.draft import Draft
@@ -30,7 +31,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        turns = [turn for turn in found.turns if turn.id not in forgotten]
+        turns = telling([turn for turn in found.turns if turn.id not in forgotten])
         if not turns:
             return Derived(ProcessResult(step=NAME))
         answer = await tools.chat.run(ARCHIVE, ArchiveInput(turns=view_turns(turns)))
@@ -73,7 +74,7 @@ def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:
         metadata={
             "namespace": f"conversations:{last.user_id}",
             "doc_type": "conversation",
-            "session_id": last.thread_id,
+            "session_id": str(note_of(last).get("session_id") or last.thread_id),
             "agent_id": last.agent_id,
             "conversation_topics": account.topics,
             "entities_mentioned": account.entities,

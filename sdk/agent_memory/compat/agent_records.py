@@ -1,0 +1,119 @@
+"""What the Agent Service keeps of a session and says of it, as typed records."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import Field
+
+from agent_memory.compat.agent_profile import AgentProfile
+from agent_memory.models import Health, Model, Turn, UtcTime
+from agent_memory.policy.asked_back import SESSION_NOTE, trigger_in
+from agent_memory.working.messages import ChatMessage, from_turn
+
+
+class MemoryEntry(Model):
+    """One message as the Agent Service keeps it (row S2-17). Nothing here is ever updated."""
+
+    id: str
+    user_id: str
+    session_id: str
+    agent_id: str
+    content: dict[str, str] = Field(description="role and content")
+    entry_metadata: dict[str, Any] = Field(default_factory=dict)
+    created_at: UtcTime
+    updated_at: UtcTime
+    expires_at: UtcTime | None = None
+    is_active: bool = Field(description="Whether it is in the live conversation: neither compressed nor cleared.")
+
+    @classmethod
+    def of(cls, turn: Turn, session_id: str, agent_id: str, *, active: bool) -> MemoryEntry:
+        """The entry that a turn is."""
+        message = from_turn(turn)
+        return cls(
+            id=turn.id,
+            user_id=turn.user_id,
+            session_id=session_id,
+            agent_id=turn.agent_id or agent_id,
+            content={"role": message.role, "content": message.content},
+            entry_metadata={name: value for name, value in turn.metadata.items() if name != SESSION_NOTE},
+            created_at=turn.created_at,
+            updated_at=turn.created_at,
+            expires_at=_expiry(turn.created_at, turn.ttl),
+            is_active=active,
+        )
+
+
+class MemorySessionSummary(Model):
+    """What stands for the messages that were compressed (row S2-20)."""
+
+    id: str
+    user_id: str
+    session_id: str
+    agent_id: str
+    summary: str
+    created_at: UtcTime
+    updated_at: UtcTime
+
+
+class Difference(Model):
+    """A setting of a profile that names something else than what is used."""
+
+    setting: str
+    wanted: str
+    used: str
+
+
+class Diagnosis(Model):
+    """Why memory does what it does in a session; `reasons` says what keeps something from happening."""
+
+    memory_active: bool
+    tokens: int = 0
+    threshold_tokens: int = 0
+    should_compress: bool = False
+    cross_session_active: bool = False
+    archived_conversations: int = Field(default=0, description="Of other sessions; 100 stands for more.")
+    trigger: str | None = Field(default=None, description="The phrase that makes the message look into other sessions.")
+    relevance_threshold: float | None = None
+    least_similarity: float | None = Field(
+        default=None, description="The cosine that the threshold comes to with the embedding model in use."
+    )
+    best_score: float | None = Field(default=None, description="Of what was found in other sessions, 0 to 1.")
+    best_similarity: float | None = Field(default=None, description="Its cosine.")
+    found: int = Field(default=0, description="How many conversations the message brings.")
+    reasons: list[str] = Field(default_factory=list)
+    differences: list[Difference] = Field(
+        default_factory=list, description="What the profile names and the memory has not."
+    )
+
+
+def note_for_archive(profile: AgentProfile, message: ChatMessage, session_id: str | None) -> dict[str, Any]:
+    """What the archive must know of a message: that it asks for earlier talk, and (if given) whose session it is."""
+    triggers = profile.resource_config.knowledge_base.search_triggers
+    looks_back = message.role == "user" and profile.wants_knowledge_base
+    trigger = trigger_in(message.content, triggers) if looks_back else None
+    note = {name: value for name, value in {"trigger": trigger, "session_id": session_id}.items() if value is not None}
+    return {SESSION_NOTE: note} if note else {}
+
+
+def missing_of(profile: AgentProfile, health: Health, tokens: int, archived: int) -> list[str]:
+    """What keeps memory, compression or a look into other sessions from happening, whatever a message says."""
+    compression, settings = profile.resource_config.memory.compression, profile.resource_config.knowledge_base
+    missing = {
+        'memory: "memory" is not among the resources': not profile.wants_memory,
+        f"memory: {'; '.join(health.warnings)}": not health.ok,
+        "compression: it is not enabled": not compression.enabled,
+        f"compression: {tokens} tokens are not above {compression.threshold_tokens}": (
+            tokens <= compression.threshold_tokens
+        ),
+        'cross-session: "knowledge_base" is not among the resources': not profile.wants_knowledge_base,
+        "cross-session: enable_cross_session_context is off": not settings.enable_cross_session_context,
+        "cross-session: archive_conversations is off": not compression.archive_conversations,
+        "cross-session: no conversation of another session has been archived yet": not archived,
+    }
+    return [reason for reason, is_missing in missing.items() if is_missing]
+
+
+def _expiry(created_at: datetime, ttl: int | None) -> datetime | None:
+    return None if ttl is None else created_at + timedelta(seconds=ttl)

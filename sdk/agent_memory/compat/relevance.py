@@ -1,0 +1,59 @@
+"""The scale of relevance of the Agent Service's profiles, 0 to 1, over the cosines of any embedding model.
+
+A profile's `relevance_threshold` was chosen for another model: 0.7 is a cosine that all-MiniLM-L6-v2 hardly reaches. So
+a score is not a cosine but how likely a conversation answers (`agent_memory.recall.calibration`). Where that cannot be
+measured (hashed words; a memory on a server), the profiles' default threshold stands for the memory's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_memory.errors import ConfigurationError
+from agent_memory.memory import AsyncMemory
+from agent_memory.recall.calibration import calibrate
+from agent_memory.settings import RecallSettings
+
+DEFAULT_THRESHOLD = 0.7
+"""Of a profile (row S2-08)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From a cosine to a relevance, and back."""
+
+    relevance: Callable[[float], float]
+    least_cosine: Callable[[float], float]
+
+
+async def scale_of(memory: AsyncMemory) -> Scale:
+    """The scale of a memory's embedding model.
+
+    Raises:
+        ModelError: if the model is unavailable.
+    """
+    try:
+        searcher = memory.runtime.searcher
+    except ConfigurationError:
+        return _by_threshold(RecallSettings().archive_threshold((await memory.health()).embedding_model))
+    calibration = await calibrate(searcher.embeddings)
+    if calibration is None:
+        return _by_threshold(searcher.settings.archive_threshold(searcher.embeddings.model_id))
+    return Scale(calibration.relevance, calibration.least_cosine)
+
+
+def _by_threshold(own: float) -> Scale:
+    """A scale of two straight lines, on which the default threshold is the memory's own."""
+
+    def relevance(similarity: float) -> float:
+        if similarity <= own:
+            return max(0.0, DEFAULT_THRESHOLD * similarity / own)
+        return DEFAULT_THRESHOLD + (1 - DEFAULT_THRESHOLD) * (similarity - own) / (1 - own)
+
+    def least_cosine(score: float) -> float:
+        if score <= DEFAULT_THRESHOLD:
+            return own * score / DEFAULT_THRESHOLD
+        return own + (1 - own) * (score - DEFAULT_THRESHOLD) / (1 - DEFAULT_THRESHOLD)
+
+    return Scale(relevance, least_cosine)

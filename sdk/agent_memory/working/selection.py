@@ -1,0 +1,52 @@
+"""Selection: a model chooses which facts an extractive block tells (rows S4-53 and S4-55)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from agent_memory.errors import AgentMemoryError
+from agent_memory.language.callable_chat import Provider, as_chat_model
+from agent_memory.language.tasks import SELECT, NoteView, SelectInput
+from agent_memory.models import Memory
+
+logger = logging.getLogger("agent_memory")
+
+RETRIEVAL_PROMPT = "Choose the facts that matter for what the user says now."
+"""What is wanted of the facts, if nothing else is said."""
+SELECTION_SECONDS = 10.0
+
+AsyncSelection = Callable[[str, Sequence[Memory]], Awaitable[list[Memory]]]
+
+
+def selected_by(
+    provider: Provider, prompt: str = RETRIEVAL_PROMPT, timeout: float = SELECTION_SECONDS
+) -> AsyncSelection:
+    """A selection that asks a model, for the `select` of `AsyncExtractiveMemory`.
+
+    A model that fails or is late leaves the facts as the search has them, which the log tells.
+
+    Args:
+        provider: A chat model, or a function of messages.
+        prompt: What the model is to choose.
+        timeout: Seconds that it has.
+
+    Raises:
+        InvalidInput: if the provider is neither.
+    """
+    model = as_chat_model(provider)
+
+    async def select(query: str, facts: Sequence[Memory]) -> list[Memory]:
+        by_ref = {f"n{place}": fact for place, fact in enumerate(facts, 1)}
+        notes = [NoteView(ref=ref, said=fact.last_said_at, text=fact.content) for ref, fact in by_ref.items()]
+        try:
+            async with asyncio.timeout(timeout):
+                asked = SelectInput(wanted=prompt, message=query, notes=notes)
+                refs = (await model.run(SELECT, asked)).output.refs
+        except (AgentMemoryError, TimeoutError) as error:
+            logger.warning("No facts were selected, telling those of the search: %s", str(error) or "not in time")
+            return list(facts)
+        return [by_ref[ref] for ref in dict.fromkeys(refs) if ref in by_ref]
+
+    return select
