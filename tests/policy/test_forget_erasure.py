@@ -1,9 +1,11 @@
 """A user goes with everything, whoever crashes, and nothing in flight brings them back."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from policy_world import opened
 from scripted_model import ScriptedChat
 from store_scan import documents, scan
 
@@ -11,9 +13,11 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.policy import erasure
+from agent_memory.policy.uses import UseCounter
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_deletions
 from agent_memory.processing.workflows import WORKFLOWS, Call, Checkpoint
+from agent_memory.store.containers import COUNTER, TURNS
 
 
 async def a_life(memory: AsyncMemory, user_id: str) -> None:
@@ -74,7 +78,7 @@ async def test_an_erasure_that_was_cut_off_is_finished(memory: AsyncMemory, monk
 
 
 async def test_a_memory_that_is_opened_finishes_what_was_begun(tmp_path: Path):
-    def opened() -> AsyncMemory:
+    def opened_again() -> AsyncMemory:
         return AsyncMemory.local(
             tmp_path / "memory.db",
             chat_model=ScriptedChat(),
@@ -82,11 +86,11 @@ async def test_a_memory_that_is_opened_finishes_what_was_begun(tmp_path: Path):
             cadence=Cadence(idle_seconds=0),
         )
 
-    async with opened() as memory:
+    async with opened_again() as memory:
         await memory.user("alice").thread("t1").add("user", "fact: city=Lisbon, by the river")
         await memory.drain(timeout=10)
         await erasure.begin_erasure(memory.runtime.store, "alice")
-    async with opened() as memory:
+    async with opened_again() as memory:
         for _ in range(200):
             if not await scan(memory, "alice"):
                 break
@@ -130,3 +134,71 @@ async def test_the_workflow_works_in_pieces_until_a_scan_finds_nothing():
 async def test_everything_goes_with_nothing_else(memory: AsyncMemory):
     with pytest.raises(InvalidInput):
         await memory.user("alice").forget("an-id", everything=True)
+
+
+async def test_a_user_who_is_erased_during_a_model_call_has_no_budget(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    async with opened(chat, daily_model_calls=100) as memory:
+        await memory.user("alice").thread("t1").add("user", "fact: city=Lisbon, by the river")
+        run, asked = chat.run, []
+
+        async def run_and_erase(*given: object) -> object:
+            answer = await run(*given)  # type: ignore[arg-type]
+            await memory.user("alice").forget(everything=True)
+            asked.append(given)
+            return answer
+
+        monkeypatch.setattr(chat, "run", run_and_erase)
+        await memory.user("alice").thread("t1").process("extract")
+        assert len(asked) == 1
+        assert await scan(memory, "alice") == []
+
+
+@pytest.mark.parametrize("kind", ["budget", "uses", "counter", "user_counter", "cursor", "dead_letter"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_what_is_written_behind_an_erasure_is_taken_back(
+    kind: str, when: str, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    """The erasure is through between the last look at whether there is anything of the user and the write."""
+    async with opened(chat, daily_model_calls=100) as memory:
+        alice, runtime = memory.user("alice"), memory.runtime
+        store, counters = runtime.store, runtime.counters
+        await alice.thread("t1").add("user", "fact: city=Lisbon, by the river")
+        fact = await alice.remember("Allergic to peanuts")
+        turn = (await store.query(TURNS, "SELECT * FROM c"))[0]
+        if kind == "user_counter":
+            await count_turns(runtime.tools, counters, [turn])
+        if kind == "counter":  # what the worker has counted is counted anew
+            await memory.drain(timeout=30)
+            await store.delete(COUNTER, "counter", ("alice", "t1"))
+        uses = UseCounter(store, enabled=True)
+        uses.note("alice", [fact.id])
+        real, met = {"create": store.create, "upsert": store.upsert}, []
+
+        def writing(name: str) -> Callable[..., Awaitable[object]]:
+            async def write(container: str, document: dict[str, object]) -> object:
+                mine = document.get("type") == kind and not met
+                met.extend([kind] if mine else [])
+                if mine and when == "before":
+                    await alice.forget(everything=True)
+                written = await real[name](container, document)
+                if mine and when == "after":
+                    await alice.forget(everything=True)
+                return written
+
+            return write
+
+        for name in real:
+            monkeypatch.setattr(store, name, writing(name))
+        work = {
+            "budget": lambda: alice.thread("t1").process("extract"),
+            "cursor": lambda: alice.thread("t1").process("extract"),
+            "uses": uses.flush,
+            "counter": lambda: count_turns(runtime.tools, counters, [turn]),
+            "user_counter": lambda: counters.user_ran("alice", "profile", 1),
+            "dead_letter": lambda: count_turns(runtime.tools, counters, [turn | {"thread_id": 7}]),
+        }
+        await work[kind]()
+        assert met == [kind]
+        assert await scan(memory, "alice") == []

@@ -7,6 +7,7 @@ What a run costs is known when it is over, so the last run of a day may go over 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from agent_memory.errors import QuotaExceeded
 from agent_memory.models import Usage, now
@@ -16,6 +17,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import BUDGET_ID, COUNTERS_THREAD
+from agent_memory.store.presence import has_talk_or_memories
 from agent_memory.store.updates import change_document
 
 
@@ -65,7 +67,9 @@ async def charge(store: Store, policy: PolicySettings, user_id: str, usage: Usag
         account = {"day": _today(), "model_calls": spent.model_calls + calls, "tokens": spent.tokens + tokens}
         return document | {"type": "budget"} | account
 
-    await change_document(store, COUNTER, BUDGET_ID, (user_id, COUNTERS_THREAD), add)
+    # A model call takes long: of a user who was erased during it nothing may come back.
+    partition, there = (user_id, COUNTERS_THREAD), partial(has_talk_or_memories, store, user_id)
+    await change_document(store, COUNTER, BUDGET_ID, partition, add, there)
 
 
 async def count_over_budget(store: Store, policy: PolicySettings) -> int:

@@ -101,8 +101,14 @@ class UseCounter:
         await self._behind.close()
 
     async def _add(self, user_id: str, counted: Mapping[str, tuple[int, datetime]]) -> None:
+        async def recalled() -> list[str]:
+            return await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (user_id,), ids=list(counted))
+
+        async def still_there() -> bool:
+            return bool(await recalled())
+
         # Of a user who was erased meanwhile nothing may come back.
-        there = await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (user_id,), ids=list(counted))
+        there = await recalled()
         if not there:
             return
 
@@ -115,7 +121,7 @@ class UseCounter:
             newest = sorted(entries.items(), key=lambda entry: entry[1][1], reverse=True)[:MOST_KEPT]
             return document | {"type": USES_ID, "of": dict(newest)}
 
-        await change_document(self._store, COUNTER, USES_ID, (user_id, COUNTERS_THREAD), change)
+        await change_document(self._store, COUNTER, USES_ID, (user_id, COUNTERS_THREAD), change, still_there)
 
 
 def _keyed(user_id: str, memory_id: str) -> str:

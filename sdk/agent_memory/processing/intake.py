@@ -16,9 +16,12 @@ from agent_memory.processing.due import Work, crossed, enabled_steps
 from agent_memory.processing.gather import Tools
 from agent_memory.processing.steps.reconcile import count_extractions, next_run
 from agent_memory.settings import Cadence
-from agent_memory.store.containers import MEMORIES
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters, ThreadCounter
 from agent_memory.store.documents import Document, to_document
+from agent_memory.store.ids import STORE_USER
 from agent_memory.telemetry import change_feed_lag
 
 logger = logging.getLogger("agent_memory")
@@ -40,10 +43,21 @@ async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Docu
             by_thread[key].append((document["id"], document["_ts"]))
         else:
             logger.warning("a turn in the change feed cannot be counted: %s", problem)
-            await tools.store.upsert(MEMORIES, to_document(make_unreadable(document, problem)))
+            await _keep_unreadable(tools.store, document, problem)
     if by_thread:
         change_feed_lag.record(max(0.0, now().timestamp() - min(ts for turns in by_thread.values() for _, ts in turns)))
     return [await counters.count(user_id, thread_id, turns) for (user_id, thread_id), turns in by_thread.items()]
+
+
+async def _keep_unreadable(store: Store, document: Document, problem: str) -> None:
+    """Makes a turn that cannot be counted a dead letter, unless its user was erased since it was delivered."""
+    letter = make_unreadable(document, problem)
+    await store.upsert(MEMORIES, to_document(letter))
+    owner = (letter.user_id,)
+    if letter.user_id != STORE_USER and not await store.query(
+        TURNS, queries.IDS_THAT_EXIST, owner, ids=[document.get("id")]
+    ):
+        await store.delete(MEMORIES, letter.id, (letter.user_id, letter.thread_id))
 
 
 def _problem(document: Document) -> str | None:

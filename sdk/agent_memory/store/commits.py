@@ -56,6 +56,11 @@ async def read_ahead(
             await store.create(container, cursor_document(partition, step, Cursor()))
         stored = await read_cursor(store, container, partition, step)
         found = await read(stored)
+        if not found and stored.etag and stored.cursor == Cursor():  # it was forgotten, or its user erased, in between
+            with contextlib.suppress(Conflict):
+                unused: Operation = ("delete", (cursor_id(step),), {"if_match_etag": stored.etag})
+                await store.batch(container, partition, [unused])
+            stored = await read_cursor(store, container, partition, step)
     return stored, found
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD
+from agent_memory.store.updates import change_document
 
-_RETRIES = 20
 _MOST_MARKS = 32
 USER = "user"
 """Stands in a thread's counter for what its turns mean to the whole user: reconciliation and profile."""
@@ -166,7 +164,7 @@ class Counters:
             done = document.get("done", {})
             return document | {"type": "user_counter", "done": {**done, step: max(count, done.get(step, 0))}}
 
-        await self._replace("user", partition, change, still_there)
+        await change_document(self._store, COUNTER, "user", partition, change, still_there)
 
     async def forget(self, user_id: str, thread_id: str, turn_ids: Collection[str], redo: Collection[str] = ()) -> None:
         """Takes the ids of turns out of a counter, and lets its thread wait for some steps again.
@@ -186,7 +184,9 @@ class Counters:
         threads = await self.of_user(user_id)
         if threads:
             await self.forget(user_id, threads[0].thread_id, (), redo=[USER])
-        await self._replace(
+        await change_document(
+            self._store,
+            COUNTER,
             "user",
             (user_id, COUNTERS_THREAD),
             lambda document: document | {"done": {**document.get("done", {}), step: 0}},
@@ -205,35 +205,5 @@ class Counters:
             counter = read_counter(document, self._steps) if known else ThreadCounter(user_id, thread_id)
             return change(replace(counter, steps=self._steps)).to_document()
 
-        document = await self._replace("counter", (user_id, thread_id), on_document, may_begin)
+        document = await change_document(self._store, COUNTER, "counter", (user_id, thread_id), on_document, may_begin)
         return read_counter(document, self._steps)
-
-    async def _replace(
-        self,
-        item_id: str,
-        partition: tuple[str, str],
-        change: Callable[[Document], Document],
-        may_begin: Callable[[], Awaitable[bool]],
-    ) -> Document:
-        """Reads, changes and writes a document with its ETag until nobody was in between.
-
-        If there is none yet, one is made only if it `may_begin`.
-        """
-        for _ in range(_RETRIES):
-            stored = await self._store.read(COUNTER, item_id, partition)
-            plain: dict[str, Any] = {name: value for name, value in (stored or {}).items() if name[0] != "_"}
-            base = plain or {"id": item_id, "user_id": partition[0], "thread_id": partition[1]}
-            changed = change(base)
-            if stored is not None and changed == base:
-                return base
-            if stored is None and not await may_begin():
-                return changed
-            try:
-                if stored is None:
-                    await self._store.create(COUNTER, changed)
-                else:
-                    await self._store.replace(COUNTER, changed, stored["_etag"])
-            except (Conflict, NotFound):
-                continue
-            return changed
-        raise StoreUnavailable(f"counter {item_id} of {partition} is written by too many at once")
