@@ -8,8 +8,17 @@ with Engine("memory.db") as engine:
 """
 
 from embedded_cosmos.engine import Engine
-from embedded_cosmos.errors import CosmosError, EngineFileInUse
+from embedded_cosmos.errors import CosmosError, EngineFileInUse, EngineForked
 from embedded_cosmos.faults import FaultPlan, FaultRule
 from embedded_cosmos.transport import AsyncTransport, SyncTransport
 
-__all__ = ["AsyncTransport", "CosmosError", "Engine", "EngineFileInUse", "FaultPlan", "FaultRule", "SyncTransport"]
+__all__ = [
+    "AsyncTransport",
+    "CosmosError",
+    "Engine",
+    "EngineFileInUse",
+    "EngineForked",
+    "FaultPlan",
+    "FaultRule",
+    "SyncTransport",
+]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from embedded_cosmos.bodies import encode_body, parse_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import bad_request, conflict, not_found, precondition_failed, too_large
 from embedded_cosmos.etags import check_etag, new_etag
@@ -69,14 +68,16 @@ class Documents:
         self._last_item = storage.execute("SELECT coalesce(max(item), 0) FROM positions").fetchone()[0]
 
     def read(self, container: Container, key: PartitionKey, ref: str) -> Item:
-        """The item of that id, or else of that rid; raises 404."""
+        """The item of that id, or else of that rid; raises 404, or 500 if it is damaged."""
         self.expire(container)
-        return _find(self._storage, container, key, ref)
+        item = _find(self._storage, container, key, ref)
+        parse_body(item.id, item.body)
+        return item
 
     def expire(self, container: Container) -> None:
-        """Delete what has outlived its TTL."""
+        """Delete what has outlived its TTL. Where nothing can be written, it stays for now: reads go on."""
         if container.next_expiry <= self._clock():
-            with self.change(container):
+            with suppress(sqlite3.Error), self.change(container):
                 pass
 
     @contextmanager
@@ -139,7 +140,7 @@ class Change:
     ) -> Item:
         """Change parts of an existing item; raises 404, or 412 when `condition` does not hold."""
         existing = self.read(key, ref)
-        document = orjson.loads(existing.body)
+        document = parse_body(existing.id, existing.body)
         if condition is not None and not compile_condition(condition)(document):
             raise precondition_failed("The patch's condition does not hold for the item.")
         apply_patch(document, operations)
@@ -198,7 +199,7 @@ class Change:
         stored["_etag"] = etag
         stored["_attachments"] = "attachments/"
         stored["_ts"] = self._ts
-        body = orjson.dumps(stored)
+        body = encode_body(stored)
         check_size(len(body))
         ttl, expires_at = self._expiry(stored)
         item = Item(number, key.epk, stored["id"], body, etag, self.lsn)
@@ -223,15 +224,18 @@ class Change:
         return document.get("ttl"), (None if ttl == -1 else self._ts + ttl)
 
     def _sweep(self, now: float) -> None:
-        self._delete_where("expires_at <= ?", now)
+        if self._delete_where("expires_at <= ?", now):
+            # What outlived its time is to be gone for good.
+            self._storage.scrub_due = True
         (earliest,) = self._storage.execute(_NEXT_EXPIRY, (self._container.number,)).fetchone()
         self._next_expiry = float("inf") if earliest is None else earliest
 
-    def _delete_where(self, condition: str, value: object) -> None:
+    def _delete_where(self, condition: str, value: object) -> int:
         where, values = f"FROM items WHERE container = ? AND {condition}", (self._container.number, value)
         rows = self._storage.execute(f"SELECT number, epk {where}", values).fetchall()
         self._storage.execute(f"DELETE {where}", values)
         self.changes.extend(ItemChange(number, epk, None) for number, epk in rows)
+        return len(rows)
 
 
 _COLUMNS = "number, epk, id, body, etag, lsn"

@@ -18,7 +18,7 @@ from embedded_cosmos.catalog import Catalog
 from embedded_cosmos.control_plane import ControlPlane
 from embedded_cosmos.data_plane import DataPlane
 from embedded_cosmos.documents import Documents
-from embedded_cosmos.errors import CosmosError, TakesLong, unavailable
+from embedded_cosmos.errors import CosmosError, EngineFileError, EngineForked, TakesLong, unavailable
 from embedded_cosmos.faults import FaultPlan
 from embedded_cosmos.messages import Request, Response
 from embedded_cosmos.offers import Offers
@@ -82,12 +82,19 @@ class Engine:
         self._cache_bytes = cache_bytes
         self._clock = clock
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         self._storage = Storage(None if path is None else Path(path), synchronous)
-        self._rest = self._load()
+        try:
+            self._rest = self._load()
+        except ValueError as error:
+            self._storage.close()
+            raise EngineFileError(f"{path} is damaged: the definition of a container is no JSON.") from error
         self._is_open = True
 
     def handle(self, request: Request) -> Response:
         """Answer a request, after those before it; raises ConnectionDropped if the plan of faults says so."""
+        if os.getpid() != self._owner:
+            return error_response(request, EngineForked(self._owner))
         faults = self.faults
         if faults is None:
             return self._in_turn(request)
@@ -95,7 +102,7 @@ class Engine:
 
     def try_handle(self, request: Request) -> Response | None:
         """Answer a request at once; None if it may take long, if another is under way, or where faults are planned."""
-        if self.faults is not None or not self._lock.acquire(blocking=False):
+        if os.getpid() != self._owner or self.faults is not None or not self._lock.acquire(blocking=False):
             return None
         try:
             return self._answer(replace(request, at_once=True))
@@ -104,8 +111,53 @@ class Engine:
         finally:
             self._lock.release()
 
+    @property
+    def write_error(self) -> str | None:
+        """Why the last write failed in the file (the disk is full, say), until one succeeds; or None."""
+        return self._storage.write_error
+
+    def scrub(self) -> bool:
+        """Take what was deleted or replaced out of the file and its log, byte for byte.
+
+        To be called after what must be gone for good; ordinary deletes are overwritten in the file at the next
+        checkpoint of its log, and in the log when it is next reused. It reads the whole file (about a millisecond a
+        megabyte) while other requests wait, and waits for the disk four times.
+
+        Returns:
+            False if another program reads the file, or the disk fails: then it is still due, and tried by `tidy`.
+
+        Raises:
+            EngineForked: in a fork of the process that opened the engine.
+        """
+        self._check_process()
+        with self._lock:
+            return not self._is_open or self._storage.scrub()
+
+    def tidy(self) -> bool:
+        """Delete what has expired in all containers, and scrub if something has, or if a scrub is due.
+
+        To be called now and then, as nothing happens here by itself. Costs next to nothing if there is nothing to do.
+
+        Returns:
+            Whether no scrub is due any more.
+
+        Raises:
+            EngineForked: in a fork of the process that opened the engine.
+        """
+        self._check_process()
+        with self._lock:
+            if not self._is_open:
+                return True
+            self._expire()
+            return not self._storage.scrub_due or self._storage.scrub()
+
     def close(self) -> None:
-        """Let go of the file. Requests are answered with 503 from then on."""
+        """Let go of the file. Requests are answered with 503 from then on.
+
+        Raises:
+            EngineForked: in a fork of the process that opened the engine, which keeps it.
+        """
+        self._check_process()
         with self._lock:
             if self._is_open:
                 self._is_open = False
@@ -122,12 +174,22 @@ class Engine:
     ) -> None:
         self.close()
 
+    def _check_process(self) -> None:
+        if os.getpid() != self._owner:
+            raise EngineForked(self._owner)
+
+    def _expire(self) -> None:
+        for database in self._catalog.databases():
+            for container in self._catalog.containers(database):
+                self._documents.expire(container)
+
     def _load(self) -> RestService:
         storage, clock = self._storage, self._clock
         offers, shards = Offers(storage), ShardCache(storage, self._cache_bytes)
         catalog = self._catalog = Catalog(storage, offers, clock, self._partitioning)
         control = ControlPlane(catalog, offers, shards, clock)
-        data = DataPlane(catalog, storage, Documents(storage, shards, clock), Queries(shards))
+        self._documents = Documents(storage, shards, clock)
+        data = DataPlane(catalog, storage, self._documents, Queries(shards))
         return RestService(control, data)
 
     def _container_of(self, request: Request) -> str | None:

@@ -58,6 +58,25 @@ class EngineFileInUse(EngineFileError):
     """Another engine, here or in another process, has the store file open."""
 
 
+class EngineForked(EngineFileError):
+    """The engine was inherited by a fork of the process that opened it, which alone may use it."""
+
+    def __init__(self, owner: int) -> None:
+        super().__init__(
+            f"The engine was opened by process {owner}, of which this one is a fork. Open the store after the fork."
+        )
+
+
+def damaged(item_id: str) -> CosmosError:
+    """500: the stored bytes of an item are no JSON object."""
+    return CosmosError(
+        500,
+        "InternalServerError",
+        f"The document '{item_id}' is damaged in the store file: its body is no JSON object."
+        " Restore the file from a backup, or delete the document.",
+    )
+
+
 def bad_request(message: str, substatus: int | None = None) -> CosmosError:
     """400: the request is malformed, or asks for what the engine does not cover."""
     return CosmosError(400, "BadRequest", message, substatus)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
+from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import bad_request
 from embedded_cosmos.partition import EpkRange
@@ -51,8 +52,9 @@ def read_feed(
         if len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and size + len(body) > MAX_PAGE_BYTES):
             cursor.close()
             return Page(rows, _format_position(*after), partition.id)
-        rows.append(body)
-        size += len(body)
+        if sound_body(item_id, body) is not None:
+            rows.append(body)
+            size += len(body)
         after = (epk, item_id)
     has_next = within.max < epks.max
     return Page(rows, _format_position(within.max, "") if has_next else None, partition.id)
@@ -76,13 +78,14 @@ def change_feed(
     cursor = storage.execute(_CHANGES, (container.number, after, _timestamp(since), epks.min, epks.max))
     rows: list[bytes] = []
     size = 0
-    for lsn, body in cursor:
+    for lsn, item_id, body in cursor:
         is_full = len(rows) >= (limit or DEFAULT_PAGE_ROWS) or (rows and size + len(body) > MAX_PAGE_BYTES)
         if is_full and lsn != after:
             cursor.close()
             return Changes(rows, _format_lsn(after))
-        rows.append(b'%b,"_lsn":%d}' % (body[:-1], lsn))
-        size += len(body)
+        if sound_body(item_id, body) is not None:
+            rows.append(b'%b,"_lsn":%d}' % (body[:-1], lsn))
+            size += len(body)
         after = lsn
     return Changes(rows, _format_lsn(container.lsn))
 
@@ -92,7 +95,7 @@ SELECT epk, id, body FROM items
 WHERE container = ? AND epk >= ? AND epk < ? AND (epk, id) > (?, ?) ORDER BY epk, id
 """
 _CHANGES = """
-SELECT lsn, body FROM items
+SELECT lsn, id, body FROM items
 WHERE container = ? AND lsn > ? AND ts >= ? AND epk >= ? AND epk < ? ORDER BY lsn, number
 """
 

@@ -1,9 +1,17 @@
-"""One process at a time: an advisory lock on a file beside the store, which the system drops when the holder dies."""
+"""One process at a time: an advisory lock on a file beside the store, which the system drops when the holder dies.
+
+The lock belongs to the file and not to a spelling of its name: symbolic links and relative paths are resolved, and a
+store with several hard links is recognised by its device and inode.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import weakref
 from pathlib import Path
+from typing import IO
 
 from embedded_cosmos.errors import EngineFileError, EngineFileInUse
 
@@ -12,11 +20,33 @@ if sys.platform == "win32":
 
     def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def _is_read_elsewhere(store: Path) -> bool:
+        return False
 else:
     import fcntl
 
+    # Where SQLite holds its read lock as long as a store is open: https://sqlite.org/src/file/src/os.h, SHARED_FIRST.
+    _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
+
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _is_read_elsewhere(store: Path) -> bool:
+        """Whether another process has the file open as an SQLite database, under whatever name."""
+        with store.open("r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+            except OSError:
+                return True
+        return False
+
+
+FileId = tuple[int, int]
+
+_guard = threading.Lock()
+_held: set[FileId] = set()
+_locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
 class FileLock:
@@ -24,22 +54,75 @@ class FileLock:
 
     The lock lies on a file of its own: SQLite's locks on the store would be lost as soon as anything else in this
     process opened and closed the store.
+
+    Attributes:
+        store: The file itself, without symbolic links.
     """
 
     def __init__(self, store: Path) -> None:
-        path = store.with_name(store.name + "-lock")
+        self.store = store.resolve()
+        self._id: FileId | None = None
+        self._file = self._hold(store)
         try:
-            self._file = path.open("ab")
-        except OSError as error:
-            raise EngineFileError(f"{store} cannot be opened: {error.strerror}.") from error
-        try:
-            _lock(self._file.fileno())
-        except OSError:
+            self._claim(store)
+        except BaseException:
             self._file.close()
-            raise EngineFileInUse(
-                f"{store} is open in another process, or in another engine of this one. Only one may use it at a time."
-            ) from None
+            raise
+        _locks.add(self)
 
     def release(self) -> None:
         """Let others open the store."""
+        with _guard:
+            if self._id is not None:
+                _held.discard(self._id)
         self._file.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the lock stays with the parent, and ends with it, whatever becomes of the child."""
+        self._file.close()
+
+    def _hold(self, given: Path) -> IO[bytes]:
+        try:
+            file = self.store.with_name(self.store.name + "-lock").open("ab")
+        except OSError as error:
+            raise EngineFileError(f"{given} cannot be opened: {error.strerror}.") from error
+        try:
+            _lock(file.fileno())
+        except OSError:
+            file.close()
+            raise _in_use(given) from None
+        return file
+
+    def _claim(self, given: Path) -> None:
+        """Make the file exist, and be the only one that has it open under any of its names."""
+        try:
+            if not self.store.exists():
+                self.store.touch(0o644)
+            status = self.store.stat()
+        except OSError as error:
+            raise EngineFileError(f"{given} cannot be opened: {error.strerror}.") from error
+        identity = status.st_dev, status.st_ino
+        with _guard:
+            # Looked up first: to open and close the file would cost the engine here that has it open its locks.
+            if identity in _held or (status.st_nlink > 1 and _is_read_elsewhere(self.store)):
+                raise _in_use(given)
+            _held.add(identity)
+            self._id = identity
+
+
+def _in_use(given: Path) -> EngineFileInUse:
+    return EngineFileInUse(
+        f"{given} is open in another process, or in another engine of this one. Only one may use it at a time."
+    )
+
+
+def _after_fork() -> None:
+    # What was open stays in `_held`: a child must not open a file again whose connection it inherited.
+    global _guard
+    _guard = threading.Lock()  # another thread of the parent may have held it
+    for lock in list(_locks):
+        lock.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

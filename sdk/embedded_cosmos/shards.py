@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import orjson
-
+from embedded_cosmos.bodies import sound_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.partition import EPK_LEVEL_DIGITS, MAX_EPK, EpkRange, shard_key
 from embedded_cosmos.properties import JsonObject
@@ -98,11 +97,12 @@ class ShardCache:
             self._shards.move_to_end(shard_id)
             return shard
         shard = Shard(container.properties)
-        for number, epk, body in self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK)):
-            shard.put(number, orjson.loads(body), epk)
+        for number, epk, item_id, body in self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK)):
+            if (document := sound_body(item_id, body)) is not None:
+                shard.put(number, document, epk)
         self._shards[shard_id] = shard
         return shard
 
 
 _NEXT_EPK = "SELECT epk FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1"
-_ALL_ITEMS = "SELECT number, epk, body FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY number"
+_ALL_ITEMS = "SELECT number, epk, id, body FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY number"

@@ -3,23 +3,38 @@
 Every acknowledged write is a committed transaction of the write-ahead log. With `synchronous=NORMAL` that survives
 the death of the process (`kill -9`); a power failure may take the last few transactions, whole, without harm to the
 file. With `FULL` every commit waits for the disk and survives that too.
+
+What is deleted is overwritten (`secure_delete`), but earlier versions of a page stay in the write-ahead log until it is
+cut. `scrub` does that, and overwrites what moves between pages left behind; `scrub_due` says that it has work to do.
+No temporary files are written.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from embedded_cosmos.errors import EngineFileError
 from embedded_cosmos.file_lock import FileLock
+from embedded_cosmos.pages import zero_gaps
+
+LOG = logging.getLogger(__name__)
 
 Synchronous = Literal["NORMAL", "FULL"]
 
 APPLICATION_ID = 0x436F736D  # "Cosm"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+UNSCRUBBED_VERSION = 1
+"""Stores of the same schema whose deleted documents were not overwritten; they are rewritten once, when opened."""
+BUSY_MILLISECONDS = 5000
+"""How long a statement waits for another program that has the file locked."""
+MAX_VACUUM_IN_RAM = 256 * 1024 * 1024
+"""Stores up to this size in bytes are rewritten in RAM, larger ones by way of a temporary file."""
 
 _SCHEMA = """
 CREATE TABLE databases (
@@ -68,36 +83,102 @@ CREATE TABLE offers (
 
 
 class Storage:
-    """One connection to one file, or to RAM when there is no path. Callers take turns; see `Engine`."""
+    """One connection to one file, or to RAM when there is no path. Callers take turns; see `Engine`.
+
+    Attributes:
+        scrub_due: Whether bytes of deleted documents may be in the file or its log that `scrub` would take out.
+        write_error: Why the last transaction failed in SQLite, until one succeeds.
+    """
 
     def __init__(self, path: Path | None, synchronous: Synchronous) -> None:
+        self.scrub_due = False
+        self.write_error: str | None = None
+        self._is_read_elsewhere = False
+        self._pages: IO[bytes] | None = None
         self._lock = None if path is None else FileLock(path)
         try:
-            self._connection = _connect(path, synchronous)
+            self._connection = _connect(None if self._lock is None else self._lock.store, path, synchronous)
         except BaseException:
             self._release()
             raise
         self.execute = self._connection.execute
+        if self._lock is not None:
+            # Closed after the connection: to close any descriptor of the file would cost the connection its locks.
+            self._pages = self._lock.store.open("r+b", buffering=0)
+            self.scrub()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All of the block's statements, or none of them."""
-        self.execute("BEGIN IMMEDIATE")
         try:
+            self.execute("BEGIN IMMEDIATE")
             yield
             self.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             self.abandon()
+            if isinstance(error, sqlite3.Error):
+                self.write_error = str(error)
             raise
+        self.write_error = None
 
     def abandon(self) -> None:
         """Roll back what an interrupt may have left open."""
         if self._connection.in_transaction:
             self.execute("ROLLBACK")
 
+    def scrub(self) -> bool:
+        """Cut the log and overwrite the gaps of pages, so that nothing of what was deleted is left in either.
+
+        Costs a read of the whole file and about four waits for the disk. Impossible as long as another program reads
+        the file, since what it reads may be in the log; then, or if the disk fails, the result is False and the scrub
+        stays due.
+        """
+        if self._pages is None:
+            self.scrub_due = False
+            return True
+        self.scrub_due = True
+        try:
+            self.scrub_due = not self._scrub(self._pages)
+        except (sqlite3.Error, OSError) as error:
+            self.write_error = str(error)
+            LOG.warning("What was deleted is not overwritten yet, which will be tried again: %s", error)
+            return False
+        if self.scrub_due != self._is_read_elsewhere:
+            self._is_read_elsewhere = self.scrub_due
+            LOG.warning(
+                "Another program reads the store file: what was deleted stays in its log until that ends"
+                if self.scrub_due
+                else "What was deleted is overwritten now: the other program has ended"
+            )
+        return not self.scrub_due
+
+    def _scrub(self, pages: IO[bytes]) -> bool:
+        self.execute("PRAGMA busy_timeout = 0")
+        try:
+            (busy, _, _) = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                return False
+            # Keeps other programs from writing. The log is empty, so the file alone is the truth.
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                (page_size,) = self.execute("PRAGMA page_size").fetchone()
+                if zero_gaps(pages, page_size):
+                    # The pages that SQLite holds in memory still have what was in the gaps, and would bring it back.
+                    self.execute("PRAGMA shrink_memory")
+                    os.fsync(pages.fileno())
+            finally:
+                self.execute("ROLLBACK")
+        finally:
+            self.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        return True
+
     def close(self) -> None:
         """Close the file and let others open it."""
+        if self.scrub_due:
+            self.scrub()
         self._connection.close()
+        if self._pages is not None:
+            self._pages.close()
         self._release()
 
     def _release(self) -> None:
@@ -105,16 +186,18 @@ class Storage:
             self._lock.release()
 
 
-def _connect(path: Path | None, synchronous: Synchronous) -> sqlite3.Connection:
+def _connect(file: Path | None, named: Path | None, synchronous: Synchronous) -> sqlite3.Connection:
     try:
-        connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            file or ":memory:", isolation_level=None, check_same_thread=False, timeout=BUSY_MILLISECONDS / 1000
+        )
     except sqlite3.Error as error:
-        raise EngineFileError(f"{path} cannot be opened: {error}.") from error
+        raise EngineFileError(f"{named} cannot be opened: {error}.") from error
     try:
-        _prepare(connection, path, synchronous)
+        _prepare(connection, named, synchronous)
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise EngineFileError(f"{path} is not a store of embedded_cosmos, or is damaged: {error}.") from error
+        raise EngineFileError(f"{named} is not a store of embedded_cosmos, or is damaged: {error}.") from error
     except BaseException:
         connection.close()
         raise
@@ -129,10 +212,12 @@ def _prepare(connection: sqlite3.Connection, path: Path | None, synchronous: Syn
     is_new = tables == 0 and application == 0
     if not is_new and application != APPLICATION_ID:
         raise EngineFileError(f"{path} is an SQLite database of another program, not a store of embedded_cosmos.")
-    if not is_new and version != SCHEMA_VERSION:
+    if not is_new and version not in (SCHEMA_VERSION, UNSCRUBBED_VERSION):
         raise EngineFileError(
             f"{path} has schema version {version}, but this version of embedded_cosmos reads {SCHEMA_VERSION}."
         )
+    _overwrite_deleted(connection, path)
+    connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -144,3 +229,32 @@ def _prepare(connection: sqlite3.Connection, path: Path | None, synchronous: Syn
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise EngineFileError(f"{path} is damaged: {damage}.")
+    if version == UNSCRUBBED_VERSION:
+        _rewrite(connection, path)
+
+
+def _overwrite_deleted(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Have SQLite overwrite what is deleted, whatever it was compiled to do; raises if it cannot."""
+    row = connection.execute("PRAGMA secure_delete = ON").fetchone()
+    if row is None or row[0] != 1:
+        raise EngineFileError(
+            f"{path or 'A store in RAM'} cannot be opened: this SQLite ({sqlite3.sqlite_version}) knows no"
+            " 'PRAGMA secure_delete', so what is deleted would stay in the file. Use another build of Python or SQLite."
+        )
+
+
+def _rewrite(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Leave behind what was deleted before there was `secure_delete`. A crash leaves the store as it was."""
+    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
+    LOG.warning("%s (%d MB) is rewritten once, without what was deleted from it before", path, size >> 20)
+    if size > MAX_VACUUM_IN_RAM:
+        connection.execute("PRAGMA temp_store = FILE")
+    try:
+        connection.execute("VACUUM")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    except sqlite3.OperationalError as error:
+        # Most likely the disk is full, or another program reads: no reason to keep a memory closed.
+        LOG.warning("%s could not be rewritten, which will be tried again when it is opened next: %s", path, error)
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA temp_store = MEMORY")
