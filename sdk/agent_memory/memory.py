@@ -125,7 +125,13 @@ class AsyncMemory:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
         recall = recall or RecallSettings()
         return cls(
-            Store(connect, LOCAL_DATABASE, name=file or "embedded", marks_changes=recall.caches),
+            Store(
+                connect,
+                LOCAL_DATABASE,
+                name=file or "embedded",
+                marks_changes=recall.caches,
+                file=None if file is None else engine,
+            ),
             chat_model=chat_model or defaults.default_chat(),
             embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or Cadence(),
@@ -261,10 +267,12 @@ class AsyncMemory:
         A database without a memory store can be opened too; `create_memory_store` makes one.
 
         Raises:
-            ConfigurationError: if the store was filled with another embedding model.
+            ConfigurationError: if the store was filled with another embedding model, or was opened by the process
+                that this one is a fork of.
             StoreUnavailable: if the store does not answer.
         """
         if self._open:
+            self._runtime.store.check_process()
             return
         try:
             await self._runtime.store.open()
@@ -284,7 +292,12 @@ class AsyncMemory:
             self._runtime.worker.start()
 
     async def close(self) -> None:
-        """Stops background processing and disconnects. What is unprocessed is processed at the next opening."""
+        """Stops background processing and disconnects. What is unprocessed is processed at the next opening.
+
+        Raises:
+            ConfigurationError: in a fork of the process that opened it, which keeps it.
+        """
+        self._runtime.store.check_process()
         self._open = False
         await self._runtime.close()
         if self._on_close is not None:
@@ -374,6 +387,7 @@ class AsyncMemory:
         worker = self._runtime.worker
         if worker is None:
             raise StoreUnavailable("the function app processes this store; its counters say how far it is")
+        self._runtime.store.check_process()
         return await worker.drain(timeout, progress)
 
     async def warm(self) -> None:

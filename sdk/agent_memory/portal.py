@@ -7,7 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from agent_memory.errors import StoreUnavailable
+from agent_memory.errors import ConfigurationError, StoreUnavailable
+from agent_memory.forks import Owner
 
 T = TypeVar("T")
 
@@ -16,6 +17,7 @@ class Portal:
     """An event loop in a thread of its own. Any number of threads may run things on it at once."""
 
     def __init__(self) -> None:
+        self._owner = Owner()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="agent-memory", daemon=True)
         self._thread.start()
@@ -30,7 +32,13 @@ class Portal:
 
         Raises:
             StoreUnavailable: if the portal is closed, or this is its own thread, which would wait for itself.
+            ConfigurationError: in a fork of the process that made it: the thread stayed behind.
         """
+        try:
+            self._owner.check()
+        except ConfigurationError:
+            work.close()
+            raise
         if self.closed or threading.current_thread() is self._thread:
             work.close()
             raise StoreUnavailable("the memory is closed" if self.closed else "use AsyncMemory inside async code")
@@ -42,9 +50,14 @@ class Portal:
             raise
 
     def close(self) -> None:
-        """Stops the loop and its thread. Harmless when closed."""
+        """Stops the loop and its thread. Harmless when closed.
+
+        Raises:
+            ConfigurationError: in a fork of the process that made it, which keeps it.
+        """
         if self.closed:
             return
+        self._owner.check()
         asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -1008,7 +1008,11 @@ class Memory:
         return cls(AsyncMemory.from_env(environment))
 
     def close(self) -> None:
-        """Stops background processing and disconnects. What is unprocessed is processed at the next opening."""
+        """Stops background processing and disconnects. What is unprocessed is processed at the next opening.
+
+        Raises:
+            ConfigurationError: in a fork of the process that opened it, which keeps it.
+        """
         if self._portal.closed:
             return
         try:

@@ -133,6 +133,10 @@ class Engine:
         with self._lock:
             return not self._is_open or self._storage.scrub()
 
+    def scrub_later(self) -> None:
+        """Have the next `tidy` scrub, or `close`."""
+        self._storage.scrub_due = True
+
     def tidy(self) -> bool:
         """Delete what has expired in all containers, and scrub if something has, or if a scrub is due.
 

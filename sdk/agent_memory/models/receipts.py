@@ -59,7 +59,10 @@ class ForgetReceipt(Model):
     items: list[ForgetItem] = Field(default_factory=list, description="What was found, each with the reason.")
     kept: list[ForgetItem] = Field(default_factory=list, description="What rests on the same turns, and stays.")
     rebuilt: list[str] = Field(default_factory=list, description="Derived documents made anew without it.")
-    pending: list[str] = Field(default_factory=list, description="What will be made anew in the background.")
+    pending: list[str] = Field(
+        default_factory=list,
+        description="What is left to the background: what to make anew, bytes to overwrite.",
+    )
 
     @property
     def total(self) -> int:

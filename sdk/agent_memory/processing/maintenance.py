@@ -49,6 +49,8 @@ async def finish_deletions(store: Store, counters: Counters, activities: Mapping
     for user_id in await pending_erasures(store):
         await run_workflow("erase", {"user_id": user_id}, activities)
         done += 1
+    if done:
+        store.scrub_later()
     return done
 
 

@@ -41,6 +41,8 @@ PARALLEL = 4
 
 DEEPENED = 20
 """Users that are deepened by the clock before that is noted."""
+TIDYING_SHARE = 100
+"""A store file is tidied for a hundredth of the time at most, because nothing else is answered meanwhile."""
 DRAIN_STALLS = 5
 """Passes without progress after which `drain` gives up, if no timeout made it earlier."""
 
@@ -56,13 +58,15 @@ class Pace:
     """How long the worker waits, in seconds: for new turns when nobody wakes it, and after a failure.
 
     The wait after a failure doubles with each one in a row, up to `longest`. The clock of what is done by time is
-    looked at every `clock` seconds.
+    looked at every `clock` seconds; a store file is rid of what expired every `tidy` seconds, or less often if that
+    took long.
     """
 
     poll: float = 1.0
     retry: float = 2.0
     longest: float = 300.0
     clock: float = 60.0
+    tidy: float = 5.0
     shutdown: float = 2.0
 
 
@@ -138,7 +142,7 @@ class Worker:
     async def _work(self) -> None:
         failures = 0
         failed = True  # The counters may hold work that an earlier process left behind.
-        last_sweep = next_look = 0.0
+        last_sweep = next_look = next_tidy = 0.0
         loop = asyncio.get_running_loop()
         while not self._stopping:
             self._awake.clear()
@@ -156,6 +160,11 @@ class Worker:
                     if sweep:
                         quiet_ones = idle(pending, self._cadence, now().timestamp())
                         failed |= not await self._settle(quiet_ones, ended=self._cadence.archive)
+                if loop.time() >= next_tidy:
+                    started = loop.time()
+                    await self._tools.store.tidy()
+                    took = loop.time() - started
+                    next_tidy = started + max(self._pace.tidy, took * TIDYING_SHARE)
                 if loop.time() >= next_look and (self._deepening is None or self._deepening.done()):
                     next_look = loop.time() + self._pace.clock
                     # Beside the cycle: it may take long, and new turns do not wait for it.

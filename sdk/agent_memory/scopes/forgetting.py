@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from agent_memory.policy.selection import Archive, open_archive, select_id, sele
 from agent_memory.policy.tombstones import Place, bury, of_place
 from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
+from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import USER, Counters
 from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
@@ -24,6 +26,7 @@ from agent_memory.telemetry import operation
 
 PIECE = 5000
 """Turns that are forgotten at a time: as many as one piece of intended work may name."""
+UNSCRUBBED = "store file: another program reads it or the disk fails, so what was deleted is overwritten in it later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +99,33 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
     with operation("delete_memory", runtime.store.name):
         if dry_run:
             return (await _plan(runtime, request, now())).receipt(dry_run=True)
-        await finish_forgettings(runtime.store, runtime.counters, request.user_id)
-        at = now()
-        receipt = ForgetReceipt(dry_run=False, at=at)
-        if not request.is_claim:
-            await bury(runtime.store, request.user_id, [of_place(request.user_id, request.place, at)])
-        while plan := await _plan(runtime, request, at):
-            await _do(runtime, plan, receipt)
-            if request.is_claim:
-                break
-        else:  # nothing is left but what was answered of it, perhaps
-            await forget_replies(runtime.store, request.user_id)
-        return receipt
+        return await _scrubbed(runtime.store, _forget(runtime, request))
+
+
+async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
+    await finish_forgettings(runtime.store, runtime.counters, request.user_id)
+    at = now()
+    receipt = ForgetReceipt(dry_run=False, at=at)
+    if not request.is_claim:
+        await bury(runtime.store, request.user_id, [of_place(request.user_id, request.place, at)])
+    while plan := await _plan(runtime, request, at):
+        await _do(runtime, plan, receipt)
+        if request.is_claim:
+            break
+    else:  # nothing is left but what was answered of it, perhaps
+        await forget_replies(runtime.store, request.user_id)
+    return receipt
+
+
+async def _scrubbed(store: Store, forgetting: Awaitable[ForgetReceipt]) -> ForgetReceipt:
+    """The receipt of a forgetting, once nothing of what it deleted is left in the bytes of a store file either."""
+    try:
+        receipt = await forgetting
+    finally:
+        store.scrub_later()  # whatever becomes of the caller
+    if not await store.scrub():
+        receipt.pending.append(UNSCRUBBED)
+    return receipt
 
 
 async def erase(runtime: Runtime, user_id: str, *, dry_run: bool) -> ForgetReceipt:
@@ -121,15 +139,23 @@ async def erase(runtime: Runtime, user_id: str, *, dry_run: bool) -> ForgetRecei
         if dry_run:
             receipt.erased = await count_documents(runtime.store, user_id)
             return receipt
-        await begin_erasure(runtime.store, user_id)
-        for piece in await run_workflow("erase", {"user_id": user_id}, runtime.activities):
-            for kind, count in piece["deleted"].items():
-                receipt.erased[kind] = receipt.erased.get(kind, 0) + count
+        return await _scrubbed(runtime.store, _erase(runtime, user_id, receipt))
+
+
+async def _erase(runtime: Runtime, user_id: str, receipt: ForgetReceipt) -> ForgetReceipt:
+    await begin_erasure(runtime.store, user_id)
+    for piece in await run_workflow("erase", {"user_id": user_id}, runtime.activities):
+        for kind, count in piece["deleted"].items():
+            receipt.erased[kind] = receipt.erased.get(kind, 0) + count
     return receipt
 
 
 async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
     """Deletes the talk of a thread, its summary and its state; what was learned from it stays (row S3-45)."""
+    return await _scrubbed(runtime.store, _delete_thread(runtime, user_id, thread_id))
+
+
+async def _delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
     receipt = ForgetReceipt(dry_run=False)
     archive = Archive(runtime.store, runtime.tools.embeddings, user_id, {})
     while True:

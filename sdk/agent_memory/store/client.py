@@ -5,6 +5,7 @@ Every call passes through here, so that vendor errors become ours and request un
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -20,10 +21,12 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+from agent_memory.forks import Owner
 from agent_memory.models import now
 from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document
+from agent_memory.store.file import StoreFile, scrub
 from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
 
 if TYPE_CHECKING:
@@ -138,11 +141,27 @@ class Store:
     """
 
     def __init__(
-        self, connect: Callable[[], CosmosClient], database: str, *, name: str, marks_changes: bool = False
+        self,
+        connect: Callable[[], CosmosClient],
+        database: str,
+        *,
+        name: str,
+        marks_changes: bool = False,
+        file: StoreFile | None = None,
     ) -> None:
-        """Opens nothing yet. `marks_changes`: each write of a user's memories or turns is followed by one of a mark."""
+        """Opens nothing yet.
+
+        Args:
+            connect: Makes a client.
+            database: The database.
+            name: What the store is called in health and telemetry.
+            marks_changes: Each write of a user's memories or turns is followed by one of a mark.
+            file: The file of this machine that the clients lead to, open already; None if it is none.
+        """
         self.name = name
         self.refusal: Refusal | None = None
+        self.file = file
+        self._owner = Owner()
         self._marks_changes = marks_changes
         self._connect = connect
         self._database = database
@@ -151,9 +170,17 @@ class Store:
         self._feed: ContainerProxy | None = None
 
     async def open(self) -> None:
-        """Connects. Harmless when open."""
+        """Connects. Harmless when open.
+
+        Raises:
+            ConfigurationError: in a fork of the process that opened the store.
+        """
         if self._clients:
+            self.check_process()
             return
+        if self.file is None:
+            self._owner = Owner()
+        self.check_process()
         try:
             with _translated():
                 for _ in range(2):
@@ -166,6 +193,31 @@ class Store:
         main, feed = (client.get_database_client(self._database) for client in self._clients)
         self._containers = {spec.name: main.get_container_client(spec.name) for spec in container_specs()}
         self._feed = feed.get_container_client("memories_turns")
+
+    def check_process(self) -> None:
+        """Makes sure that this process opened the store.
+
+        Raises:
+            ConfigurationError: if it is a fork of the one that did.
+        """
+        self._owner.check()
+
+    async def scrub(self) -> bool:
+        """Takes what was deleted out of the file and its log, byte for byte, if there is a file.
+
+        Returns:
+            False if another program reads the file, or the disk fails: then it is tried again by `tidy`.
+        """
+        return self.file is None or await scrub(self.file)
+
+    def scrub_later(self) -> None:
+        """Has the next `tidy` scrub, if there is a file."""
+        if self.file is not None:
+            self.file.scrub_later()
+
+    async def tidy(self) -> bool:
+        """Deletes what has expired and scrubs if that is due, if there is a file; whether nothing is due any more."""
+        return self.file is None or await asyncio.to_thread(self.file.tidy)
 
     async def close(self) -> None:
         """Disconnects. Harmless when closed."""
@@ -226,6 +278,7 @@ class Store:
 
     def container(self, name: str) -> ContainerProxy:
         """A container of the open store."""
+        self.check_process()
         if not self._containers:
             raise StoreUnavailable("the store is not open: use `async with`, or call open() first")
         return self._containers[name]
