@@ -111,11 +111,6 @@ class Engine:
         finally:
             self._lock.release()
 
-    @property
-    def write_error(self) -> str | None:
-        """Why the last write failed in the file (the disk is full, say), until one succeeds; or None."""
-        return self._storage.write_error
-
     def scrub(self) -> bool:
         """Take what was deleted or replaced out of the file and its log, byte for byte.
 

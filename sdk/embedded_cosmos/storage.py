@@ -87,12 +87,10 @@ class Storage:
 
     Attributes:
         scrub_due: Whether bytes of deleted documents may be in the file or its log that `scrub` would take out.
-        write_error: Why the last transaction failed in SQLite, until one succeeds.
     """
 
     def __init__(self, path: Path | None, synchronous: Synchronous) -> None:
         self.scrub_due = False
-        self.write_error: str | None = None
         self._is_read_elsewhere = False
         self._pages: IO[bytes] | None = None
         self._lock = None if path is None else FileLock(path)
@@ -114,12 +112,9 @@ class Storage:
             self.execute("BEGIN IMMEDIATE")
             yield
             self.execute("COMMIT")
-        except BaseException as error:
+        except BaseException:
             self.abandon()
-            if isinstance(error, sqlite3.Error):
-                self.write_error = str(error)
             raise
-        self.write_error = None
 
     def abandon(self) -> None:
         """Roll back what an interrupt may have left open."""
@@ -140,7 +135,6 @@ class Storage:
         try:
             self.scrub_due = not self._scrub(self._pages)
         except (sqlite3.Error, OSError) as error:
-            self.write_error = str(error)
             LOG.warning("What was deleted is not overwritten yet, which will be tried again: %s", error)
             return False
         if self.scrub_due != self._is_read_elsewhere:

@@ -12,10 +12,6 @@ WAITS = (0.05, 0.15, 0.3, 0.5, 1.0)
 class StoreFile(Protocol):
     """What is asked of it; `embedded_cosmos.Engine` does that."""
 
-    @property
-    def write_error(self) -> str | None:
-        """Why the last write failed (the disk is full, say), until one succeeds; or None."""
-
     def scrub(self) -> bool:
         """Takes what was deleted out of the file and its log, byte for byte; whether that could be done now."""
 
