@@ -67,7 +67,7 @@ clean:  ## Remove the environment and the quickstart's store
 	rm -rf .venv .tools .quickstart
 
 .venv/.run: pyproject.toml uv.lock | $(UV)
-	$(UV) sync --locked --inexact --no-default-groups --extra local --extra cli
+	$(UV) sync --locked --inexact --no-default-groups --extra local --extra cli --extra server
 	@touch $@
 
 .venv/.dev: pyproject.toml uv.lock | $(UV)

@@ -13,6 +13,7 @@ from azure.cosmos.aio import CosmosClient
 from pydantic import SecretStr
 
 from agent_memory.errors import ConfigurationError, StoreUnavailable
+from agent_memory.extras import how_to_install
 from agent_memory.health import look_at
 from agent_memory.language import defaults
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
@@ -108,7 +109,9 @@ class AsyncMemory:
         try:
             from embedded_cosmos import AsyncTransport, CosmosError, Engine, EngineFileInUse
         except ImportError as error:
-            raise ConfigurationError(f"the embedded engine needs the extra 'local': {error}") from error
+            raise ConfigurationError(
+                f"the embedded engine needs the extra 'local' ({error}): {how_to_install('local')}"
+            ) from error
         file = None if path is None or os.fspath(path) == ":memory:" else os.fspath(path)
         try:
             engine = Engine(file)

@@ -8,10 +8,12 @@ from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated
 
+from agent_memory.extras import DISTRIBUTION, how_to_install
+
 try:
     import typer
 except ImportError as error:
-    raise SystemExit("the command line needs its extra: in the repository, pip install '.[cli,local]'") from error
+    raise SystemExit(f"the command line needs its extra: {how_to_install('cli,local')}") from error
 
 from agent_memory.cli import (
     audit,
@@ -49,7 +51,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"agent-memory {version('agent-memory-toolkit')}")
+        typer.echo(f"agent-memory {version(DISTRIBUTION)}")
         raise typer.Exit
 
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_memory.cli.failures import with_hint
 from agent_memory.cli.ingest import read_all, summary, write
 from agent_memory.cli.options import DEFAULT_USER, AsOfOption, JsonOption, any_store, examples
 from agent_memory.cli.show import UserView, user_view
 from agent_memory.cli.subjects import subjects
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.tour import FEW, Answer, Question, Tour, show_tour
-from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory import Memory
@@ -29,7 +27,7 @@ EXAMPLES = examples(
     'quickstart chat.jsonl --user ann --ask "Where do I live?"',
 )
 STORE = ".quickstart/memory.db"
-_SAMPLES = Path(__file__).parents[3] / "samples" / "conversations"
+_SAMPLES = (Path(__file__).parents[1] / "_samples", Path(__file__).parents[3] / "samples" / "conversations")
 _NEW_SESSION = "a-new-session"
 _BEFORE_THE_RAISE = datetime(2026, 4, 1, 23, 59, 59, tzinfo=UTC)
 
@@ -93,16 +91,8 @@ def quickstart(
 
 
 def samples() -> list[Path]:
-    """The sample conversations of the repository.
-
-    Raises:
-        InvalidInput: if the package was installed without the repository.
-    """
-    found = sorted(_SAMPLES.glob("*.jsonl"))
-    if not found:
-        missing = InvalidInput("the sample conversations come with the repository, not with the package")
-        raise with_hint(missing, "give a transcript of your own: agent-memory quickstart FILE")
-    return found
+    """The sample conversations: of the package, or of the repository that it runs from."""
+    return sorted(path for folder in _SAMPLES for path in folder.glob("*.jsonl"))
 
 
 def _said(utterances: Sequence[Utterance], user: str | None) -> dict[str, list[str]]:

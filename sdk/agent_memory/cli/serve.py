@@ -11,6 +11,7 @@ from agent_memory.cli.failures import with_hint
 from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, acting_as_operator, examples
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.extras import how_to_install
 
 if TYPE_CHECKING:
     from agent_memory.api import ApiSettings
@@ -43,7 +44,8 @@ def serve(
     try:
         from agent_memory.api import ApiSettings
     except ImportError as error:
-        raise ConfigurationError(f"serving needs the extra 'server': {error}") from error
+        missing = ConfigurationError(f"serving needs the extra 'server': {error}")
+        raise with_hint(missing, how_to_install("server")) from error
     settings = ApiSettings()
     if not settings.knows_callers and not _is_loopback(host):
         hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
@@ -91,7 +93,8 @@ def api_key(
     try:
         from agent_memory.api.credentials import new_key
     except ImportError as error:
-        raise ConfigurationError(f"keys need the extra 'server': {error}") from error
+        missing = ConfigurationError(f"keys need the extra 'server': {error}")
+        raise with_hint(missing, how_to_install("server")) from error
     if user is None and not acts_for_users and not operates:
         raise InvalidInput("a key is of a --user, or it --acts-for-users, or it --operates")
     key, entry = new_key(name, user=user, acts_for_users=acts_for_users, operates=operates)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.evaluation.metrics import DEPTHS
+from agent_memory.extras import how_to_install
 
 
 def draw(report: Mapping[str, Any], path: Path) -> None:
@@ -20,7 +21,7 @@ def draw(report: Mapping[str, Any], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ConfigurationError(f"a plot needs the extra 'plots' (matplotlib): {error}") from error
+        raise ConfigurationError(f"a plot needs the extra 'plots' ({error}): {how_to_install('plots')}") from error
     figure = Figure(figsize=(10, 4), layout="constrained")
     systems, categories = figure.subplots(1, 2, sharey=True)
     for name, figures in {report["system"]: report["overall"], **report["baselines"]}.items():

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from agent_memory.errors import ConfigurationError
+from agent_memory.extras import how_to_install
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import PACKAGES, WEIGHTS_PACKAGE, MiniLMEmbeddings
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
@@ -22,9 +23,9 @@ def default_embeddings() -> EmbeddingModel:
     if not missing:
         return MiniLMEmbeddings()
     _log.warning(
-        "Packages are missing (%s), so search finds shared words only, not shared meaning: "
-        "in the repository, pip install '.[local]'.",
+        "Packages are missing (%s), so search finds shared words only, not shared meaning: %s.",
         ", ".join(missing),
+        how_to_install("local"),
     )
     return HashingEmbeddings()
 
@@ -63,5 +64,7 @@ def _token_provider() -> Callable[[], str]:
     try:
         from azure.identity import DefaultAzureCredential, get_bearer_token_provider
     except ImportError as error:
-        raise ConfigurationError("set AZURE_OPENAI_API_KEY, or install the extra 'azure'") from error
+        raise ConfigurationError(
+            f"set AZURE_OPENAI_API_KEY, or have the extra 'azure': {how_to_install('azure')}"
+        ) from error
     return get_bearer_token_provider(DefaultAzureCredential(), "https://cognitiveservices.azure.com/.default")

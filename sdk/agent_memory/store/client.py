@@ -21,7 +21,11 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+<<<<<<< HEAD
 from agent_memory.forks import Owner
+=======
+from agent_memory.extras import how_to_install
+>>>>>>> e33d770 (The wheel holds the samples and names what it lacks in words that work)
 from agent_memory.models import now
 from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
@@ -64,7 +68,9 @@ def default_credential() -> AsyncTokenCredential:
     try:
         from azure.identity.aio import DefaultAzureCredential
     except ImportError as error:
-        raise ConfigurationError("give a credential, or install the extra 'azure' for azure-identity") from error
+        raise ConfigurationError(
+            f"give a credential, or the extra 'azure' for azure-identity: {how_to_install('azure')}"
+        ) from error
     return DefaultAzureCredential()
 
 
