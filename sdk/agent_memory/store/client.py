@@ -21,11 +21,8 @@ from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
-<<<<<<< HEAD
-from agent_memory.forks import Owner
-=======
 from agent_memory.extras import how_to_install
->>>>>>> e33d770 (The wheel holds the samples and names what it lacks in words that work)
+from agent_memory.forks import Owner
 from agent_memory.models import now
 from agent_memory.store import queries
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
