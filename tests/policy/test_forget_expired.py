@@ -1,15 +1,18 @@
 """Turns that expired before what was indexed of them: forgetting reaches their chunks all the same."""
 
-import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from scripted_model import ScriptedChat
 from store_scan import scan
 
+import embedded_cosmos
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user import AsyncUserScope
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
@@ -92,17 +95,24 @@ async def test_a_deleted_conversation_takes_its_expired_talk_with_it(memory: Asy
     assert await scan(memory, "7391") == []
 
 
-async def test_a_turn_that_lives_for_a_second_is_forgotten_by_what_it_said(memory: AsyncMemory):
-    user = memory.user("alice")
-    thread: AsyncThreadScope = user.thread("t")
-    await thread.add_many([{"role": "user", "content": SECRET, "ttl": 1}])
-    await memory.drain()
-    await asyncio.sleep(2.1)
-    assert await thread.turns() == []
-    assert await user.search("Which locker number?")
-    receipt = await user.forget(query="the locker at the gym")
-    assert receipt.deleted
-    assert await scan(memory, "7391") == []
+async def test_a_turn_whose_time_has_run_out_is_forgotten_by_what_it_said(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    later = [0.0]
+    engine = partial(embedded_cosmos.Engine, clock=lambda: time.time() + later[0])
+    monkeypatch.setattr(embedded_cosmos, "Engine", engine)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
+        user = memory.user("alice")
+        thread: AsyncThreadScope = user.thread("t")
+        await thread.add_many([{"role": "user", "content": SECRET, "ttl": 3600}])
+        await memory.drain()
+        assert len(await thread.turns()) == 1
+        later[0] = 3700
+        assert await thread.turns() == []
+        assert await user.search("Which locker number?")
+        receipt = await user.forget(query="the locker at the gym")
+        assert receipt.deleted
+        assert await scan(memory, "7391") == []
 
 
 @pytest.mark.parametrize("expired", [["told"], ["answer"], ["told", "answer"]], ids="+".join)

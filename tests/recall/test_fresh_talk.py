@@ -247,3 +247,33 @@ async def test_what_is_found_is_forgotten_by_the_id_under_which_it_was_told(idle
     assert [turn.content for turn in await alice.thread("home").turns()] == ["The piano is out of tune"]
     with pytest.raises(NotFound):
         await alice.forget(hit.memory.id)
+
+
+@pytest.mark.parametrize(
+    ("query", "before"),
+    [
+        ("What is my budget?", "What's my budget for Hawaii?"),
+        ("How much is my Hawaii budget?", "What is my budget for Hawaii?"),
+        ("What was my budget for the trip to Hawaii?", "Tell me: what is my budget for the trip to Hawaii?"),
+        ("Wie hoch ist mein Budget für Hawaii?", "Wie hoch ist mein Budget denn?"),
+    ],
+)
+async def test_a_question_of_a_moment_ago_stands_behind_what_answers_it(idle: AsyncMemory, query: str, before: str):
+    alice = idle.user("alice")
+    chat = alice.thread("trip")
+    told = "My budget for the trip to Hawaii, that is mein Budget, is $10,000 with everything that we need there."
+    await chat.add("user", told)
+    await chat.add("user", before)
+    found = await alice.search(query, limit=20)
+    assert [hit.memory.content.split(": ", 1)[-1] for hit in found] == [told, before]
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    for hit in found:
+        assert hit.score == pytest.approx(sum(hit.why.values()))
+    assert await texts(alice, f"{before} And why?") == [told, before]
+
+
+async def test_a_question_is_found_where_nothing_else_is(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("trip").add("user", "Which hotel in Lisbon shall I book for my trip?")
+    assert len(await texts(alice, "Lisbon")) == 1
+    assert "Lisbon" in (await alice.context("What about Lisbon, and my trip there?")).text

@@ -28,8 +28,13 @@ def asks(text: str) -> bool:
 
 def only_asks(text: str) -> bool:
     """Whether it is questions and hardly more, and not about the speaker ("Can you find me a flight?" is)."""
+    return is_question_alone(text) and not is_personal(text)
+
+
+def is_question_alone(text: str) -> bool:
+    """Whether it is questions and hardly more."""
     share, other_words = _questions(text)
-    return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS and not is_personal(text)
+    return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS
 
 
 @lru_cache(maxsize=8192)

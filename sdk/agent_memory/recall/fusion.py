@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.models import Hit, Memory, now
-from agent_memory.recall.asking import only_asks
+from agent_memory.recall.asking import is_question_alone, only_asks
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
@@ -94,11 +94,18 @@ def rank(
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
     for memory in memories:
         parts[memory.id] |= worth(memory, settings, at or now())
+    asked_just_now = {key for key, candidate in found.items() if _is_fresh_question(candidate)}
+    _add(parts, "asked", {key: -score for key, score in _totals(parts).items() if key in asked_just_now})
     scores = _totals(parts)
     told_twice = _told_twice(memories, own)
     ranked = sorted(
         (candidate.memory for key, candidate in found.items() if key not in told_twice),
-        key=lambda memory: (-scores[memory.id], -memory.created_at.timestamp(), memory.id),
+        key=lambda memory: (
+            -scores[memory.id],
+            memory.id in asked_just_now,
+            -memory.created_at.timestamp(),
+            memory.id,
+        ),
     )
     best = _without_repeats(ranked, settings.repeat_overlap, limit or len(ranked))
     return [
@@ -122,6 +129,13 @@ def _matches(found: Mapping[str, Candidate], terms: Sequence[str], settings: Rec
         by_words = share if key in vector else 1.0
         parts[key] = {"text": weight * by_words * text[key], "vector": weight * (1 - share) * vector.get(key, 0.0)}
     return parts
+
+
+def _is_fresh_question(candidate: Candidate) -> bool:
+    """Whether it is a question in talk that is not indexed yet: what lifts its answer above it is not known of it."""
+    memory = candidate.memory
+    is_fresh = memory.kind == "chunk" and memory.embedding_model is None and candidate.similarity is None
+    return is_fresh and is_question_alone(said(memory))
 
 
 def _in_time(memory: Memory, asked: Sequence[Period]) -> bool:
