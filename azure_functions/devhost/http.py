@@ -102,7 +102,8 @@ async def _datum(request: web.Request) -> Value:
     return http_datum(
         method=request.method,
         url=str(request.url),
-        headers={name: _readable(value) for name, value in request.headers.items()},
+        # A header that is there twice is one with both values, as on the platform: neither is believed alone.
+        headers={name: _readable(",".join(request.headers.getall(name))) for name in request.headers},
         query=dict(request.query),
         params=dict(request.match_info),
         body=await request.read(),

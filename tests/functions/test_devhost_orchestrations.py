@@ -202,6 +202,9 @@ async def test_http_functions_get_what_was_sent_and_answer(host: ToyHost):
         async with session.post(f"{host.url}/api/shelf/toys?size=3", data="wood") as answer:
             assert (answer.status, await answer.text()) == (201, "toys 3 red wood")
             assert answer.headers["x-made"] == "here"
+        twice = [("x-colour", "red"), ("x-colour", "blue")]
+        async with aiohttp.request("POST", f"{host.url}/api/shelf/toys", headers=twice) as answer:
+            assert await answer.text() == "toys None red,blue "
         async with session.post(f"{host.url}/api/shelf/toys/top", data="") as answer:
             assert toy.performed[-1] == ("shelf", {"name": "toys", "place": "top"})
         toy.failures["shelf"] = 1

@@ -55,7 +55,8 @@ class Body(Model):
     @model_validator(mode="before")
     @classmethod
     def _can_be_kept(cls, value: Any) -> Any:
-        check_json(value, "the body", MAX_LEVELS + _LEVELS_AROUND)
+        if isinstance(value, Mapping):  # what else there is, the fields refuse
+            check_json(value, "the body", MAX_LEVELS + _LEVELS_AROUND)
         return value
 
 
