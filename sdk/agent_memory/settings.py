@@ -61,12 +61,17 @@ class Cadence:
 class Limits:
     """Bounds on one run of a step, so that a backlog of any length is worked off in pieces.
 
+    A turn with more than `turn_sentences` sentences and lines is not read for memories, but becomes a dead letter: the
+    longest turn that a store takes, 1.7 million characters, has some 20,000 if it is talk, and each costs a
+    millisecond or two of rules. It is indexed all the same, up to what one commit holds.
+
     Facts about one thing are merged from `merge_from` of them on; merging, procedures and reflection look at the
     `deepen_memories` newest. A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB
     service limits).
     """
 
     batch_turns: int = 20
+    turn_sentences: int = 50_000
     batch_tokens: int = 4000
     turns_before: int = 4
     batch_memories: int = 50

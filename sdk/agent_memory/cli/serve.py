@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 SERVE_EXAMPLES = examples("serve", "serve --store team.db --port 8080", "serve --from-env --host 0.0.0.0")
 KEY_EXAMPLES = examples("api-key laptop --user alice", "api-key backend --acts-for-users")
 DEFAULT_PORT = 8900
+SWITCH_SECONDS = 0.0001
+"""After how long the thread of the rules lets a request go on, which asks for the interpreter's lock again after each
+row that it reads. With Python's 5 ms a search took seconds while turns were processed (`benchmarks/hostile.py`)."""
 
 
 def serve(
@@ -60,6 +64,7 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
     env = Environment()
     local = None if store is None else AsyncMemory.local(store, policy=env.policy, recall=env.recall)

@@ -16,6 +16,7 @@ from agent_memory.policy.retention import with_retention
 from agent_memory.policy.switches import read_rules
 from agent_memory.processing.dead_letters import clear_failure, note_failure
 from agent_memory.processing.draft import Draft, commit
+from agent_memory.processing.faults import fault_of_input
 from agent_memory.processing.gather import StepRequest, Tools
 from agent_memory.processing.steps import (
     archive,
@@ -73,16 +74,26 @@ def activities(tools: Tools) -> dict[str, Activity]:
     budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
     """
 
+    async def settle_failure(name: str, request: StepRequest, error: ModelError) -> None:
+        await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
+        if name in _OF_USER and not error.retryable:
+            kept = await reconcile.answered(tools, request.user_id) if name == reconcile.NAME else {}
+            await note_failure(tools.store, request.user_id, name, error, kept)
+
     async def within_budget(name: str, think: Thinker, mine: Tools, request: StepRequest) -> Draft | None:
         await require_budget(tools.store, tools.policy, request.user_id)
         try:
             draft = await think(mine, request)
         except ModelError as error:
-            await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
-            if name in _OF_USER and not error.retryable:
-                kept = await reconcile.answered(tools, request.user_id) if name == reconcile.NAME else {}
-                await note_failure(tools.store, request.user_id, name, error, kept)
+            await settle_failure(name, request, error)
             raise
+        except Exception as unexpected:
+            final = fault_of_input(unexpected) if name in _OF_USER else None
+            if final is None:
+                raise
+            logger.warning("%s of %s failed", name, request.user_id, exc_info=True)
+            await settle_failure(name, request, final)
+            raise final from unexpected
         if name in _OF_USER:
             await clear_failure(tools.store, request.user_id, name)
         if draft is not None:

@@ -52,13 +52,14 @@ class StepRequest(Model):
 class TurnRange:
     """The turns of one run in the order of the talk, and where the cursor stands after them.
 
-    Turns that are off the record are covered and left out.
+    Turns that are off the record are covered and left out; `covered` counts them too.
     """
 
     turns: list[Turn]
     before: StoredCursor
     cursor: Cursor
     more: bool
+    covered: int = 0
 
 
 async def gather_turns(
@@ -97,7 +98,7 @@ async def gather_turns(
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
     cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
     more = full or len(taken) < len(found)
-    return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more)
+    return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more, len(taken))
 
 
 def on_record(turns: Sequence[Turn]) -> list[Turn]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, ClassVar
 
 from agent_memory.errors import ModelError
+from agent_memory.language.aside import aside
 from agent_memory.language.tasks import (
     ARCHIVE,
     CONSOLIDATE,
@@ -31,6 +31,9 @@ from agent_memory.language.tasks import (
 )
 from agent_memory.models import Usage
 
+_AT_ONCE = frozenset({QUERY_REWRITE.name, RERANK.name, HYDE.name})
+"""Tasks that a search waits for, and that take no time."""
+
 
 class OfflineChat:
     """A `ChatModel` without a model: it chooses and sorts what people said, and makes up nothing.
@@ -52,12 +55,15 @@ class OfflineChat:
         return self.PROMPT_VERSION
 
     async def run(self, task: Task[In, Out], data: In) -> TaskResult[Out]:
-        """Runs one task in a worker thread.
+        """Runs one task, in the thread of the rules if it takes time.
 
         Raises:
             ModelError: not retryable, for a task that there are no rules for.
         """
-        output = await asyncio.to_thread(_perform, task.name, data)
+        if task.name in _AT_ONCE:
+            output = _perform(task.name, data)
+        else:
+            output = await aside(_perform, task.name, data)
         if not isinstance(output, task.output):
             raise ModelError(f"the offline rules for {task.name!r} do not give a {task.output.__name__}")
         return TaskResult(output, self.MODEL_ID, self.PROMPT_VERSION, Usage())

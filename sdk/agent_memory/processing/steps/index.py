@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agent_memory.language.aside import aside
 from agent_memory.models import ProcessResult, Turn
 from agent_memory.policy.injected import without_injected
 from agent_memory.policy.screen import screen_lines
@@ -46,11 +47,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     async def derive(found: TurnRange) -> Derived:
         forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
         kept = {
-            turn.id: _screened(turn, tools)
+            turn.id: await aside(_screened, turn, tools)
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
         }
-        parts = parts_of({turn_id: said for turn_id, (_, said) in kept.items()})
+        parts = await aside(parts_of, {turn_id: said for turn_id, (_, said) in kept.items()})
         too_long = [
             f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
             for turn in found.turns
