@@ -19,8 +19,8 @@ STORE ?= .quickstart/memory.db
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-quickstart: .venv/.run  ## Real conversations become memories, then answer questions (FILE=my.jsonl for your own)
-	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(ARGS)
+quickstart: .venv/.run  ## Real conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
+	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(if $(ASK),--ask "$(ASK)") $(ARGS)
 
 test: .venv/.dev  ## The test suite
 	$(BIN)/pytest -n 2 $(ARGS)

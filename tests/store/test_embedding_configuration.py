@@ -39,7 +39,10 @@ async def test_another_model_has_its_own_dimensions_and_does_not_mix_with_the_fi
     async with AsyncMemory.local(path, embedding_model=Small()) as memory:
         assert await dimensions_of(memory) == 256
         await memory.user("u").remember("Likes tea")
-    with pytest.raises(ConfigurationError, match="holds vectors of 256 dimensions"):
+    with pytest.raises(
+        ConfigurationError,
+        match=f"holds vectors of 256 dimensions, made by {Small().model_id}; .* a store .* of its own",
+    ):
         async with AsyncMemory.local(path):
             pass
 

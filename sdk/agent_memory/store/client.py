@@ -41,6 +41,11 @@ MARK_ID = "memories_mark"
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
 _REFUSALS = frozenset({401, 403, 500, 503, 507})
+_WAYS_OUT = {
+    "all-MiniLM-L6-v2-int8": "Open it without an embedding_model (and without an embedding service in the environment)"
+}
+"""How a store is opened with the model that it was made with, where that is not by naming it."""
+
 _TRANSIENT = {408, 410, 429, 449, 500, 502, 503, 504}
 _meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
 
@@ -263,21 +268,24 @@ class Store:
         with _translated():
             properties = await self.container(MEMORIES).read()
         have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
-        if have != dimensions:
-            raise ConfigurationError(
-                f"the store holds vectors of {have} dimensions, the embedding model {model_id} makes {dimensions}"
-            )
         partition = (STORE_USER, SETTINGS_THREAD)
-        document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
-        try:
-            await self.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
-        except Conflict:
-            stored = await self.read(COUNTER, "store", partition)
-            if stored and stored["embedding_model"] != model_id:
-                raise ConfigurationError(
-                    f"the store's vectors come from {stored['embedding_model']}, not from {model_id}: open it with the"
-                    " first, or start a new store"
-                ) from None
+        if have == dimensions:
+            document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
+            try:
+                await self.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
+            except Conflict:
+                pass
+            else:
+                return
+        stored = await self.read(COUNTER, "store", partition)
+        first = stored["embedding_model"] if stored else f"a model of {have} dimensions"
+        if have != dimensions or first != model_id:
+            way_out = _WAYS_OUT.get(first, f"Open it with embedding_model= set to {first}")
+            raise ConfigurationError(
+                f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
+                f" vectors of two models cannot be compared. {way_out}, or give the new"
+                " model a store (a file, a database) of its own"
+            )
 
     def container(self, name: str) -> ContainerProxy:
         """A container of the open store."""
