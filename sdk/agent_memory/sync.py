@@ -833,7 +833,8 @@ class StaticScope:
 
         A fact may also be a text, `{"key": …, "value": …}`, or any other data that is JSON; its id is then made from
         it, and the data stands in the metadata under `value`. A fact whose content has changed takes the place of the
-        old one. Other processes tell it within a minute.
+        old one. Other processes tell it within a minute. Secrets are
+        taken out, as they are of all that is remembered.
 
         Raises:
             InvalidInput: if a fact cannot be used; nothing was written.

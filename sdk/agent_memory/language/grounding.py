@@ -7,12 +7,12 @@ of one line; an invented quote, ref or figure never reaches the store.
 from __future__ import annotations
 
 import re
-import unicodedata
 from array import array
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from agent_memory.folding import folded
 from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights, names
 from agent_memory.language.tasks import (
     ConsolidateInput,
@@ -121,10 +121,10 @@ def find_quote(quote: str, text: str) -> str | None:
 
     Case, spacing, the shape of quotation marks, dashes and dots, and what surrounds the quote do not matter.
     """
-    wanted, _ = _plain(unicodedata.normalize("NFC", quote).strip(_EDGES))
+    wanted, _ = _plain(folded(quote).strip(_EDGES))
     if not any(character.isalnum() for character in wanted):
         return None
-    whole = unicodedata.normalize("NFC", text)
+    whole = folded(text)
     plain, places = _plain(whole)
     start = plain.find(wanted)
     return whole[places[start] : places[start + len(wanted)]] if start >= 0 else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from agent_memory.folding import bare
 from agent_memory.language.stems import stem
 from agent_memory.patterns import linear
 
@@ -54,8 +55,8 @@ _TOKEN = linear(r"\p{L}[\w'’-]*")
 
 def categories_of(text: str, labels: Iterable[str] = ()) -> set[str]:
     """The stems and the known categories that a text falls into; `labels` are its tags, its kind and its type."""
-    found = {stem(word.lower()) for word in _TOKEN.findall(text)}
-    found |= {stem(label.lower()) for label in labels}
+    found = {stem(word.lower()) for word in _TOKEN.findall(bare(text))}
+    found |= {stem(bare(label).lower()) for label in labels}
     return found | {name for name, words in _stems().items() if words & found}
 
 
@@ -71,7 +72,7 @@ def is_kept(text: str, labels: Iterable[str], deny: frozenset[str], allow: froze
 
 def _in(category: str, found: set[str]) -> bool:
     name = _ALIASES.get(category, category)
-    words = [stem(word) for word in _TOKEN.findall(name.lower())]
+    words = [stem(word) for word in _TOKEN.findall(bare(name).lower())]
     return name in found or (bool(words) and all(word in found for word in words))
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from agent_memory.folding import folded
 from agent_memory.language.stems import stem
 from agent_memory.patterns import linear
 
@@ -196,8 +197,8 @@ def _words(text: str) -> set[str]:
 
 
 def unstamped(text: str) -> str:
-    """A text without the day and the speaker that indexed talk begins with."""
-    return _STAMP.sub("", text)
+    """A text, folded, without the day and the speaker that indexed talk begins with."""
+    return _STAMP.sub("", folded(text))
 
 
 def telling_part(text: str, topic: str) -> str:

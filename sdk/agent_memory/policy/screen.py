@@ -1,23 +1,29 @@
-"""The screen: everything that is to be remembered passes it, whoever wants it kept.
+"""The screen: everything that is to be remembered passes it, whoever wants it kept, with every field.
 
-It leaves out what the user's categories forbid, takes secrets out, and sets aside what reads as an order to a model.
+It folds a text, so that what is read here is what is stored and shown, leaves out what the user's categories forbid,
+takes secrets out, and sets aside what reads as an order to a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_memory.models import Memory, content_hash
-from agent_memory.patterns import linear
+from agent_memory.folding import bare, folded, hides
+from agent_memory.models import Memory, Source, content_hash
+from agent_memory.patterns import WORD, linear
 from agent_memory.policy.categories import is_kept
+from agent_memory.policy.findings import redacted
+from agent_memory.policy.orders import UNSEEN, find_instructions
+from agent_memory.policy.secrets import find_secrets
 from agent_memory.policy.switches import Rules
-from agent_memory.policy.trust import Finding, find_instructions, find_secrets, redacted
 from agent_memory.settings import PolicySettings
 
 _SENTENCE_END = linear(r"[.!?] +")
 FORBIDDEN = "about what the settings say is not to be remembered"
+_PART_OF_SECRET = 4
+"""Characters from which on a word of a tag that is in a secret is a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +40,95 @@ def screen_memories(memories: Iterable[Memory], rules: Rules, policy: PolicySett
     forbidden = 0
     for memory in memories:
         if is_kept(memory.content, _labels(memory), rules.deny, rules.allow):
-            kept.append(screen_memory(memory, policy))
+            kept.append(screen_memory(_without_denied(memory, rules), policy))
         else:
             forbidden += 1
     return Screened(kept, [f"{forbidden} {FORBIDDEN}"] if forbidden else [])
 
 
 def screen_memory(memory: Memory, policy: PolicySettings) -> Memory:
-    """A memory without its secrets, or set aside for review, as the policy says."""
-    secrets = find_secrets(memory.content) if policy.secrets != "allow" else []
-    orders = find_instructions(memory.content, memory.source) if policy.instructions != "allow" else []
-    quoted = find_secrets(memory.quote) if memory.quote and policy.secrets != "allow" else []
-    removed = [*(secrets if policy.secrets == "redact" else []), *(orders if policy.instructions == "redact" else [])]
-    doubtful = [
-        *([*secrets, *quoted] if policy.secrets == "quarantine" else []),
-        *(orders if policy.instructions == "quarantine" else []),
-    ]
-    if not (removed or quoted or doubtful):
-        return memory
-    content = redacted(memory.content, removed)
-    changes: dict[str, object] = {"content": content, "content_hash": content_hash(content)}
-    if quoted and policy.secrets == "redact" and memory.quote:
-        changes["quote"] = redacted(memory.quote, quoted)
-    if doubtful:
-        changes |= {"status": "quarantined", "review_reason": _reason(doubtful)}
-    return memory.model_copy(update=changes)
+    """A memory, folded, without its secrets, or set aside for review, as the policy says.
+
+    All of it is looked at: content, quote, the words of its date, tags, and the metadata with its names.
+    """
+    look = _Look(policy, memory.source)
+    content = look.text(memory.content)
+    changes: dict[str, object] = {
+        "content": content,
+        "quote": None if memory.quote is None else look.text(memory.quote),
+        "time_phrase": None if memory.time_phrase is None else look.text(memory.time_phrase),
+        "metadata": look.value(memory.metadata),
+    }
+    changes["tags"] = look.tags(memory.tags)  # last, since they may hold a part of what was found before
+    if content != memory.content:
+        changes["content_hash"] = content_hash(content)
+    if look.doubts:
+        changes |= {"status": "quarantined", "review_reason": "; ".join(look.doubts)}
+    changed = {name: value for name, value in changes.items() if value != getattr(memory, name)}
+    return memory.model_copy(update=changed) if changed else memory
+
+
+@dataclass(slots=True)
+class _Look:
+    """One memory on its way through the screen: what the policy minds, and what was found in it so far."""
+
+    policy: PolicySettings
+    source: Source
+    doubts: dict[str, None] = field(default_factory=dict)
+    secrets: list[str] = field(default_factory=list)
+
+    def text(self, given: str) -> str:
+        """A text, folded, without what is to be taken out of it."""
+        text = folded(given)
+        secrets = find_secrets(text) if self.policy.secrets != "allow" else []
+        orders = find_instructions(text, self.source) if self.policy.instructions != "allow" else []
+        if self.policy.secrets == "quarantine":
+            self.doubts |= dict.fromkeys(secret.what for secret in secrets)
+            secrets = []
+        if self.policy.instructions == "quarantine":
+            self.doubts |= dict.fromkeys([*(order.what for order in orders), *([UNSEEN] if hides(given) else [])])
+            orders = []
+        self.secrets += [_letters(text[secret.start : secret.end]) for secret in secrets]
+        return redacted(text, [*secrets, *orders])
+
+    def value(self, given: Any) -> Any:
+        """A value of JSON, with all the texts in it, and the names."""
+        if isinstance(given, str):
+            return self.text(given)
+        if isinstance(given, list | tuple):
+            return [self.value(item) for item in given]
+        if isinstance(given, dict):
+            return {self.text(str(name)): self.value(item) for name, item in given.items()}
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            written = str(given)
+            text = self.text(written)
+            return given if text == written else text
+        return given
+
+    def tags(self, given: Sequence[str]) -> list[str]:
+        """The tags that hold no secret, nor a part of one that was taken out elsewhere in the memory."""
+        kept = [(tag, self.text(tag)) for tag in given]
+        whole = [text for tag, text in kept if text == folded(tag) and text.strip()]
+        return list(dict.fromkeys(text for text in whole if not any(self._is_secret(part) for part in _parts(text))))
+
+    def _is_secret(self, part: str) -> bool:
+        return any(part in secret for secret in self.secrets)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, bare(text))).lower()
+
+
+def _parts(tag: str) -> list[str]:
+    """What of a tag can be a part of a secret: its words, and all of it."""
+    parts = [_letters(part) for part in (*WORD.findall(tag), tag)]
+    return [part for part in parts if len(part) >= _PART_OF_SECRET]
 
 
 def screen_lines(lines: Iterable[str], rules: Rules, policy: PolicySettings) -> list[str]:
     """Pieces of text that nobody reviews one by one (raw talk, lines of a summary): what may be kept, as it may be.
 
-    What would be set aside for review is left out.
+    They come back folded. What would be set aside for review is left out.
     """
     return [kept for line in lines if (kept := _screen_line(line, rules, policy)) is not None]
 
@@ -75,14 +139,24 @@ def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
     None for a text of which nothing is left.
     """
     if isinstance(value, str):
-        return " ".join(screen_lines(_sentences(value), rules, policy)) or (None if value else value)
+        if hides(value) and policy.instructions == "quarantine":
+            return None
+        return " ".join(screen_lines(_sentences(folded(value)), rules, policy)) or (None if value else value)
     if isinstance(value, list):
         return [kept for item in value if (kept := screen_values(item, rules, policy)) is not None]
     if isinstance(value, dict):
-        named = {name: item for name, item in value.items() if is_kept(name, (), rules.deny, None)}
+        names_only = replace(rules, allow=None)
+        named = {folded(name): item for name, item in value.items() if _is_whole(name, names_only, policy)}
         screened = {name: screen_values(item, rules, policy) for name, item in named.items()}
         return {name: item for name, item in screened.items() if item is not None}
+    if isinstance(value, int | float):
+        return value if _is_whole(str(value), Rules(), policy) else None
     return value
+
+
+def _is_whole(text: str, rules: Rules, policy: PolicySettings) -> bool:
+    """Whether a text passes with all its words."""
+    return _screen_line(text, rules, policy) == folded(text)
 
 
 def _sentences(text: str) -> list[str]:
@@ -94,7 +168,7 @@ def _sentences(text: str) -> list[str]:
 def is_clean(value: Any, rules: Rules, policy: PolicySettings) -> bool:
     """Whether a value of JSON may be kept as it is: no secret, no order to a model, nothing that settings forbid."""
     if isinstance(value, str):
-        return _screen_line(value, rules, policy) == value
+        return _is_whole(value, rules, policy)
     if isinstance(value, list):
         return all(is_clean(item, rules, policy) for item in value)
     if isinstance(value, dict):
@@ -103,12 +177,21 @@ def is_clean(value: Any, rules: Rules, policy: PolicySettings) -> bool:
     return True
 
 
-def _screen_line(line: str, rules: Rules, policy: PolicySettings) -> str | None:
+def without_secrets(memory: Memory, policy: PolicySettings) -> Memory:
+    """A memory of the operator's, folded and without secrets; what it asks of a model is the operator's to say."""
+    redacting = replace(policy, instructions="allow", secrets="allow" if policy.secrets == "allow" else "redact")
+    return screen_memory(memory, redacting)
+
+
+def _screen_line(given: str, rules: Rules, policy: PolicySettings) -> str | None:
+    line = folded(given)
     if not is_kept(line, (), rules.deny, rules.allow):
         return None
     secrets = find_secrets(line) if policy.secrets != "allow" else []
     orders = find_instructions(line) if policy.instructions != "allow" else []
-    if (secrets and policy.secrets == "quarantine") or (orders and policy.instructions == "quarantine"):
+    if secrets and policy.secrets == "quarantine":
+        return None
+    if policy.instructions == "quarantine" and (orders or hides(given)):
         return None
     return redacted(line, [*secrets, *orders]) if secrets or orders else line
 
@@ -117,5 +200,18 @@ def _labels(memory: Memory) -> list[str]:
     return [*memory.tags, memory.type, *([memory.kind] if memory.kind else [])]
 
 
-def _reason(findings: Sequence[Finding]) -> str:
-    return "; ".join(dict.fromkeys(finding.what for finding in findings))
+def _without_denied(memory: Memory, rules: Rules) -> Memory:
+    """A memory without the words beside its content that belong to a denied category."""
+    if not rules.deny:
+        return memory
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if is_kept(value, (), rules.deny, None) else None
+        if isinstance(value, list):
+            return [item for one in value if (item := kept(one)) is not None]
+        if isinstance(value, dict):
+            return {name: item for name, one in value.items() if kept(name) and (item := kept(one)) is not None}
+        return value
+
+    return memory.model_copy(update={"quote": kept(memory.quote), "metadata": kept(memory.metadata)})

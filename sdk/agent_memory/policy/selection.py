@@ -29,6 +29,9 @@ NEAREST = 100
 TELLING_TURN = 300
 """Characters up to which all figures of a turn are taken for those of what it is to be forgotten for."""
 
+HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
+"""The invisible characters that turns are most often written with: words with them inside are not found as words."""
+
 TurnKey = tuple[str, str]
 """A turn: its thread and its id, which means something in its thread only."""
 
@@ -183,7 +186,9 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     for memory in archive.memories.values():
         if like.about(topic, memory.content, None) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "about it")
-    for turn in await archive.turns_that_say(sorted(roots(topic)), every=True):
+    said = await archive.turns_that_say(sorted(roots(topic)), every=True)
+    said += await archive.turns_that_say(HIDING, every=False)
+    for turn in said:
         if like.about(topic, turn.content, None) and _lies_in(place, turn):
             selection.add_turn(turn, "about it")
     for turn in await archive.read_turns(set(found) - set(selection.turns)):

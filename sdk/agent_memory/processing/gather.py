@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from agent_memory.errors import NotFound
+from agent_memory.folding import folded
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
 from agent_memory.models import DeadLetter, Memory, Model, Turn
 from agent_memory.policy.injected import without_injected
@@ -117,13 +118,13 @@ def _within_tokens(turns: Sequence[Turn], budget: int) -> int:
 
 
 def view_turns(turns: Sequence[Turn], prefix: str = "t") -> list[TurnView]:
-    """Turns as a model sees them: numbered, without our ids, and without what we ourselves put into them."""
+    """Turns as a model sees them: numbered, folded, without our ids and what we ourselves put into them."""
     return [
         TurnView(
             ref=f"{prefix}{number}",
             role=turn.role,
-            name=turn.name,
-            content=without_injected(turn.content),
+            name=None if turn.name is None else folded(turn.name),
+            content=without_injected(folded(turn.content)),
             created_at=turn.created_at,
         )
         for number, turn in enumerate(turns, 1)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from agent_memory.errors import InvalidInput
+from agent_memory.folding import folded
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.tokens import TokenCounter
@@ -383,4 +384,4 @@ def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
 
 def _turn_line(turn: Turn) -> Line:
     role = {"agent": "assistant"}.get(turn.role, turn.role)
-    return Line(TURNS, turn.content, {"id": turn.id, "type": "turn", "role": role})
+    return Line(TURNS, folded(turn.content), {"id": turn.id, "type": "turn", "role": role})

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
+from agent_memory.folding import folded
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.policy.injected import without_injected
@@ -46,7 +47,7 @@ async def fresh_turns(
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.
-    return [turn for turn in turns if not asked.isdisjoint(words(turn.content))]
+    return [turn for turn in turns if not asked.isdisjoint(words(folded(turn.content)))]
 
 
 async def as_chunks(
@@ -84,7 +85,7 @@ async def _of_thread(
     )
     if not (rules.recall and rules.derive):
         return []
-    said = {turn.id: without_injected(turn.content).strip() for turn in turns if turn.id not in forgotten}
+    said = {turn.id: without_injected(folded(turn.content)).strip() for turn in turns if turn.id not in forgotten}
     return [
         (turn, line)
         for turn in turns

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
+from agent_memory.folding import folded
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
 from agent_memory.policy.switches import Rules
@@ -88,7 +89,7 @@ async def search(
     Raises:
         AgentMemoryError: if neither vectors nor words can be searched by.
     """
-    query = query[:LONGEST_QUERY]
+    query = folded(query[:LONGEST_QUERY])
     searcher = searcher.impatient(patience)
     cache = searcher.cache
     mark = None if cache is None else await searcher.store.read_mark(partition[0])

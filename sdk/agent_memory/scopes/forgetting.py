@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.folding import folded
 from agent_memory.models import ForgetReceipt, now
 from agent_memory.policy.accounts import add_accounts
 from agent_memory.policy.deletion import carry_out, finish_forgettings
@@ -173,7 +174,7 @@ async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Plan:
     if request.id is not None:
         selection = await select_id(archive, request.id, request.place)
     elif request.query is not None:
-        selection = await select_query(archive, request.query.strip(), request.place)
+        selection = await select_query(archive, folded(request.query).strip(), request.place)
     else:
         selection = await select_place(archive, request.place, PIECE)
     if request.is_claim:

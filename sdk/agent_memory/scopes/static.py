@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.models import Memory, Receipt
+from agent_memory.policy.screen import without_secrets
 from agent_memory.runtime import Runtime
 from agent_memory.store.static import make_facts, read_facts, write_facts
 
@@ -21,12 +22,14 @@ class AsyncStaticScope:
 
         A fact may also be a text, `{"key": …, "value": …}`, or any other data that is JSON; its id is then made from
         it, and the data stands in the metadata under `value`. A fact whose content has changed takes the place of the
-        old one. Other processes tell it within a minute.
+        old one. Other processes tell it within a minute. Secrets are
+        taken out, as they are of all that is remembered.
 
         Raises:
             InvalidInput: if a fact cannot be used; nothing was written.
         """
-        made = make_facts(facts)
+        policy = self._runtime.tools.policy
+        made = [without_secrets(fact, policy) for fact in make_facts(facts)]
         created = await write_facts(self._runtime.store, made)
         self._runtime.static.changed()
         return Receipt(ids=[fact.id for fact in made], created=created)

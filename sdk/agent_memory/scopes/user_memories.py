@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
+from agent_memory.folding import folded
 from agent_memory.models import (
     FactKind,
     ForgetReceipt,
@@ -98,7 +99,7 @@ class UserMemories(UserPart):
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
-        if not isinstance(content, str) or not content.strip():
+        if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
         check_json({"content": content, "tags": list(tags), "metadata": metadata or {}}, "what is to be remembered")
         rules = await self._rules()
@@ -177,7 +178,7 @@ class UserMemories(UserPart):
         """
         if content is None and pinned is None and related_ids is None:
             raise InvalidInput("nothing to change: give a content, pinned or related_ids")
-        if content is not None and not content.strip():
+        if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
         check_json([content, reason], "the correction")
         try:
@@ -191,7 +192,7 @@ class UserMemories(UserPart):
             raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
         pin = old.pinned if pinned is None else pinned
         links = old.related_ids if related_ids is None else await self._links(related_ids)
-        if content is None or old.content == content.strip():
+        if content is None or old.content == folded(content).strip():
             same = (old.pinned, old.related_ids) == (pin, links)
             return old if same else await amend(self._runtime.store, old, {"pinned": pin, "related_ids": links})
         clock = now()

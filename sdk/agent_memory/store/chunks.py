@@ -63,7 +63,7 @@ def chunk_of(
         importance=0.3,
         source="agent" if turn.role == "agent" else "user",
         source_turn_ids=[turn.id],
-        metadata=place | ({"speaker": turn.name} if turn.name else {}),
+        metadata=place | ({"speaker": undated(text).split(": ", 1)[0]} if turn.name else {}),
         agent_id=turn.agent_id,
         project_id=turn.project_id,
         run_id=turn.run_id,

@@ -39,7 +39,8 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         if not kept.get("summary"):
             rejected = [*answer.rejected, f"an account {FORBIDDEN}, or not to be trusted"]
             return Derived(ProcessResult(step=NAME, rejected=rejected, usage=answer.usage))
-        session = _session(turns, ArchiveOutput.model_validate(kept)).model_copy(
+        account = ArchiveOutput.model_validate(kept)
+        session = _session(turns, account).model_copy(
             update={
                 "model": answer.model,
                 "prompt_version": answer.prompt_version,
@@ -47,8 +48,8 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             }
         )
         # What it is about, without the frame and the dates, which are alike in all of them.
-        about = ", ".join([*answer.output.topics, *answer.output.entities])
-        embedded = await tools.embeddings.embed([f"{answer.output.summary}\n{about}".strip()])
+        about = ", ".join([*account.topics, *account.entities])
+        embedded = await tools.embeddings.embed([f"{account.summary}\n{about}".strip()])
         return Derived(
             ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=answer.usage + embedded.usage),
             create=[to_document(session, embedded.vectors[0])],

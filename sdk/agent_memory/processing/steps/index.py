@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from agent_memory.folding import folded
 from agent_memory.language.aside import aside
 from agent_memory.models import ProcessResult, Turn
 from agent_memory.policy.injected import without_injected
@@ -79,7 +80,7 @@ def _screened(turn: Turn, tools: Tools) -> tuple[str, str]:
     It sees a turn before that is cut: a key that goes over many lines, or what belongs to a forbidden subject, is seen
     for what it is in the whole, and not in a part.
     """
-    blocks = cut(without_injected(turn.content).strip(), LONGEST_PART)
+    blocks = cut(without_injected(folded(turn.content)).strip(), LONGEST_PART)
     passed = screen_lines((chunk_text(turn, block) for block in blocks), tools.rules, tools.policy)
     heads_and_texts = [text.partition(": ") for text in passed]
     return heads_and_texts[0][0] if passed else "", "".join(text for _, _, text in heads_and_texts)
