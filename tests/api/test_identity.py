@@ -80,6 +80,20 @@ async def test_a_token_that_does_not_hold_is_refused(memory: AsyncMemory, issuer
     assert await asked(memory, tokens_of(issuer), bearer(issuer.token(**claims))) == (401, "unauthenticated")
 
 
+async def test_credentials_that_no_parser_reads_to_the_end_are_refused(memory: AsyncMemory, issuer: Issuer):
+    def part(text: str) -> str:
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    deep = "[" * 50_000 + "]" * 50_000
+    header, claims, signature = issuer.token().split(".")
+    for token in (f"{part(deep)}.{claims}.{signature}", f"{header}.{part(deep)}.{signature}"):
+        assert await asked(memory, tokens_of(issuer), bearer(token)) == (401, "unauthenticated")
+    claim = '{"claims": [{"typ": "oid", "val": VALUE}]}'
+    for said in (deep, claim.replace("VALUE", '["alice"]'), claim.replace("VALUE", deep)):
+        principal = {"x-ms-client-principal": base64.b64encode(said.encode()).decode()}
+        assert await asked(memory, PlatformPrincipal(Claims()), principal) == (401, "unauthenticated")
+
+
 async def test_a_token_of_another_key_or_with_changed_claims_is_refused(memory: AsyncMemory, issuer: Issuer):
     forged = Issuer(issuer.url).token()
     head, _, signature = issuer.token().split(".")

@@ -70,10 +70,10 @@ class PlatformPrincipal:
         try:
             principal = json.loads(base64.b64decode(header, validate=True))
             given = [(str(claim["typ"]), claim["val"]) for claim in principal["claims"]]
-        except (binascii.Error, ValueError, TypeError, KeyError) as error:
+            names = {self._claims.user, _LONG_CLAIMS.get(self._claims.user)}
+            users = {value for name, value in given if name in names}
+        except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             raise unauthenticated(f"{PRINCIPAL_HEADER} cannot be read") from error
-        names = {self._claims.user, _LONG_CLAIMS.get(self._claims.user)}
-        users = {value for name, value in given if name in names}
         if len(users) > 1:
             raise unauthenticated(f"{PRINCIPAL_HEADER} names several users")
         role_names = {"roles", principal.get("role_typ")}

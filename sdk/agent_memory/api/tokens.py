@@ -98,7 +98,7 @@ class JwtIdentity:
                 leeway=LEEWAY,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except jwt.PyJWTError as error:
+        except (jwt.PyJWTError, RecursionError) as error:
             raise unauthenticated(f"the token does not hold: {error}") from error
         roles = claims.get("roles")
         return self._claims.caller(claims.get(self._claims.user), roles if isinstance(roles, list) else [])
