@@ -6,14 +6,15 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from policy_world import opened
+from policy_world import QUIET, opened
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, MemoryDisabled
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import MemoryConfig, ScopeSettings
-from agent_memory.policy.switches import Asked, effective
-from agent_memory.settings import Environment, PolicySettings, Tier, read_tiers
+from agent_memory.policy.switches import Asked, effective, read_rules
+from agent_memory.settings import Environment, PolicySettings, RecallSettings, Tier, read_tiers
 
 
 @pytest.mark.req("S3-32")
@@ -251,3 +252,51 @@ async def test_tiers_come_from_the_environment_or_from_the_application(chat: Scr
 
     async with opened(chat, default_tier="basic", tier_of=tier_of) as memory:
         assert [(await memory.user(name).stats()).tier for name in ("alice", "bob")] == ["pro", "basic"]
+
+
+@pytest.mark.parametrize("cache", [0.0, 60.0], ids=["no cache", "cache"])
+async def test_nothing_of_a_thread_that_was_switched_off_later_is_told_elsewhere(chat: ScriptedChat, cache: float):
+    recall = RecallSettings(cache_seconds=cache)
+    async with AsyncMemory.local(
+        chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET, recall=recall
+    ) as memory:
+        alice = memory.user("alice")
+        diary, other = alice.thread("diary"), alice.thread("other")
+        await diary.add("user", "fact: heron=the grey heron nests at the weir")
+        await other.add("user", "fact: boat=the boat is at the weir")
+        await memory.drain(timeout=30)
+        for thread in (diary, other):
+            await thread.process("summarize")
+        await diary.add("user", "The heron at the weir has chicks now.")  # not indexed yet
+        query = "What did we discuss about the grey heron at the weir?"
+
+        async def told() -> str:
+            found = [hit.memory.content for hit in await alice.search(query, limit=20)]
+            seen = [(await scope.context(query, budget=2000)).text for scope in (other, alice, alice.thread("new"))]
+            return "\n".join([*found, *seen])
+
+        before = await told()
+        assert before.count("nests") > 3
+        assert "From Other Conversations" in before
+        assert "chicks" in before
+        await diary.update_settings(enabled=False)
+        after = await told()
+        assert "boat" in after
+        assert "heron" not in after.replace(query, "")
+        assert any("heron" in one.content for one in await alice.memories()), "she sees what is kept"
+        await diary.update_settings(enabled=True)
+        assert (await told()).count("nests") > 3
+
+
+async def test_a_thread_that_is_off_does_not_pass_for_a_setting_of_its_user(told: AsyncMemory, chat: ScriptedChat):
+    async with opened(chat) as other:
+        await told.user("alice").thread("t1").update_settings(enabled=False)
+        await told.user("alice").update_settings(deny_categories=["health"])
+        lines: list[str] = []
+        await told.user("alice").export(lines.append)
+        await other.user("alice").thread("t2").update_settings(enabled=False)
+        await other.user("alice").import_lines(lines)
+        assert (await other.user("alice").settings()).deny_categories == ["health"]
+        assert not (await other.user("alice").thread("t1").settings()).enabled
+        rules = await read_rules(other.runtime.store, other.runtime.tools.policy, "alice")
+        assert rules.threads_off == {"t1", "t2"}

@@ -90,7 +90,7 @@ async def test_a_slow_part_is_left_out_in_time(chat: ScriptedChat, monkeypatch: 
     async def never(*_: Any) -> None:
         await asyncio.Future[None]()
 
-    monkeypatch.setattr(recall_context, "read_profile", never)
+    monkeypatch.setattr(recall_context, "told_profile", never)
     settings = RecallSettings(context_timeout=1.0)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), recall=settings) as memory:
         thread = memory.user("alice").thread("t1")

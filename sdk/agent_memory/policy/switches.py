@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_memory.errors import MemoryDisabled
 from agent_memory.models import MemoryConfig, ScopeSettings
 from agent_memory.settings import TIERS, PolicySettings, Tier
 from agent_memory.store.client import Store
 from agent_memory.store.documents import Document
-from agent_memory.store.preferences import read_document, scope_settings
+from agent_memory.store.preferences import THREADS_OFF, read_document, scope_settings
 
 PROFILE_RESOURCE = "memory"
 """What an agent's profile must list among its resources (row S2-01)."""
@@ -48,6 +48,8 @@ class Rules:
     deny: frozenset[str] = frozenset()
     allow: frozenset[str] | None = None
     retention_days: Mapping[str, int] = field(default_factory=dict)
+    threads_off: frozenset[str] = frozenset()
+    """The user's threads that are switched off themselves: nothing of them is told in others."""
 
     @property
     def reason(self) -> str:
@@ -123,7 +125,8 @@ async def read_rules(
         for (name, thread), document in zip(names.items(), documents, strict=True)
         if thread not in but
     }
-    return effective(policy, await _tier_name(policy, user_id, documents[0]), scopes, asked)
+    rules = effective(policy, await _tier_name(policy, user_id, documents[0]), scopes, asked)
+    return replace(rules, threads_off=frozenset(documents[0].get(THREADS_OFF, ())))
 
 
 async def _tier_name(policy: PolicySettings, user_id: str, user: Document) -> str:

@@ -53,7 +53,11 @@ async def search_archive(
     """
     settings = searcher.settings
     topic = topic_of(query, settings.archive_triggers)
-    parameters: dict[str, Any] = {"thread": thread_id or "", "limit": settings.archive_limit * 3}
+    parameters: dict[str, Any] = {
+        "thread": thread_id or "",
+        "limit": settings.archive_limit * 3,
+        "off": searcher.threads_off,
+    }
     sql = queries.NEWEST_ARCHIVE
     if names_topic := says_something(topic):
         sql = queries.NEAREST_ARCHIVE

@@ -30,6 +30,7 @@ from agent_memory.models import (
     now,
 )
 from agent_memory.policy.asked_back import trigger_in
+from agent_memory.policy.profiles import told_profile
 from agent_memory.recall.archive import Conversation, search_archive
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import TURNS, fit
@@ -41,7 +42,7 @@ from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.chunks import is_question
 from agent_memory.store.static import StaticFacts
-from agent_memory.store.summaries import read_profile, read_state, read_summary
+from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.windows import last_live_turns
 
 logger = logging.getLogger("agent_memory")
@@ -199,7 +200,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
         parts.archive = await search_archive(recaller.searcher, user, thread, query, trigger, patience)
 
     async def profile() -> None:
-        parts.profile = await read_profile(store, user)
+        parts.profile = await told_profile(store, user, recaller.searcher.threads_off)
 
     work: dict[str, asyncio.Task[None]] = {}
     trigger: str | None = None

@@ -57,6 +57,11 @@ class Searcher:
     outage: Outage = field(default_factory=Outage)
     """Whether questions have vectors; one for all scopes of a memory."""
 
+    @property
+    def threads_off(self) -> list[str]:
+        """The threads of which nothing is told, because their user switched them off."""
+        return [] if self.rules is None else sorted(self.rules.threads_off)
+
     def impatient(self, seconds: float | None = None) -> Searcher:
         """This searcher for one search, with so many seconds for vectors; `embedding_timeout`, or less."""
         most = self.settings.embedding_timeout
@@ -96,7 +101,7 @@ async def search(
     if cache is None or mark is None:
         return await _search(searcher, partition, query, limit, filters)
     # The mark is read first: what is written during the search makes this entry one that nobody looks up.
-    options = sorted(filters.items(), key=str)
+    options = [*sorted(filters.items(), key=str), ("off", searcher.threads_off)]
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
@@ -116,6 +121,9 @@ async def _search(
     terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = {"limit": searcher.settings.candidates, **filter_parameters(filters)}
+    if off := searcher.threads_off:
+        where = f"{where} AND {queries.NOT_OFF}"
+        parameters["off"] = off
     degraded: list[str] = []
     said, matching = await asyncio.gather(
         _fresh(searcher, partition, terms, filters, degraded),

@@ -20,6 +20,7 @@ from agent_memory.models import (
     UserProfile,
 )
 from agent_memory.policy.budgets import over_budget
+from agent_memory.policy.profiles import told_profile
 from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
@@ -31,7 +32,6 @@ from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.ids import check_id
-from agent_memory.store.summaries import read_profile
 from agent_memory.store.threads import newest_threads
 
 UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
@@ -121,7 +121,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
     @audited(changes=False)
     async def profile(self) -> UserProfile | None:
         """What is known of the user across threads, once there is a profile."""
-        return await read_profile(self._runtime.store, self.user_id)
+        return await told_profile(self._runtime.store, self.user_id)
 
     @audited(changes=True)
     async def reprocess(

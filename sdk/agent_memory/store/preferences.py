@@ -12,10 +12,18 @@ from agent_memory.store.documents import Document
 from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD
 from agent_memory.store.updates import change_document
 
+THREADS_OFF = "threads_off"
+"""In the settings of a user: the threads that are off, so that recall elsewhere knows them without asking each."""
+
 
 async def read_document(store: Store, user_id: str, thread_id: str | None = None) -> Document:
     """The settings document of a user or a thread; empty if nothing was ever set. One point read."""
     return await store.read(SUMMARIES, SETTINGS_ID, (user_id, thread_id or SETTINGS_THREAD)) or {}
+
+
+def says_something(document: Document) -> bool:
+    """Whether a settings document holds any setting of its scope, and not only what is noted beside them."""
+    return any(name in document for name in ScopeSettings.model_fields)
 
 
 def scope_settings(document: Document) -> ScopeSettings:
@@ -39,4 +47,20 @@ async def change_settings(
         return document | {"type": "settings"} | changes | {"updated_at": iso(now())}
 
     partition = (user_id, thread_id or SETTINGS_THREAD)
-    return scope_settings(await change_document(store, SUMMARIES, SETTINGS_ID, partition, change))
+    settings = scope_settings(await change_document(store, SUMMARIES, SETTINGS_ID, partition, change))
+    if thread_id is not None and "enabled" in changes:
+        await _note_whether_on(store, user_id, thread_id, on=settings.enabled)
+    return settings
+
+
+async def _note_whether_on(store: Store, user_id: str, thread_id: str, *, on: bool) -> None:
+    """Notes with the user whether a thread is off. Saying again what holds already mends what a crash left."""
+
+    def note(document: Document) -> Document:
+        off = set(document.get(THREADS_OFF, ())) - {thread_id} | (set() if on else {thread_id})
+        if not off and not document.get(THREADS_OFF):
+            return document
+        return document | {"type": "settings", THREADS_OFF: sorted(off)}
+
+    if not on or (await read_document(store, user_id)).get(THREADS_OFF):
+        await change_document(store, SUMMARIES, SETTINGS_ID, (user_id, SETTINGS_THREAD), note)

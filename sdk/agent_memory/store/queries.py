@@ -39,6 +39,9 @@ def fields(*names: str) -> str:
     return ", ".join(f"c.{name}" for name in names)
 
 
+NOT_OFF = "NOT ARRAY_CONTAINS(@off, c.thread_id)"
+"""Of no thread that its user switched off."""
+
 ACTIVE = "(NOT IS_DEFINED(c.superseded_by) OR IS_NULL(c.superseded_by))"
 """What is believed now (row S1-35)."""
 
@@ -100,14 +103,14 @@ NEWEST_FACTS = (
 REPLACED_FACTS = (
     f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
 )
-CONTENTS = "SELECT c.id, c.content, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+CONTENTS = "SELECT c.id, c.thread_id, c.content, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 RECORDED_SINCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c.embedding FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} AND c.recorded_at > @since AND c.embedding_model = @model'
     " ORDER BY c.created_at DESC"
 )
 CHANGED_MEMORIES = (
-    f"SELECT TOP @limit {MEMORY_FIELDS}, c._ts, c._etag FROM c"
+    f"SELECT TOP @limit {MEMORY_FIELDS}, c.ttl, c._ts, c._etag FROM c"
     ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'
 )
 DERIVED = (
@@ -154,7 +157,7 @@ EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.ste
 # Accounts of other conversations than `@thread`: their summaries, and the stretches of talk that were archived.
 _ARCHIVED = (
     f'(c.type = "summary" OR (c.type = "episodic" AND c.kind = "session" AND {USABLE} AND {ACTIVE}))'
-    " AND c.thread_id != @thread"
+    f" AND c.thread_id != @thread AND {NOT_OFF}"
 )
 _ACCOUNT = "c.id, c.type, c.thread_id, c.content, (c.covers_to ?? c.created_at) AS at"
 NEAREST_ARCHIVE = (

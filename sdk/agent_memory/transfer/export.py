@@ -18,6 +18,7 @@ from agent_memory.store.commits import read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD, USER_SUMMARY_THREAD, check_id, user_summary_id
+from agent_memory.store.preferences import THREADS_OFF, says_something
 from agent_memory.store.turns import in_order
 
 FORMAT = "agent-memory"
@@ -56,6 +57,9 @@ async def _head(store: Store, user_id: str) -> list[Record]:
     head: Record = {"type": "header", "format": FORMAT, "version": VERSION, "user_id": user_id}
     settings = []
     for document in await store.query(SUMMARIES, queries.SETTINGS_OF_ALL, (user_id,), id=SETTINGS_ID):
+        noted = document.pop(THREADS_OFF, None)
+        if noted is not None and not says_something(document):
+            continue
         hidden = ("id", "thread_id") if document["thread_id"] == SETTINGS_THREAD else ("id",)
         settings.append({name: value for name, value in _plain(document).items() if name not in hidden})
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))

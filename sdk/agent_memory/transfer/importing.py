@@ -53,7 +53,7 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.preferences import change_settings, read_document, scope_settings
+from agent_memory.store.preferences import change_settings, read_document, says_something, scope_settings
 from agent_memory.store.turns import write_turns
 from agent_memory.store.values import read_json
 from agent_memory.transfer.export import FORMAT, VERSION
@@ -129,9 +129,11 @@ class Importer:
             values = {name: value for name, value in line.items() if name in ScopeSettings.model_fields}
             settings = ScopeSettings.model_validate(values)
             known = await read_document(self._store, self._user_id, thread_id)
-            if not known or _same(scope_settings(known), settings):  # the same: an import that is repeated
+            if not says_something(known) or _same(
+                scope_settings(known), settings
+            ):  # the same: an import that is repeated
                 self._brought.add(thread_id)
-            if known:
+            if says_something(known):
                 self._there("settings")
                 continue
             check_retention(settings.retention_days)

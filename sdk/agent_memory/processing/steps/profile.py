@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
+from agent_memory.policy.profiles import held_up, read_profile_document, render_profile, sources_until
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
 from agent_memory.store import queries
@@ -14,7 +15,6 @@ from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
 from agent_memory.store.memories import active_by_hash
-from agent_memory.store.summaries import read_profile
 
 NAME = "profile"
 
@@ -51,12 +51,14 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         more=len(taken) < len(changed),
         result=ProcessResult(step=NAME),
     )
-    earlier = await read_profile(tools.store, request.user_id)
+    before = await read_profile_document(tools.store, request.user_id)
+    earlier = await held_up(tools.store, before) if before else None
     told = set(earlier.source_ids) if earlier else set()
     # What was recalled, said again, pinned or derived again has changed, and says what the profile knows.
     current = [memory for memory in memories if _holds(memory) and memory.id not in told]
     gone = [memory for memory in memories if not _holds(memory)]
-    if not current and told.isdisjoint(memory.id for memory in gone):
+    lost = before is not None and len(told) < len(before["source_ids"])
+    if not current and not lost and told.isdisjoint(memory.id for memory in gone):
         return draft
     view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
     newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
@@ -69,7 +71,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     )
     embedded = await tools.embeddings.embed([profile.content])
     document = to_document(profile, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
-    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD}]
+    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD} | sources_until(taken, before)]
     draft.result = ProcessResult(
         step=NAME,
         created=1 if earlier is None else 0,
@@ -84,18 +86,6 @@ async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) ->
     held = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in gone])
     sentences = {memory.content for memory in held.values()}
     return [memory for memory in gone if memory.content not in sentences]
-
-
-def render_profile(view: ProfileView) -> str:
-    """A profile as text for a reader and for the index."""
-    parts = [
-        ("Personal", view.personal),
-        ("Preferences", view.preferences),
-        ("Current work", view.current_work),
-        ("Environment", view.environment),
-        ("Constraints", view.constraints),
-    ]
-    return "\n".join(f"{title}: " + "; ".join(line.rstrip(".") for line in lines) for title, lines in parts if lines)
 
 
 def _holds(memory: Memory) -> bool:
@@ -117,7 +107,7 @@ def _merge(
     return UserProfile(
         id=user_summary_id(user_id),
         user_id=user_id,
-        content=render_profile(output) or "Nothing is known yet.",
+        content=render_profile(output),
         source_ids=sorted(sources - left),
         created_at=earlier.created_at if earlier else clock,
         updated_at=clock,
