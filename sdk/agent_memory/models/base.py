@@ -24,6 +24,12 @@ def day(value: datetime) -> str:
     return f"{value.day} {value:%B %Y}"
 
 
+def one_line(text: str, limit: int = 80) -> str:
+    """A text on one line, cut with an ellipsis behind so many characters."""
+    line = " ".join(text[: 4 * limit].split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
 def now() -> datetime:
     """The current time in UTC, to the microsecond."""
     return datetime.now(UTC)

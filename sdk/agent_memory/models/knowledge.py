@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agent_memory.models.base import Model, UtcTime
+from agent_memory.models.base import Model, UtcTime, day, one_line
 from agent_memory.models.talk import Role, Turn
 
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "document", "static"]
@@ -82,6 +82,13 @@ class Memory(Model):
         """When it was said, or last said again."""
         return max(self.created_at, self.reaffirmed_at or self.created_at)
 
+    def __repr__(self) -> str:
+        """One line: what it is called, what it is, and how it begins. `model_dump()` has all fields."""
+        state = f"replaced ({self.supersede_reason})" if self.superseded_at else self.status
+        return f"<Memory {self.id}, {self.kind or self.type}, {state}: {one_line(self.content)!r}>"
+
+    __str__ = __repr__
+
 
 class Provenance(Model):
     """Why a memory is believed: the words and turns that it rests on, what it was made from, what it replaced.
@@ -97,6 +104,37 @@ class Provenance(Model):
     replaced: list[Memory] = Field(default_factory=list, description="What it took the place of.")
     replaced_by: Memory | None = Field(default=None, description="What took its place.")
     history: list[Memory] = Field(default_factory=list, description="All its versions, oldest first.")
+
+    def __repr__(self) -> str:
+        """One line; `print` shows it all."""
+        return f"<Provenance of {self.memory!r}, {len(self.turns)} turns, {len(self.history)} versions>"
+
+    def __str__(self) -> str:
+        """The account as people read it, a line for each thing that the memory rests on."""
+        memory = self.memory
+        derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "told by hand, or edited"
+        parts = {
+            "said": [
+                f"{day(turn.created_at)}, {turn.name or turn.role}: {one_line(turn.content)}" for turn in self.turns
+            ],
+            "no longer kept": self.missing_turn_ids,
+            "made from": [_dated(one) for one in self.sources],
+            "linked with": [_dated(one) for one in self.related],
+            "took the place of": [_dated(one) for one in self.replaced],
+            "replaced by": [_dated(self.replaced_by)] if self.replaced_by else [],
+        }
+        lines = [
+            one_line(memory.content, 200),
+            f"  derived by: {derived}",
+            f"  source: {memory.source}, {memory.status}",
+        ]
+        if memory.quote:
+            lines.append(f"  quote: {one_line(memory.quote, 200)!r}")
+        return "\n".join([*lines, *(f"  {name}: {line}" for name, found in parts.items() for line in found)])
+
+
+def _dated(memory: Memory) -> str:
+    return f"{one_line(memory.content)} ({day(memory.created_at)})"
 
 
 class UserProfile(Model):

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_memory.models.base import Model, Usage, UtcTime, now
+from agent_memory.models.base import Model, Usage, UtcTime, now, one_line
 
 
 class Receipt(Model):
@@ -68,6 +68,15 @@ class ForgetReceipt(Model):
     def total(self) -> int:
         """How many documents were (or would be) deleted."""
         return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
+
+    def __str__(self) -> str:
+        """What went, or would go, as people read it: the counts, then a line for each document that was found."""
+        counts = {name: len(ids) for name, ids in self.deleted.items() if ids} | self.erased
+        which = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing"
+        head = f"{self.total} documents {'would be' if self.dry_run else 'were'} deleted: {which}"
+        return "\n".join(
+            [head, *(f"  {item.type}, {item.why}: {one_line(item.content or item.id)}" for item in self.items)]
+        )
 
 
 class ExportPart(Model):
