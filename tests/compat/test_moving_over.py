@@ -1,12 +1,15 @@
-"""The page on other systems' names: its code runs, and it names every facade."""
+"""The pages on other systems' names: their code runs, and one names every facade."""
 
 import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import agent_memory.compat
 
 PAGE = Path(__file__).parents[2] / "docs" / "moving-over.md"
+SYSTEMS = sorted((PAGE.parent / "systems").glob("*.md"))
 
 
 def test_every_block_of_the_page_runs(capsys):
@@ -19,6 +22,15 @@ def test_every_block_of_the_page_runs(capsys):
     ]
     assert "10,000" in told["found"].memory.content
     assert "compression" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", SYSTEMS, ids=lambda page: page.stem)
+def test_every_block_of_a_page_on_one_system_runs(page: Path):
+    told: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), told)
 
 
 def test_the_page_names_every_facade():
