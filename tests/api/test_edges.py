@@ -1,6 +1,7 @@
 """The edge of the API: what is refused ahead of any credentials, on the wire as a client could send it."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -267,6 +268,23 @@ async def test_an_answer_may_take_longer_than_a_head(memory: AsyncMemory, monkey
     monkeypatch.setattr(memory, "health", slow_health)
     async with serving(memory) as url:
         assert statuses(await Wire(url).say(request("GET /health HTTP/1.1"))) == [200]
+
+
+async def test_whoever_does_not_read_an_answer_is_hung_up_on(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    lost, inherited = asyncio.Event(), server._Connection.connection_lost
+
+    def connection_lost(connection: Any, error: Exception | None) -> None:
+        inherited(connection, error)
+        lost.set()
+
+    monkeypatch.setattr(server, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(server._Connection, "connection_lost", connection_lost)
+    async with serving(memory) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(request("GET /openapi.json HTTP/1.1", close=False) * 500)
+            async with asyncio.timeout(60):
+                await lost.wait()
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for():

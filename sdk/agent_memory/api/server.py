@@ -15,6 +15,8 @@ from agent_memory.errors import ConfigurationError
 
 HEAD_SECONDS = 15.0
 """Seconds in which the head of a request must be there; browsers and proxies send it in one piece."""
+READ_SECONDS = 60.0
+"""Seconds in which a client must read some of an answer that it is sent faster than it reads."""
 GRACE_SECONDS = 10
 """Seconds that requests get to end when the server is stopped."""
 
@@ -50,12 +52,13 @@ def server_config(app: FastAPI) -> uvicorn.Config:
 
 
 class _Connection(H11Protocol):
-    """uvicorn's connection, which hangs up on whoever does not send the head of a request in time.
+    """uvicorn's connection, which hangs up on whoever sends no head of a request in time, or does not read the answer.
 
     uvicorn itself waits for ever. The time of a body is bounded by `BodyLimit`, between two requests by uvicorn.
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Waits for the first request."""
@@ -71,6 +74,22 @@ class _Connection(H11Protocol):
         """Waits for nothing more."""
         super().connection_lost(exc)
         self._stop_waiting()
+        self._was_read()
+
+    def pause_writing(self) -> None:
+        """Waits for the client to read."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Goes on."""
+        super().resume_writing()
+        self._was_read()
+
+    def _was_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _await_head(self) -> None:
         if self._is_answering():
