@@ -116,7 +116,7 @@ class Engine:
 
         To be called after what must be gone for good; ordinary deletes are overwritten in the file at the next
         checkpoint of its log, and in the log when it is next reused. It reads the whole file (about a millisecond a
-        megabyte) while other requests wait, and waits for the disk four times.
+        megabyte) while other requests wait, and waits for the disk three times.
 
         Returns:
             False if another program reads the file, or the disk fails: then it is still due, and tried by `tidy`.

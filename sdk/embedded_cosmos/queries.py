@@ -13,7 +13,7 @@ from uuid import uuid4
 import orjson
 
 from embedded_cosmos.catalog import Container
-from embedded_cosmos.errors import PlanNeeded, TakesLong, bad_request
+from embedded_cosmos.errors import PlanNeeded, TakesLong, bad_request, damaged
 from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
 from embedded_cosmos.partition_map import PhysicalPartition
@@ -133,6 +133,7 @@ class Queries:
                 raise TakesLong
         at_most = QUICK_DOCUMENTS if at_once else None
         with self._shards.covering(container, epks) as shards:
+            _refuse_damaged(query, shards)
             try:
                 rows = execute(query.statement, shards, scope, container.properties, at_most=at_most)
             except TakesLong:
@@ -141,6 +142,14 @@ class Queries:
             for shard in shards:
                 shard.ran(query.text, quick=True)
         return rows
+
+
+def _refuse_damaged(query: Query, shards: Iterable[Shard]) -> None:
+    """Raises 500 when a parameter names a document that is damaged: to say that there is none would be wrong."""
+    for shard in shards:
+        for item_id in shard.damaged.values():
+            if any(parameter.get("value") == item_id for parameter in query.parameters):
+                raise damaged(item_id)
 
 
 def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:

@@ -98,7 +98,10 @@ class ShardCache:
             return shard
         shard = Shard(container.properties)
         for number, epk, item_id, body in self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK)):
-            if (document := sound_body(item_id, body)) is not None:
+            document = sound_body(item_id, body)
+            if document is None:
+                shard.damaged[number] = item_id
+            else:
                 shard.put(number, document, epk)
         self._shards[shard_id] = shard
         return shard

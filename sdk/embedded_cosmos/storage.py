@@ -124,7 +124,7 @@ class Storage:
     def scrub(self) -> bool:
         """Cut the log and overwrite the gaps of pages, so that nothing of what was deleted is left in either.
 
-        Costs a read of the whole file and about four waits for the disk. Impossible as long as another program reads
+        Costs a read of the whole file and three waits for the disk. Impossible as long as another program reads
         the file, since what it reads may be in the log; then, or if the disk fails, the result is False and the scrub
         stays due.
         """

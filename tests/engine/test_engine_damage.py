@@ -57,11 +57,21 @@ def test_a_damaged_document_is_named_and_hides_no_other(tmp_path: Path, connect:
         assert container.read_item("last", "p")["text"] == "said"
         assert [item["id"] for item in container.query_items("SELECT * FROM c", partition_key="p")] == ["first", "last"]
         assert [item["id"] for item in container.read_all_items()] == ["first", "last"]
+        by_id = "SELECT * FROM c WHERE c.id = @id"
+        for name in ("hurt", "last"):
+            asked = container.query_items(by_id, parameters=[{"name": "@id", "value": name}], partition_key="p")
+            if name == "hurt":
+                with pytest.raises(CosmosHttpResponseError, match="'hurt' is damaged"):
+                    list(asked)
+            else:
+                assert len(list(asked)) == 1
         changes = container.query_items_change_feed(start_time="Beginning")
         assert [item["id"] for item in changes] == ["first", "last"]
         assert "'hurt' is damaged" in caplog.text
         container.upsert_item({"id": "hurt", "pk": "p", "text": "healed"})
         assert container.read_item("hurt", "p")["text"] == "healed"
+        healed = container.query_items(by_id, parameters=[{"name": "@id", "value": "hurt"}], partition_key="p")
+        assert [item["text"] for item in healed] == ["healed"]
         container.delete_item("hurt", "p")
 
 

@@ -48,10 +48,14 @@ class Shard:
     """The live documents of one first-level partition-key value of one container.
 
     Writers need exclusive access; readers may share it.
+
+    Attributes:
+        damaged: The ids, by rid, of documents that are in the store and cannot be read.
     """
 
     def __init__(self, properties: ContainerProperties) -> None:
         self.properties = properties
+        self.damaged: dict[int, str] = {}
         self._lock = Lock()
         self._clear()
 
@@ -74,6 +78,7 @@ class Shard:
 
     def put(self, rid: int, document: JsonObject, epk: str) -> None:
         """Insert the document, or replace the one of this rid. The shard keeps it; it must not change afterwards."""
+        self.damaged.pop(rid, None)
         slot = self._slots.get(rid)
         if slot is None:
             slot = self._append(rid)
@@ -91,6 +96,7 @@ class Shard:
 
     def remove(self, rid: int) -> None:
         """Forget the document of this rid, if there is one."""
+        self.damaged.pop(rid, None)
         slot = self._slots.pop(rid, None)
         if slot is None:
             return
