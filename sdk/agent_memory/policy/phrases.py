@@ -195,8 +195,8 @@ PROMPT_NEEDS = (
 
 LEAKING = [
     r"\b(?:send|forward|post|upload|exfiltrate"
-    r"|e-?mail)\b[^.!?]{0,40}?\b(?:conversation|chat|history|memor(?:y|ies)"
-    r"|passwords?|credentials|user(?:'s|s')? data)\b[^.!?]{0,40}?(?:https?://\S+|\S+@\S+\.\w+)"
+    r"|e-?mail)\b[^.!?=&]{0,40}?\b(?:conversation|chat|history|memor(?:y|ies)"
+    r"|passwords?|credentials|user(?:'s|s')? data)\b[^.!?=&]{0,40}?(?:https?://\S+|\S+@\S+\.\w+)"
 ]
 LEAKING_NEEDS = r"https?://|\S@\S"
 

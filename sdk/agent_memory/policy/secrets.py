@@ -107,12 +107,15 @@ _TOLD: dict[str, tuple[str, str]] = {
     "ar": (r"(?:كلمة (?:المرور|السر|سر|مرور)ي?|الرقم السري)(?: الخاصة? بي)?", r"هي|هو|\s"),
     "ur": (r"(?:پاس ?ورڈ|پن کوڈ)", r"ہے|\s"),
 }
-_FOR = r"(?:\s+(?:for|to|of|on|für|zum|von|pour|de|du|para|do|da|от|для)\s+(?:[\w'’.-]+\s+){1,4}?)?"
+_FOR = r"(?:\s+(?:for|to|of|on|für|zum|von|pour|de|du|para|do|da|от|для)\s+(?:[\w'’-]+\s+){1,4}?)?"
 _VALUE = r"([\"'“`«「]?)([!-~]{3,})"
 _PASSWORDS = [
     linear(unaccented(rf"{noun}{_FOR}\s*(?:{_IS}|{verb})\s*{_VALUE}"), re.IGNORECASE) for noun, verb in _TOLD.values()
 ]
 _PASSWORD_NAMED = linear(unaccented("|".join(noun for noun, _ in _TOLD.values())), re.IGNORECASE)
+_CODE = linear(r"[\[<{$`(]|[\p{L}_.]+[(\[]|[\p{L}_$]+(?:\.[\p{L}_]+)+$|[\p{L}_]*_[\p{L}_]*$")
+"""What stands for a password and is none: markup, a call, an attribute, a name with underscores, what was taken out."""
+_NO_VALUE = linear(r"^[^0-9]*(?:password|passwort|api.?key)[^0-9]*$", re.IGNORECASE)
 _BEHIND_VALUE = ".,;!?)\"'`"
 
 
@@ -162,12 +165,15 @@ def _passwords(text: str) -> Iterator[tuple[str, int, int]]:
         return
     for pattern in _PASSWORDS:
         for found in pattern.finditer(text):
-            value = found[2].rstrip(_BEHIND_VALUE)
-            # What was taken out before is no password.
-            if len(value) < _SHORTEST_PASSWORD or value[0] == "[":
+            value = _until_quote(found[2]).rstrip(_BEHIND_VALUE)
+            if len(value) < _SHORTEST_PASSWORD or _CODE.match(value) or _NO_VALUE.search(value):
                 continue
             if found[1] or not value.isalpha() or (value != value.lower() and value[1:] != value[1:].lower()):
                 yield "password", found.start(2), found.start(2) + len(value)
+
+
+def _until_quote(value: str) -> str:
+    return value[: min((place for mark in "\"'`" if (place := value.find(mark)) > 0), default=len(value))]
 
 
 @cache
