@@ -1,6 +1,8 @@
 """What an agent answered to a turn that is forgotten: its echo goes with it, and other answers stay."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from store_scan import scan
@@ -9,6 +11,7 @@ from agent_memory import AsyncMemory
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.policy.likeness import Likeness, cosine, telling_part
 
+ANSWERS = Path(__file__).parents[1] / "data" / "answers.jsonl"
 SPRING = datetime(2026, 3, 1, 12, tzinfo=UTC)
 INTERVIEW = "I have a job interview at Fabrikam on Friday."
 SALARY = "My salary at Contoso is 84500."
@@ -56,6 +59,13 @@ async def taken_up(topic: str, said: str, answer: str) -> bool:
 async def test_an_answer_that_takes_up_what_was_said_is_told_from_one_that_does_not():
     assert [case for case in ECHOES if not await taken_up(*case)] == []
     assert [case for case in OTHERS if await taken_up(*case)] == []
+
+
+async def test_answers_in_six_languages_are_told_apart():
+    """58 pairs, of which the rule was chosen by 22; with one cosine for all languages 45 were told apart."""
+    rows = [json.loads(line) for line in ANSWERS.read_text("utf-8").splitlines()]
+    wrong = [row for row in rows if await taken_up(row["topic"], row["said"], row["answer"]) is not row["goes"]]
+    assert wrong == []
 
 
 @pytest.mark.req("S0-064")
