@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import orjson
+
 from embedded_cosmos.catalog import Catalog
 from embedded_cosmos.control_plane import ControlPlane
 from embedded_cosmos.data_plane import DataPlane
@@ -86,7 +88,7 @@ class Engine:
         self._storage = Storage(None if path is None else Path(path), synchronous)
         try:
             self._rest = self._load()
-        except ValueError as error:
+        except orjson.JSONDecodeError as error:
             self._storage.close()
             raise EngineFileError(f"{path} is damaged: the definition of a container is no JSON.") from error
         self._is_open = True
