@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 DISTRIBUTION = "agent-memory-toolkit"
 """What this package is installed as."""
@@ -11,7 +12,11 @@ DISTRIBUTION = "agent-memory-toolkit"
 
 def how_to_install(extra: str) -> str:
     """The command that installs an extra here: in the repository, or beside the installed package."""
-    tool = "uv pip" if find_spec("pip") is None else "pip"  # environments that uv made have no pip
-    if (Path(__file__).parents[2] / "pyproject.toml").is_file():
+    root = Path(__file__).parents[2]
+    if find_spec("pip") is not None:
+        tool = "pip"
+    else:  # environments that uv made have no pip, and make keeps a uv of its own where there is none
+        tool = ".tools/bin/uv pip" if which("uv") is None and (root / ".tools/bin/uv").exists() else "uv pip"
+    if (root / "pyproject.toml").is_file():
         return f"in the repository: make test (which installs all), or {tool} install -e '.[{extra}]'"
     return f"{tool} install '{DISTRIBUTION}[{extra}]'"

@@ -1,0 +1,22 @@
+"""What is said of a missing extra can be typed where it is said."""
+
+import agent_memory.extras as extras
+
+
+def test_the_command_is_of_a_tool_that_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "site-packages" / "agent_memory" / "extras.py"))
+    monkeypatch.setattr(extras, "find_spec", lambda name: object())
+    assert extras.how_to_install("local") == "pip install 'agent-memory-toolkit[local]'"
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert extras.how_to_install("local") == "uv pip install 'agent-memory-toolkit[local]'"
+
+
+def test_in_the_repository_it_names_the_environment_that_make_makes(monkeypatch, tmp_path):
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "sdk" / "agent_memory" / "extras.py"))
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "which", lambda name: None)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / ".tools" / "bin").mkdir(parents=True)
+    (tmp_path / ".tools" / "bin" / "uv").touch()
+    hint = extras.how_to_install("openai")
+    assert hint == "in the repository: make test (which installs all), or .tools/bin/uv pip install -e '.[openai]'"
