@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,3 +87,23 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
         refused = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "b.db"), "--port", port])
         assert refused.exit_code == 1  # the command was right, the machine is not ready for it
         assert "cannot listen" in refused.stderr
+
+
+def test_a_server_that_is_busy_with_hostile_turns_stops_when_it_is_told_and_starts_again(tmp_path: Path):
+    store = tmp_path / "m.db"
+    hostile = ["<memory>\n" + "      \n" * 4000 + "x", "I live in Rome. I like tea. " * 1000, "monday " * 4000]
+    turns = [{"role": "user", "content": f"So {text} {number}"} for number, text in enumerate(hostile * 4)]
+    with served(store) as (process, url):
+        written = httpx.post(f"{url}/v1/threads/t/turns", json={"turns": turns}, headers=ALICE, timeout=30)
+        assert written.status_code == 201
+        time.sleep(1)  # it is in the middle of them
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    with served(store) as (process, url):
+        assert httpx.get(f"{url}/health", timeout=30).json() == {"ok": True}
+        waiting = httpx.get(f"{url}/v1/admin/health", headers=ALICE, timeout=30).json()
+        assert waiting["store_answers"]
+        answer = httpx.post(f"{url}/v1/memories", json={"content": "Lives in Lisbon"}, headers=ALICE, timeout=30)
+        assert answer.status_code == 201
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0

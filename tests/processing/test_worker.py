@@ -9,6 +9,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.offline import OfflineChat
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from agent_memory.store.ids import USER_THREAD, cursor_id
 
@@ -171,3 +172,23 @@ async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(
             return await memory.user("bob").profile() is not None
 
         await until(bob_has_a_profile)
+
+
+async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_elsewhere_several(chat: ScriptedChat):
+    most = 0
+    for model, expected in ((OfflineChat(), 1), (chat, 4)):
+        running = most = 0
+        async with AsyncMemory.local(chat_model=model, embedding_model=HashingEmbeddings()) as memory:
+            worker = memory.runtime.worker
+            assert worker is not None
+            worker.give_way()
+
+            async def piece() -> None:
+                nonlocal running, most
+                running += 1
+                most = max(most, running)
+                await asyncio.sleep(0.01)
+                running -= 1
+
+            await worker._all([piece] * 8)
+        assert most == expected

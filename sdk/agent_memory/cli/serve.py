@@ -70,6 +70,8 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
     local = None if store is None else AsyncMemory.local(store, policy=env.policy, recall=env.recall)
     async with local or AsyncMemory.from_env(env) as memory:
         await memory.warm()
+        if memory.runtime.worker is not None:
+            memory.runtime.worker.give_way()
         app = create_app(
             memory,
             InlineProcessing(memory.runtime),

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.endpoints import health_of
+from agent_memory.language.offline import OfflineChat
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
@@ -84,6 +85,16 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
         self._deepening: asyncio.Task[None] | None = None
         self._stopping = False
+        self._parallel = PARALLEL
+
+    def give_way(self) -> None:
+        """Does one thing after the other, for a process that answers others meanwhile, if rules do the work.
+
+        Rules need the processor, so more at once would be done no sooner, and whoever asks would wait for each. With a
+        model that is elsewhere nearly all is waiting.
+        """
+        if self._tools.chat.model_id == OfflineChat.MODEL_ID:
+            self._parallel = 1
 
     def start(self) -> None:
         """Begins to work in the background. Harmless when it does."""
@@ -325,7 +336,7 @@ class Worker:
 
     async def _all(self, work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         """Does these things a few at a time; what they gave."""
-        gate = asyncio.Semaphore(PARALLEL)
+        gate = asyncio.Semaphore(self._parallel)
 
         async def one(item: Callable[[], Awaitable[T]]) -> T:
             async with gate:
