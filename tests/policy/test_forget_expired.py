@@ -249,3 +249,55 @@ async def test_a_dry_run_tells_of_expired_talk_beside_what_is_still_there(memory
     await memory.drain()
     receipt = await user.thread("t").forget(dry_run=True)
     assert {"told", "answer", "still there"} <= set(receipt.deleted["turn"])
+
+
+async def of_projects(memory: AsyncMemory) -> AsyncUserScope:
+    """A user of whose talk in a project only accounts are left, beside talk of another project that is whole."""
+    user = memory.user("alice")
+    for thread_id, project_id, text in (("t", "gym", SECRET), ("s", "garden", "The garden needs water on Sundays")):
+        turns = [{"id": f"told-{thread_id}", "role": "user", "content": text, "created_at": SAID}]
+        await user.thread(thread_id, project_id=project_id).add_many(turns)
+    await user.thread("t", project_id="bath").add("user", "Room nine is the one with the towels", created_at=SAID)
+    for thread_id in ("t", "s"):
+        await user.thread(thread_id).process("archive")
+        await user.thread(thread_id).process("summarize")
+    for thread_id in ("t", "s"):
+        assert await memory.runtime.store.delete(TURNS, f"told-{thread_id}", ("alice", thread_id))
+    return user
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["noted", "made before"])
+async def test_a_project_takes_the_accounts_that_rest_on_what_expired(memory: AsyncMemory, old: bool):
+    user, store = await of_projects(memory), memory.runtime.store
+    if old:
+        for thread_id in ("t", "s"):
+            document = await store.read(SUMMARIES, summary_id("alice", thread_id), ("alice", thread_id))
+            assert document is not None
+            known = {name: value for name, value in document.items() if name != "project_ids"}
+            await store.replace(SUMMARIES, known, document["_etag"])
+    assert await scan(memory, "7391")
+    await user.forget(project_id="gym")
+    assert await scan(memory, "7391") == []
+    left = await user.thread("t").summary()
+    assert left is not None
+    assert "towels" in left.content, "made again of what is there"
+    other = await user.thread("s").summary()
+    assert other is not None
+    assert "garden" in other.content
+    assert await scan(memory, "water on Sundays")
+
+
+async def test_a_project_takes_the_profile_of_its_facts_that_expired(memory: AsyncMemory):
+    user, store = memory.user("alice"), memory.runtime.store
+    fact = await user.remember(SECRET, project_id="gym")
+    await user.remember("The cat is called Tom")
+    await user.process("profile")
+    assert await store.delete(MEMORIES, fact.id, ("alice", USER_THREAD))
+    assert await scan(memory, "7391")
+    await user.forget(project_id="garden")
+    assert await scan(memory, "7391"), "that is another project"
+    await user.forget(project_id="gym")
+    assert await scan(memory, "7391") == []
+    profile = await user.profile()
+    assert profile is not None
+    assert profile.personal == ["The cat is called Tom"]

@@ -149,6 +149,9 @@ class UserProfile(Model):
     constraints: list[str] = Field(default_factory=list)
     personal: list[str] = Field(default_factory=list)
     source_ids: list[str] = Field(default_factory=list, description="The memories that it rests on.")
+    project_ids: list[str] | None = Field(
+        default=None, description="The projects of these memories; None: not known, of one made before."
+    )
     created_at: UtcTime
     updated_at: UtcTime
     model: str | None = None

@@ -87,6 +87,9 @@ class ThreadSummary(Model):
     turn_count: int = 0
     covers_from: UtcTime | None = None
     covers_to: UtcTime | None = None
+    project_ids: list[str] | None = Field(
+        default=None, description="The projects of the turns that went into it; None: not known, of one made before."
+    )
     told_ids: list[str] = Field(
         default_factory=list, description="Memories of other conversations that corrected it; it goes when they do."
     )

@@ -8,9 +8,9 @@ tells too much at once for its vector to say what of.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from agent_memory.models import ForgetItem, iso
+from agent_memory.models import ForgetItem, Memory, Turn, iso
 from agent_memory.policy.forgetting import Plan
 from agent_memory.policy.likeness import figures
 from agent_memory.policy.selection import TELLING_TURN, Archive, Selection
@@ -26,11 +26,9 @@ async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> No
     """Adds to a plan the accounts that tell what is to be forgotten, and rest on what has expired.
 
     Those of the turns and memories of the plan are made again anyway, and what was made since it began tells nothing of
-    it. An account is of no project.
+    it.
     """
     place, user_id = selection.place, archive.user_id
-    if place.project_id is not None:
-        return
     redone = {thread_id for thread_id, _ in plan.turns} | ({USER_SUMMARY_THREAD} if plan.memories else set())
     partition = (user_id,) if place.thread_id is None else (user_id, place.thread_id)
     rows = await archive.store.query(SUMMARIES, queries.ACCOUNTS, partition)
@@ -43,13 +41,42 @@ async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> No
         if row["thread_id"] not in redone and row.get("updated_at", "") < iso(plan.at):
             threads.setdefault(row["thread_id"], []).append(row)
     told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in figures(claim)}
+    threads_of_memories = {item.thread_id for item in plan.memories.values()}
     for thread_id, accounts in threads.items():
         text = "\n".join(map(_text, accounts))
         tells = not selection.topic or archive.likeness.about(selection.topic, text, None) or told & figures(text)
         if not (tells and _overlaps(place, accounts)):
             continue
+        if thread_id not in threads_of_memories and not await _is_of_project(archive, place, thread_id, accounts):
+            continue
         if whole_thread or await _rests_on_expired(archive, thread_id, accounts):
             plan.accounts[thread_id] = [_item(account) for account in accounts]
+
+
+def projects_with(known: Sequence[str] | None, added: Iterable[Turn | Memory]) -> list[str] | None:
+    """The projects of an account after turns or memories were added to it; None as long as not all are known."""
+    if known is None:
+        return None
+    return sorted({*known, *(item.project_id for item in added if item.project_id is not None)})
+
+
+async def _is_of_project(archive: Archive, place: Place, thread_id: str, accounts: Sequence[Document]) -> bool:
+    """Whether accounts tell of the project of a place.
+
+    Those made before projects were noted tell of it if any memory or indexed talk of their thread does, and in doubt,
+    where none is left: they are made again from what is there.
+    """
+    if place.project_id is None:
+        return True
+    noted = [account.get("project_ids") for account in accounts if account["type"] != "state"]
+    if any(place.project_id in projects for projects in noted if projects is not None):
+        return True
+    if noted and None not in noted:
+        return False
+    if thread_id == USER_SUMMARY_THREAD:
+        return True
+    projects = await archive.store.query(MEMORIES, queries.PROJECTS, (archive.user_id, thread_id))
+    return place.project_id in projects or not projects
 
 
 def _text(account: Document) -> str:

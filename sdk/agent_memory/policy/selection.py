@@ -317,10 +317,19 @@ async def read_texts(archive: Archive, selection: Selection) -> None:
 def _lies_in(place: Place, item: Memory | Turn) -> bool:
     return (
         (place.thread_id is None or item.thread_id == place.thread_id)
-        and (place.project_id is None or item.project_id == place.project_id)
+        and (place.project_id is None or place.project_id in _projects(item))
         and (place.since is None or item.created_at >= place.since)
         and (place.until is None or item.created_at <= place.until)
     )
+
+
+def _projects(item: Memory | Turn) -> list[str | None]:
+    """The projects that an item is of: several only for an account of a stretch of talk."""
+    match item:
+        case Memory(kind="session", metadata={"project_ids": [*projects]}):
+            return [*projects, item.project_id]
+        case _:
+            return [item.project_id]
 
 
 def claim_in(like: Likeness, claims: Mapping[str, Vector], text: str, vector: Vector) -> bool:

@@ -221,9 +221,10 @@ ERASURES = "SELECT VALUE c.of FROM c"
 CURSORS = 'SELECT c.id, c.thread_id FROM c WHERE c.type = "cursor"'
 COVERED = "SELECT VALUE COUNT(1) FROM c WHERE c._ts < @since OR ARRAY_CONTAINS(@seen, c.id)"
 
+PROJECTS = "SELECT DISTINCT VALUE c.project_id ?? null FROM c WHERE IS_DEFINED(c.source_turn_ids)"
 ACCOUNTS = (
     f"SELECT {fields('id', 'type', 'thread_id', 'content', 'state', 'covers_from', 'covers_to', 'source_ids')},"
-    ' c.updated_at FROM c WHERE c.type IN ("summary", "state", "user_summary")'
+    ' c.project_ids, c.updated_at FROM c WHERE c.type IN ("summary", "state", "user_summary")'
 )
 
 # Counters.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
+from agent_memory.policy.accounts import projects_with
 from agent_memory.policy.asked_back import note_of, telling
 from agent_memory.policy.screen import FORBIDDEN, screen_values
 from agent_memory.policy.tombstones import forgotten_turns
@@ -61,6 +62,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
 def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:
     first, last = turns[0], turns[-1]
     start, end = iso(first.created_at), iso(last.created_at)
+    projects = projects_with([], turns) or []
     text = f"# Conversation Summary\n## Date Range: {start} to {end}\n## Summary: {account.summary}"
     return Memory(
         id=derived_id("session", last.user_id, last.thread_id, first.id, last.id),
@@ -83,6 +85,7 @@ def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:
             "open_questions": account.questions,
             "message_count": len(turns),
             "date_range": {"start": start, "end": end},
+            **({"project_ids": projects} if len(projects) > 1 else {}),
         },
         agent_id=last.agent_id,
         project_id=last.project_id,

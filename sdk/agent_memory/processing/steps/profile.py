@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
+from agent_memory.policy.accounts import projects_with
 from agent_memory.policy.profiles import held_up, read_profile_document, render_profile, sources_until
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
@@ -109,6 +110,7 @@ def _merge(
         user_id=user_id,
         content=render_profile(output),
         source_ids=sorted(sources - left),
+        project_ids=projects_with([] if earlier is None else earlier.project_ids, current),
         created_at=earlier.created_at if earlier else clock,
         updated_at=clock,
         **ProfileView.model_validate(output.model_dump()).model_dump(),

@@ -18,6 +18,7 @@ from agent_memory.language.tasks import (
     TaskResult,
 )
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
+from agent_memory.policy.accounts import projects_with
 from agent_memory.policy.screen import screen_values
 from agent_memory.processing.corrections import Untold, read_untold, within_tokens
 from agent_memory.processing.dead_letters import make_untold_letter
@@ -258,6 +259,7 @@ def _merged(
         turn_count=(earlier.turn_count if earlier else 0) + len(turns),
         covers_from=min([*times, *([earlier.covers_from] if earlier and earlier.covers_from else [])], default=None),
         covers_to=max([*times, *([earlier.covers_to] if earlier and earlier.covers_to else [])], default=None),
+        project_ids=projects_with([] if earlier is None else earlier.project_ids, turns),
         created_at=earlier.created_at if earlier else clock,
         updated_at=clock,
     )
