@@ -76,8 +76,8 @@ def test_out_of_one_store_and_into_another(store: Path, tmp_path: Path):
     receipt = json.loads(run("import", file, "--user", "maya", "--store", other, "--json").stdout)
     assert receipt["created"]["turn"] == 2
     assert facts(other) == facts(store)
-    again = run("import", file, "--user", "maya", "--store", other).stdout
-    assert "there already" in again
+    again = " ".join(run("import", file, "--user", "maya", "--store", other).stdout.split())
+    assert "already" in again  # the heading takes two lines where the terminal is narrow
     assert run("export", "-", "--store", other).stdout.count("\n") == len(file.read_text().splitlines())
     assert "error" in run("import", tmp_path / "missing", "--store", other, code=2).output
 
