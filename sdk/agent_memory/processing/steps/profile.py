@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
 from agent_memory.policy.accounts import projects_with
 from agent_memory.policy.profiles import held_up, read_profile_document, render_profile, sources_until
+from agent_memory.policy.screen import screen_values
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
 from agent_memory.store import queries
@@ -67,7 +69,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     answer = await tools.chat.run(
         PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
     )
-    profile = _merge(request.user_id, earlier, answer.output, current, gone).model_copy(
+    # Its memories passed the screen; what a model made of them passes it again; what is allowed was told by labels.
+    kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), tools.policy)
+    profile = _merge(request.user_id, earlier, ProfileOutput.model_validate(kept), current, gone).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
     )
     embedded = await tools.embeddings.embed([profile.content])
