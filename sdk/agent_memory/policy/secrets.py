@@ -139,13 +139,17 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     if not _any_token().search(text):
         return
     for what, pattern in _keys():
+        end = 0
         for found in pattern.finditer(text):
             group = next((number for number, value in enumerate(found.groups(), 1) if value), 0)
-            yield what, found.start(group), _end_of(text, found.end(group))
+            if found.start(group) >= end:  # what begins inside a token is part of it, and its end is known
+                end = _end_of(text, found.end(group))
+                yield what, found.start(group), end
     for what, plugin, pattern in _detectors():
+        end = 0
         for found in pattern.finditer(text):
             group = 0 if what in _BY_PREFIX or not found.groups() else 1
-            if what == "jwt" and not plugin.is_formally_valid(found[0]):
+            if found.start(group) < end or (what == "jwt" and not plugin.is_formally_valid(found[0])):
                 continue
             start, value = found.start(group), found[group].split()[0]
             end = _end_of(text, start + len(value), ".=/+" if what == "jwt" else "")

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.stems import stem as plain_stem
-from agent_memory.patterns import WIDEST_GAP, Bounded, bounded, linear
+from agent_memory.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, linear
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 # What reads whole turns stays on Python's engine where it never goes back further than a word or a gap.
@@ -39,6 +39,8 @@ _LINE_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 _RUN_ON = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])")
 _ABBREVIATIONS = ("approx.", "dept.", "prof.", "capt.", "corp.", "assn.", "univ.", "blvd.", "messrs.")
 _GAP = linear(rf"\s{{{WIDEST_GAP + 1},}}")
+_LONGEST_BODY = 2 * LONGEST
+"""In characters, of what is cut into sentences at once: the segmenter's time grows with the square of some texts."""
 LONGEST_TURN = 16_000
 """In characters; of a longer turn, the beginning is read."""
 
@@ -160,10 +162,15 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _columns(line: str) -> Iterator[tuple[int, str]]:
-    """The parts of a line between wide gaps, with where each begins."""
+    """The parts of a line between wide gaps, and those of a very long one, with where each begins."""
     start = 0
     for gap in [*_GAP.finditer(line), None]:
         end = gap.start() if gap else len(line)
+        while end - start > _LONGEST_BODY:
+            cut = start + _LONGEST_BODY
+            cut = line.rfind(". ", start, cut) + 1 or line.rfind(" ", start, cut) + 1 or cut
+            yield start, line[start:cut]
+            start = cut
         if body := line[start:end].rstrip():
             yield start, body
         start = gap.end() if gap else end
