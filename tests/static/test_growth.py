@@ -1,0 +1,395 @@
+"""No text from outside takes more than about linear time, whatever rule or reader it meets.
+
+Every entry point is given texts that repeat what rules stumble over, longer and longer until one takes `FLOOR` seconds
+of processor time; what never does is not judged. The time for that text is compared with that for a quarter of it, and
+if it grew too fast, the same is asked again with twice the text, so that neither noise nor a bound that is met passes
+for growth. Set `GROWTH=full` for texts of up to 200,000 characters (some twenty minutes).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import math
+import os
+import signal
+import string
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from agent_memory.cli import terminal, views
+from agent_memory.cli.readers.transcripts import read_transcript
+from agent_memory.errors import AgentMemoryError
+from agent_memory.folding import folded, seen
+from agent_memory.language import answers, grounding, prompts
+from agent_memory.language.hashing import embed_text
+from agent_memory.language.offline import dates, reconcile
+from agent_memory.language.offline.archive import archive
+from agent_memory.language.offline.conclude import reflect
+from agent_memory.language.offline.extract import extract
+from agent_memory.language.offline.profile import profile
+from agent_memory.language.offline.summarize import summarize
+from agent_memory.language.openai_chat import as_document
+from agent_memory.language.sections import read_sections
+from agent_memory.language.tasks import (
+    EXTRACT,
+    ArchiveInput,
+    ExtractInput,
+    FactView,
+    ProfileInput,
+    ReflectInput,
+    SummarizeInput,
+    TurnView,
+)
+from agent_memory.language.tokens import TiktokenCounter
+from agent_memory.models import Memory, Signals, content_hash
+from agent_memory.policy import categories, likeness, restated, screen, trust
+from agent_memory.policy.injected import without_injected
+from agent_memory.policy.switches import Rules
+from agent_memory.processing import corrections, matching
+from agent_memory.processing.pieces import cut
+from agent_memory.processing.steps.index import parts_of
+from agent_memory.recall import asking, bm25, gate, questions, quoting, render, terms
+from agent_memory.recall import dates as recall_dates
+from agent_memory.settings import PolicySettings
+from agent_memory.transfer.formats import as_export
+from embedded_cosmos.errors import CosmosError
+from embedded_cosmos.query.analysis import Analyzer
+from embedded_cosmos.sql.functions.strings import FUNCTIONS, like_pattern
+from embedded_cosmos.sql.lexer import tokenize
+
+FULL = os.environ.get("GROWTH") == "full"
+SIZES = (12_500, 50_000, 200_000) if FULL else (1_000, 8_000)
+LONG = frozenset({"images", "an image with a query"})
+"""Families that are tried with 32,000 characters, too: rules for them were slow, but only there."""
+FLOOR = 0.1 if FULL else 0.04
+EXPONENT = 1.3
+"""Time grows with this power of the text at most: linear, with room for caches and sorting."""
+LIMIT = 60.0 if FULL else 8.0
+"""Seconds after which a run is given up: a pattern that goes back for ever would never end."""
+
+NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
+
+FAMILIES: dict[str, str | tuple[str, str, str]] = {
+    **{f"sign {sign}": sign for sign in string.punctuation},
+    **{f"signs {sign}": f"{sign} " for sign in "-*#.,:;'\"()[]<>/"},
+    **{f"white {ord(sign):x}": sign for sign in " \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u2003\u2028\u3000"},
+    "gap in a sentence": ("I live in", " ", "Oslo."),
+    "lines of blanks": "\n   ",
+    "a tag and lines of blanks": ("<memory>\n", "      \n", "x"),
+    "an open tag": "<memory>\n",
+    "open tags": "<a <b ",
+    "a heading of ours": "## Memory\n\n",
+    "a password": ("The password for x", " ", "is"),
+    "passwords": "password for x ",
+    "images": "![",
+    "an image with a query": ("![](http://", "?", ""),
+    "links": "![a](http://b?c=",
+    "backticks": "```\n",
+    "fences": "~~~ a\n",
+    "bullets": "- ",
+    "a list": "- a thing\n",
+    "steps": "1. run it\n",
+    "stars": "**a** ",
+    "monday": "monday ",
+    "dates": "2020-01-01 ",
+    "written dates": "March 3, 2020 ",
+    "years": "in 9 years ",
+    "ordinals": "on the 19th ",
+    "months": "May ",
+    "clocks": "10:30 ",
+    "digits": "1",
+    "numbers": "1 ",
+    "points": "1.",
+    "money": "$1,",
+    "cards": "4111-",
+    "a private key": "-----BEGIN RSA PRIVATE KEY-----\n",
+    "the head of a key": "-----BEGIN ",
+    "bearers": "Bearer aaaaaaaaaaaaaaaaaaaa ",
+    "tokens": "ghp_a1B2c3D4",
+    "mails": "a@b.c ",
+    "addresses": "https://a.b/c?d=e&",
+    "orders": "ignore all previous ",
+    "roles": "system: you are now ",
+    "quotes": "“a ",
+    "nested": ("", '{"a":[', ""),
+    "objects": '{"a":1}',
+    "thoughts": "<think>",
+    "escapes": "\\u0041",
+    "accents": "e\u0301",
+    "marks": "\u0301",
+    "emoji": "\U0001f469",
+    "joined emoji": "\U0001f469\u200d",
+    "invisible": "a\u200b",
+    "overrides": "\u202ea",
+    "halfwidth": "ｱﾞ",
+    "a long word": "a",
+    "a long name": "A",
+    "capitals": "Aa ",
+    "short words": "a ",
+    "hyphens": "a-",
+    "apostrophes": "a'",
+    "underscores": "a_",
+    "words": "word ",
+    "and": "and ",
+    "clauses": "and i like ",
+    "questions": "Is it so? ",
+    "sentences": "I moved to Rome. ",
+    "talk": "I live in Oslo, and we have a dog named Rex, but my budget is 500 euros. ",
+    "to do": "I still need to book the trip. ",
+    "topics": "the trip to Rome ",
+    "abbreviations": "approx.A",
+    "chinese": "猫",
+    "chinese sentences": "我住在。",
+    "thai": "ก",
+    "turkish": "İ",
+    "arabic": "ع",
+}
+
+
+def text_of(family: str, size: int) -> str:
+    """A text of a family, about `size` characters long."""
+    kind = FAMILIES[family]
+    begin, unit, end = ("", kind, "") if isinstance(kind, str) else kind
+    return begin + unit * max(1, (size - len(begin) - len(end)) // len(unit)) + end
+
+
+def turn(content: str, ref: str = "t1", role: Any = "user") -> TurnView:
+    return TurnView(ref=ref, role=role, content=content, name="Ann", created_at=NOW)
+
+
+def fact(content: str, ref: str = "f1") -> FactView:
+    return FactView(ref=ref, kind="fact", content=content, said_at=NOW)
+
+
+def memory(content: str) -> Memory:
+    return Memory(
+        id="fact_1", user_id="u", thread_id="t", type="fact", kind="fact", content=content, quote=content,
+        created_at=NOW, recorded_at=NOW,
+    )  # fmt: skip
+
+
+EXTRACTION = ExtractInput(before=[], turns=[turn("I live in Oslo.")])
+LIKENESS = likeness.Likeness.of("hashing-384")
+RULES = Rules(deny=frozenset({"health"}))
+POLICY = PolicySettings()
+COUNTER = TiktokenCounter()
+
+
+def printed(content: str) -> None:
+    console = Console(file=io.StringIO(), width=100, markup=False, emoji=False, highlight=False)
+    console.print(views.memory_table([memory(content)]))
+
+
+def ingested(content: str) -> None:
+    path = SCRATCH / "turns.jsonl"
+    path.write_text("\n".join(json.dumps({"role": "user", "content": part}) for part in (content, "x")))
+    list(read_transcript(path))
+    path.write_text(content, errors="replace")
+    list(read_transcript(path))
+
+
+def asked(content: str) -> None:
+    asyncio.run(questions.build_question("how much?", [content], "prepend", None, 5.0))  # type: ignore[arg-type]
+    questions.is_self_contained(content)
+
+
+def sql(content: str) -> None:
+    with contextlib.suppress(CosmosError):
+        tokenize(f"SELECT * FROM c WHERE c.a = {json.dumps(content)}")
+    tokenize(content)
+
+
+def matched(content: str) -> None:
+    like_pattern("%a%a%b%", None).is_all_of(content)
+    FUNCTIONS["REGEXMATCH"].call(content, "(a+)+$")
+    like_pattern(content[:1000], None).is_all_of(content)
+
+
+def parsed_prompt(content: str) -> None:
+    head = f"id: extract\nversion: '1'\ndescription: {json.dumps(content)}"
+    prompts.parse_prompt("extract", f"---\n{head}\n---\n{content}", Path("extract.prompty"))
+
+
+@cache
+def encoder() -> Any:
+    tokenizers = pytest.importorskip("tokenizers")
+    from importlib.resources import files
+
+    made = tokenizers.Tokenizer.from_file(str(files("agent_memory.language") / "data" / "tokenizer.json"))
+    made.enable_truncation(256)
+    return made
+
+
+SCRATCH = Path()
+
+ENTRIES: dict[str, Callable[[str], object]] = {
+    "screen a memory": lambda text: screen.screen_memories([memory(text)], RULES, POLICY),
+    "secrets": trust.find_secrets,
+    "instructions": trust.find_instructions,
+    "categories": categories.categories_of,
+    "folding": lambda text: (folded(text), seen(text)),
+    "injected": without_injected,
+    "extract": lambda text: extract(ExtractInput(before=[turn(text, "b1")], turns=[turn(text)])),
+    "summarize": lambda text: summarize(SummarizeInput(turns=[turn(text), turn(text, "t2", "agent")])),
+    "archive": lambda text: archive(ArchiveInput(turns=[turn(text)])),
+    "profile": lambda text: profile(ProfileInput(facts=[fact(text)])),
+    "reconcile": lambda text: reconcile.read(fact(text)),
+    "reflect": lambda text: reflect(ReflectInput(memories=[fact(text, f"f{n}") for n in range(3)])),
+    "dates": lambda text: dates.find(text, NOW),
+    "dates of a question": lambda text: recall_dates.periods(text, NOW),
+    "event of a question": lambda text: recall_dates.beside_event(f"before the {text}", [memory(text)]),
+    "question building": asked,
+    "gate": lambda text: (gate.decide(text, Signals()), gate.is_personal(text)),
+    "asking": lambda text: (asking.asks(f"{text}?"), asking.only_asks(f"{text}?")),
+    "forget by topic": lambda text: (LIKENESS.about("the dog", text, None), likeness.telling_part(text, "the dog")),
+    "forget by a long topic": lambda text: (LIKENESS.about(text, text, None), likeness.roots(text)),
+    "likeness": lambda text: LIKENESS.same_claim(text, f"{text} x", 0.95),
+    "figures and names": lambda text: (likeness.figures(text), likeness.names(text)),
+    "restated": lambda text: restated.restates(text, f"{text} not"),
+    "words for BM25": bm25.words,
+    "terms of a query": terms.query_terms,
+    "quoting": lambda text: (quoting.quoted(text), quoting.escaped(text)),
+    "rendering": lambda text: [render.render([render.memory_line(memory(text))], form) for form in FORMS],
+    "printing": printed,
+    "one line": lambda text: (terminal.clean(text), terminal.one_line(text, 80)),
+    "transcripts": ingested,
+    "exports": lambda text: list(as_export(text)),
+    "answers": lambda text: answers.read_answer(EXTRACT, text, EXTRACTION),
+    "answers in JSON": lambda text: answers.read_answer(EXTRACT, f'{{"memories":[{text}', EXTRACTION),
+    "broken answers": lambda text: answers.read_answer(EXTRACT, f"[{{'a'{text}", EXTRACTION),
+    "quotes": lambda text: (grounding.find_quote(text, text), grounding.find_quote(f"{text[:-2]} zz", text)),
+    "evidence": lambda text: grounding.find_evidence("the dog word", None, ["t1"], [turn(text)]),
+    "sections": read_sections,
+    "prompt files": parsed_prompt,
+    "documents for a model": lambda text: as_document(ExtractInput(before=[], turns=[turn(text)])),
+    "tokens": lambda text: (COUNTER.count(text), COUNTER.truncate(text, 50)),
+    "cutting": lambda text: (list(cut(text, 1000)), parts_of({"t": text})),
+    "corrections": lambda text: corrections.says(text, text, text[: len(text) // 2]),
+    "matching": lambda text: matching.likeness(memory(text), memory(f"{text} x")),
+    "hashed vectors": embed_text,
+    "tokens of MiniLM": lambda text: encoder().encode(text[:20_000].encode(errors="replace").decode()),
+    "full text of the engine": Analyzer("en-US").terms,
+    "SQL of the engine": sql,
+    "patterns of the engine": matched,
+    "content hash": content_hash,
+}
+FORMS: tuple[Any, ...] = ("sections", "bullets", "xml")
+
+
+class TooSlow(Exception):
+    """A run took more processor time than it may."""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise TooSlow
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Ends what takes too long. Python's pattern engine minds signals, too."""
+    before = signal.signal(signal.SIGPROF, _stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def caches() -> list[Any]:
+    """What remembers texts: a text that was seen would cost nothing."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("agent_memory.", "embedded_cosmos.")) and name != "agent_memory.patterns":
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear") and value.cache_parameters()["maxsize"]:
+                    found[id(value)] = value
+    return list(found.values())
+
+
+def seconds(call: Callable[[str], object], text: str) -> float:
+    for one in CACHES:
+        one.cache_clear()
+    began = time.process_time()
+    with contextlib.suppress(AgentMemoryError, CosmosError, ValueError, RecursionError):
+        call(text)
+    return time.process_time() - began
+
+
+CACHES: list[Any] = []
+
+
+def fault(entry: str, family: str) -> str | None:
+    """What is wrong with the time that an entry point takes for a family of texts; None if nothing is."""
+    call = ENTRIES[entry]
+    try:
+        with limited():
+            sizes = (*SIZES, 32_000) if family in LONG and not FULL else SIZES
+            size = next((size for size in sizes if seconds(call, text_of(family, size)) >= FLOOR), None)
+            if size is None:
+                return None
+            found = []
+            for longer in (size, 2 * size):
+                taken, exponent = growth(call, family, longer)
+                if exponent <= EXPONENT or taken < FLOOR:
+                    return None
+                found.append(f"{longer} characters take {taken:.3f} s, which grows with the power of {exponent:.2f}")
+    except TooSlow:
+        return f"{family}: not done within {LIMIT} s"
+    return f"{family}: {'; '.join(found)}"
+
+
+def growth(call: Callable[[str], object], family: str, size: int) -> tuple[float, float]:
+    """The seconds that a text takes, and with which power of the length they grew since a quarter of it."""
+    long, short = text_of(family, size), text_of(family, size // 4)
+    times = math.inf, math.inf
+    for _ in range(3):
+        times = min(times[0], seconds(call, long)), min(times[1], seconds(call, short))
+        exponent = math.log(max(times[0], 1e-6) / max(times[1], 1e-6)) / math.log(len(long) / len(short))
+        if exponent <= EXPONENT:
+            break
+    return times[0], exponent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Loads what is loaded once: stemmers, ranks of tokens, the segmenter of sentences."""
+    global SCRATCH
+    SCRATCH = tmp_path_factory.mktemp("growth")
+    for call in ENTRIES.values():
+        with contextlib.suppress(AgentMemoryError, CosmosError, ValueError):
+            call("I moved to Rome on May 3, 2020. Is it so?")
+    CACHES.extend(caches())
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_time_grows_with_the_text_and_no_faster(entry: str) -> None:
+    faults = [found for family in FAMILIES if (found := fault(entry, family)) is not None]
+    assert not faults, "\n".join(faults)
+
+
+def test_there_are_enough_families() -> None:
+    assert len(FAMILIES) >= 40
+
+
+def test_a_slow_rule_is_found() -> None:
+    """Quadratic and endless rules fail, a linear one passes."""
+    try:
+        ENTRIES["quadratic"] = lambda text: [sum(1 for _ in text[:at]) for at in range(0, len(text), 9)]
+        ENTRIES["linear"] = lambda text: [sum(range(40)) for _ in text]
+        assert "grows" in (fault("quadratic", "a long word") or "")
+        assert fault("linear", "a long word") is None
+    finally:
+        del ENTRIES["quadratic"], ENTRIES["linear"]
