@@ -3,11 +3,12 @@
 import pytest
 from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded, RerankInput, RerankOutput
 from agent_memory.policy.asked_back import trigger_in
+from agent_memory.recall.archive import search_archive
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.settings import ARCHIVE_TRIGGERS, RecallSettings
 
@@ -129,3 +130,27 @@ async def test_a_model_puts_the_conversations_into_order_if_the_settings_ask_for
     asked = [data for data in chat.seen if isinstance(data, RerankInput)]
     assert "Hawaii vacation" in asked[0].question
     assert "emind" not in asked[0].question  # the trigger is no part of what is looked for
+
+
+@pytest.mark.req("S2-47")
+async def test_conversations_that_only_ask_do_not_push_out_the_one_that_answers():
+    question = "What did we discuss about authentication?"
+    async with AsyncMemory.local(cadence=Cadence(0, 0, 0, 0, idle_seconds=0)) as memory:
+        user = memory.user("alice")
+        first = user.thread("t0")
+        await first.add("user", "We build a REST API whose authentication uses JWT tokens that expire after an hour.")
+        await first.end()
+        for number in range(1, 6):
+            asking = user.thread(f"t{number}")
+            await asking.add("user", question)
+            await asking.add("assistant", "You told me about the authentication of your API.")
+            await asking.end()
+        summaries = [await user.thread(f"t{number}").summary() for number in (0, 1)]
+        assert [summary is not None and summary.only_asks for summary in summaries] == [False, True]
+        found = await search_archive(memory.runtime.searcher, "alice", "now", question, "what did we discuss")
+        assert [one.thread_id for one in found] == ["t0"]
+        await user.thread("t1").add("user", "From now on the tokens expire after ten minutes.")
+        await user.thread("t1").process("summarize")
+        summary = await user.thread("t1").summary()
+        assert summary is not None
+        assert not summary.only_asks

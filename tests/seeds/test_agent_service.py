@@ -18,8 +18,9 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.compat.agent import AgentSession
 from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.errors import InvalidInput, ModelError
+from agent_memory.language.answers import read_answer
 from agent_memory.language.minilm import MiniLMEmbeddings
-from agent_memory.language.tasks import RerankInput, RerankOutput
+from agent_memory.language.tasks import ARCHIVE, ArchiveInput, RerankInput, RerankOutput, TurnView
 
 PRINTED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "agent_service.json").read_text())
 QUESTION = "What did we discuss about authentication?"
@@ -225,6 +226,30 @@ async def test_an_archived_conversation_has_the_printed_structure(memory: AsyncM
     assert (metadata["session_id"], metadata["agent_id"]) == ("session_123", "knowledge_memory_agent")
     assert metadata["message_count"] == 3
     assert set(metadata["date_range"]) == {"start", "end"}
+
+
+@pytest.mark.req("S2-30", "S2-23", "S2-29")
+def test_an_account_under_the_printed_headings_is_read():
+    asked = ArchiveInput(
+        turns=[TurnView(ref="t1", role="user", content="JWT, said John.", created_at="2024-01-15T10:00Z")]
+    )
+    text = (
+        "## SUMMARY\nThe API will use JWT.\n\n## TOPICS  \nauthentication, JWT\n\n## ENTITIES\nJohn, UserService\n\n"
+        "## DECISIONS\nUse JWT with 1-hour expiration\nKeep Redis\n\n## QUESTIONS\nNone\n"
+    )
+    account, _ = read_answer(ARCHIVE, text, asked)
+    assert account.summary == "The API will use JWT."
+    assert account.topics == ["authentication", "JWT"]
+    assert account.entities == ["John", "UserService"]
+    assert account.decisions == ["Use JWT with 1-hour expiration", "Keep Redis"]
+    assert account.questions == []
+
+
+@pytest.mark.req("S2-27", "S2-16")
+async def test_tokens_are_counted_as_tiktoken_does(memory: AsyncMemory):
+    talking = agent(memory, "basic")
+    await talking.save_memory("user", "Hello, world!")
+    assert (await talking.diagnose()).tokens == 4 + 4  # "Hello", ",", " world", "!", and the frame of a message
 
 
 # Other sessions.

@@ -93,6 +93,9 @@ class ThreadSummary(Model):
     told_ids: list[str] = Field(
         default_factory=list, description="Memories of other conversations that corrected it; it goes when they do."
     )
+    only_asks: bool = Field(
+        default=False, description="Whether the talk only asks for earlier talk, so that no other is told of it."
+    )
     created_at: UtcTime
     updated_at: UtcTime
     model: str | None = None

@@ -157,7 +157,7 @@ EXTRACTIONS = 'SELECT VALUE SUM(c.runs) FROM c WHERE c.type = "cursor" AND c.ste
 # Accounts of other conversations than `@thread`: their summaries, and the stretches of talk that were archived.
 _ARCHIVED = (
     f'(c.type = "summary" OR (c.type = "episodic" AND c.kind = "session" AND {USABLE} AND {ACTIVE}))'
-    f" AND c.thread_id != @thread AND {NOT_OFF}"
+    f" AND c.thread_id != @thread AND {NOT_OFF} AND (NOT IS_DEFINED(c.only_asks) OR NOT c.only_asks)"
 )
 _ACCOUNT = "c.id, c.type, c.thread_id, c.content, (c.covers_to ?? c.created_at) AS at"
 NEAREST_ARCHIVE = (

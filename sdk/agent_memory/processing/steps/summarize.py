@@ -19,6 +19,7 @@ from agent_memory.language.tasks import (
 )
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
 from agent_memory.policy.accounts import projects_with
+from agent_memory.policy.asked_back import telling
 from agent_memory.policy.screen import screen_values
 from agent_memory.processing.corrections import Untold, read_untold, within_tokens
 from agent_memory.processing.dead_letters import make_untold_letter
@@ -167,6 +168,7 @@ async def _merge(
     summary = _merged(request, turns, before.summary, output).model_copy(
         update={
             "told_ids": list(dict.fromkeys(told)),
+            "only_asks": not telling(turns) and (before.summary is None or before.summary.only_asks),
             "model": answer.model,
             "prompt_version": answer.prompt_version,
         }
