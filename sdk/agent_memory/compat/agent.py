@@ -112,8 +112,7 @@ class AgentSession:
             tokens=tokens,
         )
         settings = self.profile.resource_config.knowledge_base
-        wanted = self.profile.wants_knowledge_base
-        self.knowledge_base = KnowledgeBase(memory, self._user, settings) if wanted else None
+        self.knowledge_base = KnowledgeBase(memory, self._user, settings) if self.profile.wants_knowledge_base else None
         self._provider: Provider | None = None
         self._agent_scoped = agent_scoped
         self._newest: tuple[str, str, str] | None = None  # role, content and id of what was kept last here
