@@ -91,7 +91,7 @@ FAMILIES: dict[str, str | tuple[str, str, str]] = {
     "an open tag": "<memory>\n",
     "open tags": "<a <b ",
     "a heading of ours": "## Memory\n\n",
-    "a password": ("The password for x", " ", "is"),
+    "a password": ("password for x", " ", ""),
     "passwords": "password for x ",
     "images": "![",
     "an image with a query": ("![](http://", "?", ""),
