@@ -38,6 +38,7 @@ class DurableProcessing:
         request = step_request(user_id, step, query)
         mark = f"pull-{await turns_covered(self._runtime, request)}" + (f"-{query.n}" if query.n else "")
         mark += "-retired" if query.retired else ""
+        mark += f"-recent-{query.recent_k}" if query.recent_k else ""
         run = Start(step, instance_id(step, user_id, query.thread_id or "", mark), request)
         await start(client, run)
         return ProcessRun(id=run.instance_id, step=step, status="running")

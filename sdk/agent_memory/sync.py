@@ -270,7 +270,7 @@ class ThreadScope:
         """
         return self._portal.run(self._inner.delete_index())
 
-    def process(self, step: ThreadStep, *, retired: bool = False) -> ProcessResult:
+    def process(self, step: ThreadStep, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
@@ -279,12 +279,15 @@ class ThreadScope:
         Args:
             step: Which step.
             retired: Archives only what has left the live view.
+            recent_k: How many of the turns that are new `extract` or `summarize` reads: those that were written last.
+                The older ones count as covered from then on, without ever having been read by the model.
 
         Raises:
-            InvalidInput: for a step that there is not, or another one than `archive` with `retired`.
+            InvalidInput: for a step that there is not, for another one than `archive` with `retired`, or than
+                `extract` and `summarize` with `recent_k`, or for a `recent_k` below 1.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
-        return self._portal.run(self._inner.process(step, retired=retired))
+        return self._portal.run(self._inner.process(step, retired=retired, recent_k=recent_k))
 
     def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are, and archived."""
@@ -800,7 +803,7 @@ class UserScope:
             self._inner.reprocess(prompt_version=prompt_version, thread_id=thread_id, progress=progress)
         )
 
-    def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
+    def process(self, step: UserStep, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of the user now.
 
         Args:
@@ -809,12 +812,14 @@ class UserScope:
                 fewer sentences. `synthesize` puts procedures together from how-tos of several conversations.
                 `reflect` draws insights from it all. `prune` withdraws what nobody has used in a long time.
             n: How many facts a reconciliation looks at.
+            recent_k: What is new is read by `profile` only if it is among so many newest memories of the user. The
+                rest counts as covered from then on.
 
         Raises:
-            InvalidInput: for a step that there is not, or an `n` below 2.
+            InvalidInput: for a step that there is not, an `n` below 2, or a `recent_k` below 1 or for another step.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
-        return self._portal.run(self._inner.process(step, n=n))
+        return self._portal.run(self._inner.process(step, n=n, recent_k=recent_k))
 
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""

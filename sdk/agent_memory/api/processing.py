@@ -9,6 +9,7 @@ from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import ThreadStep, UserStep
+from agent_memory.scopes.shared import check_recent
 from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id, new_turn_id
 
@@ -61,6 +62,9 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str 
         if step != "archive":
             raise InvalidInput(f"{step} knows no retired")
         request["retired"] = True
+    if query.recent_k is not None:
+        check_recent(step, query.recent_k)
+        request["recent_k"] = query.recent_k
     if query.n is not None:
         if step != "reconcile":
             raise InvalidInput(f"{step} knows no n")

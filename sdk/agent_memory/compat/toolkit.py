@@ -155,22 +155,34 @@ class MemoryToolkit:
         scope = user if thread_id is None else user.thread(thread_id)
         return scope.search(search_terms, limit=top_k, types=memory_types, include_superseded=include_superseded)
 
-    def extract_memories(self, user_id: str, thread_id: str) -> ProcessResult:
-        """Extracts memories from the turns of a thread that were not covered yet."""
-        return self._memory.user(user_id).thread(thread_id).process("extract")
+    def extract_memories(self, user_id: str, thread_id: str, *, recent_k: int | None = None) -> ProcessResult:
+        """Extracts memories from the turns of a thread that were not covered yet.
+
+        With `recent_k` only so many of the newest of them are read; the others are passed over for good.
+        """
+        return self._memory.user(user_id).thread(thread_id).process("extract", recent_k=recent_k)
 
     extract_facts = extract_memories
 
-    def generate_thread_summary(self, user_id: str, thread_id: str) -> ThreadSummary | None:
-        """Merges what is new into the summary of a thread, and gives it; None for a thread without turns."""
+    def generate_thread_summary(
+        self, user_id: str, thread_id: str, *, recent_k: int | None = None
+    ) -> ThreadSummary | None:
+        """Merges what is new into the summary of a thread, and gives it; None for a thread without turns.
+
+        With `recent_k` only so many of the newest of the new turns are read; the others are passed over for good.
+        """
         thread = self._memory.user(user_id).thread(thread_id)
-        thread.process("summarize")
+        thread.process("summarize", recent_k=recent_k)
         return thread.summary()
 
-    def generate_user_summary(self, user_id: str) -> UserProfile | None:
-        """Merges what is new into the profile of a user, and gives it; None if nothing is known."""
+    def generate_user_summary(self, user_id: str, *, recent_k: int | None = None) -> UserProfile | None:
+        """Merges what is new into the profile of a user, and gives it; None if nothing is known.
+
+        With `recent_k` what is new is read only if it is among so many newest facts of the user; the rest is passed
+        over for good.
+        """
         user = self._memory.user(user_id)
-        user.process("profile")
+        user.process("profile", recent_k=recent_k)
         return user.profile()
 
     def reconcile_memories(self, user_id: str, n: int = 50) -> dict[str, int]:

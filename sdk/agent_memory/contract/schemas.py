@@ -35,6 +35,13 @@ class ProcessQuery(Body):
 
     thread_id: str | None = None
     n: int | None = Field(default=None, ge=2, le=500, description="How many facts a reconciliation compares.")
+    recent_k: int | None = Field(
+        default=None,
+        ge=1,
+        le=10_000,
+        description="Of what is new a model reads the newest only, so many turns (or of a profile memories). "
+        "What is older is left unread for good.",
+    )
     prompt_version: str | None = Field(default=None, description="Only what this version made is reprocessed.")
     retired: bool = Field(default=False, description="Only what has left the live view is archived.")
 

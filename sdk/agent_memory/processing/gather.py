@@ -18,7 +18,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document
-from agent_memory.store.turns import in_order, new_turns, turns_by_id
+from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by_id
 from agent_memory.store.windows import place_of, read_window
 
 
@@ -38,7 +38,9 @@ class StepRequest(Model):
     """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
 
     `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
-    `retired` only turns are covered that have left the live view. Steps of a whole user leave `thread_id` aside.
+    `retired` only turns are covered that have left the live view. With `recent_k` a model reads no more than so many of
+    the newest turns, or of a profile memories; older ones are covered unread. Steps of a whole user leave `thread_id`
+    aside.
     """
 
     user_id: str
@@ -47,13 +49,15 @@ class StepRequest(Model):
     n: int | None = None
     prompt_version: str | None = None
     retired: bool = False
+    recent_k: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRange:
     """The turns of one run in the order of the talk, and where the cursor stands after them.
 
-    Turns that are off the record are covered and left out; `covered` counts them too.
+    Turns that are off the record are covered and left out; `covered` counts them too. Those that `recent_k` leaves
+    unread count nowhere.
     """
 
     turns: list[Turn]
@@ -83,9 +87,14 @@ async def gather_turns(
     covered = None if behind is None else (await read_cursor(tools.store, container, partition, behind)).cursor
     window = await read_window(tools.store, *partition) if request.retired else None
     full = False
+    unread: list[tuple[str, int]] = []
 
     async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
-        nonlocal full
+        nonlocal full, unread
+        if request.recent_k is not None:
+            unread, recent = await recent_turns(tools.store, *partition, stored.cursor, request.recent_k, limit)
+            full = len(recent) == limit
+            return recent
         new = await new_turns(tools.store, *partition, stored.cursor, limit)
         found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
         if window is not None:  # up to the first that is live: a cursor passes over nothing
@@ -97,7 +106,7 @@ async def gather_turns(
     if not found:
         return TurnRange([], stored, stored.cursor, more=False)
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
-    cursor = stored.cursor.advanced((turn.id, ts) for turn, ts in taken)
+    cursor = stored.cursor.advanced([*unread, *((turn.id, ts) for turn, ts in taken)])
     more = full or len(taken) < len(found)
     return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more, len(taken))
 

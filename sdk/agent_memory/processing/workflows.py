@@ -90,7 +90,8 @@ def _archive(request: Json, results: list[Json]) -> Step:
 
 
 def _extract(request: Json, results: list[Json]) -> Step:
-    yield from _index(request, results)
+    # What no model reads is found by its words all the same.
+    yield from _index({name: value for name, value in request.items() if name != "recent_k"}, results)
     yield from _until_done("extract", request, results)
 
 

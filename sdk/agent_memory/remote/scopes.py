@@ -70,9 +70,10 @@ class RemoteUserScope(AsyncUserScope):
         local = super().thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources)
         return RemoteThreadScope(self._http, local)
 
-    async def process(self, step: str, *, n: int | None = None) -> ProcessResult:
+    async def process(self, step: str, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of this user, and waits for it."""
-        return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", {"n": n})
+        asked = {"n": n, "recent_k": recent_k}
+        return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", asked)
 
     async def reprocess(
         self,
@@ -138,10 +139,10 @@ class RemoteThreadScope(AsyncThreadScope):
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
 
-    async def process(self, step: str, *, retired: bool = False) -> ProcessResult:
+    async def process(self, step: str, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of this thread, and waits for it."""
         path = f"/v1/process/{quote(step, safe='')}"
-        asked = {"thread_id": self.thread_id} | ({"retired": True} if retired else {})
+        asked = {"thread_id": self.thread_id, "recent_k": recent_k} | ({"retired": True} if retired else {})
         return await _process(self._http, self.user_id, path, asked)
 
     async def end(self) -> ProcessResult:

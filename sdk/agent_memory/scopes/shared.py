@@ -46,6 +46,8 @@ _TIME = TypeAdapter[datetime](UtcTime)
 
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of what a scope keeps; static knowledge belongs to none."""
+LIMITED = frozenset(("extract", "summarize", "profile"))
+"""The steps that can be told how much of what is new a model reads."""
 _THREADS_AT_ONCE = 500
 """Threads that a query names: 255 characters each at most, where a query may hold 512 KB."""
 _COUNTS_AT_ONCE = 8
@@ -300,3 +302,17 @@ async def _count_turns(store: Store, partition: tuple[str, ...]) -> tuple[int, i
     turns = await store.count(TURNS, partition)
     covered = int(sum(await store.query(MEMORIES, queries.COVERED_TURNS, partition)))
     return turns, max(0, turns - covered)
+
+
+def check_recent(step: str, recent_k: int | None) -> None:
+    """Refuses a limit on how much a step reads, where the step knows none or the figure cannot be.
+
+    Raises:
+        InvalidInput: for another step than those of `LIMITED`, or a figure that is not from 1 to 10,000.
+    """
+    if recent_k is None:
+        return
+    if step not in LIMITED:
+        raise InvalidInput(f"{step} knows no recent_k")
+    if not 1 <= recent_k <= 10_000:
+        raise InvalidInput(f"recent_k must be from 1 to 10000, not {recent_k}")

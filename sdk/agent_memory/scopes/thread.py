@@ -33,7 +33,7 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import count_stats, find, listed, settings_changes, tell, validated
+from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
 from agent_memory.store.client import metered
@@ -306,7 +306,7 @@ class AsyncThreadScope:
         return await delete_chunks(self._runtime.store, self.user_id, self.thread_id)
 
     @audited(changes=True)
-    async def process(self, step: ThreadStep, *, retired: bool = False) -> ProcessResult:
+    async def process(self, step: ThreadStep, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
         `index` makes the raw talk searchable, `extract` does that and derives memories, `summarize` keeps summary and
@@ -315,18 +315,22 @@ class AsyncThreadScope:
         Args:
             step: Which step.
             retired: Archives only what has left the live view.
+            recent_k: How many of the turns that are new `extract` or `summarize` reads: those that were written last.
+                The older ones count as covered from then on, without ever having been read by the model.
 
         Raises:
-            InvalidInput: for a step that there is not, or another one than `archive` with `retired`.
+            InvalidInput: for a step that there is not, for another one than `archive` with `retired`, or than
+                `extract` and `summarize` with `recent_k`, or for a `recent_k` below 1.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
         _check_step(step)
+        check_recent(step, recent_k)
         if retired:
             if step != "archive":
                 raise InvalidInput(f"{step} knows no retired")
             return await self._run("archive", retired=True)
         # Functions of an app share one space of names, and there the activity has this one.
-        return await self._run("index_turns" if step == "index" else step)
+        return await self._run("index_turns" if step == "index" else step, recent_k=recent_k)
 
     @audited(changes=True)
     async def end(self) -> ProcessResult:
@@ -375,7 +379,7 @@ class AsyncThreadScope:
         runtime = self._runtime
         return await read_rules(runtime.store, runtime.tools.policy, self.user_id, self.thread_id, self._asked)
 
-    async def _run(self, workflow: str, **request: bool) -> ProcessResult:
+    async def _run(self, workflow: str, **request: int | None) -> ProcessResult:
         rules = await self._rules()
         if not rules.derive:
             return ProcessResult(step=workflow, skipped_reason=rules.reason)

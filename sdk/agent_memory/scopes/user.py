@@ -25,7 +25,7 @@ from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import count_stats, find, tell, thread_infos, validated
+from agent_memory.scopes.shared import check_recent, count_stats, find, tell, thread_infos, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
@@ -151,7 +151,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         )
 
     @audited(changes=True)
-    async def process(self, step: UserStep, *, n: int | None = None) -> ProcessResult:
+    async def process(self, step: UserStep, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of the user now.
 
         Args:
@@ -160,19 +160,22 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
                 fewer sentences. `synthesize` puts procedures together from how-tos of several conversations.
                 `reflect` draws insights from it all. `prune` withdraws what nobody has used in a long time.
             n: How many facts a reconciliation looks at.
+            recent_k: What is new is read by `profile` only if it is among so many newest memories of the user. The
+                rest counts as covered from then on.
 
         Raises:
-            InvalidInput: for a step that there is not, or an `n` below 2.
+            InvalidInput: for a step that there is not, an `n` below 2, or a `recent_k` below 1 or for another step.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
         if step not in get_args(UserStep):
             raise InvalidInput(f"a user's steps are {', '.join(get_args(UserStep))}, not {step!r}")
         if n is not None and not 2 <= n <= 500:
             raise InvalidInput(f"n must be from 2 to 500, not {n}")
+        check_recent(step, recent_k)
         rules = await self._rules()
         if not rules.derive:
             return ProcessResult(step=step, skipped_reason=rules.reason)
-        return await self._runtime.run(step, user_id=self.user_id, n=n)
+        return await self._runtime.run(step, user_id=self.user_id, n=n, recent_k=recent_k)
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

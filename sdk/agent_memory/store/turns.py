@@ -142,6 +142,24 @@ async def new_turns(store: Store, user_id: str, thread_id: str, cursor: Cursor, 
     return [(from_document(Turn, row), int(row["_ts"])) for row in rows]
 
 
+async def recent_turns(
+    store: Store, user_id: str, thread_id: str, cursor: Cursor, count: int, limit: int
+) -> tuple[list[tuple[str, int]], list[tuple[Turn, int]]]:
+    """Of the turns that a cursor has not covered, the `count` that were written last, and the ids of those before them.
+
+    Each with its `_ts`, in the order of writing; of the last ones no more than the first `limit`. Costs a query that
+    reads an id of each, and one that reads the turns.
+    """
+    partition = (user_id, thread_id)
+    rows = await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
+    rows.sort(key=lambda row: (row["_ts"], row["created_at"], row["id"]))
+    times = {row["id"]: int(row["_ts"]) for row in rows}
+    ids = list(times)
+    wanted = ids[-count:][:limit]
+    found = {turn.id: turn for turn in await _by_id(store, partition, wanted)} if wanted else {}
+    return [(one, times[one]) for one in ids[:-count]], [(found[one], times[one]) for one in wanted if one in found]
+
+
 def in_order(turns: list[Turn]) -> list[Turn]:
     """Turns as the talk went: by time, then by id."""
     return sorted(turns, key=lambda turn: (turn.created_at, turn.id))

@@ -17,13 +17,18 @@ from agent_memory.store.commits import StoredCursor, read_ahead
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
-from agent_memory.store.memories import active_by_hash
+from agent_memory.store.memories import active_by_hash, list_memories
 
 NAME = "profile"
+KINDS = ("fact", "procedural")
+"""The types of the memories that a profile is made of."""
 
 
 async def think(tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the memories that are new, changed or superseded since the last run. None if there are none.
+
+    With `recent_k`, of the new ones only those that are among so many newest memories of the user; what is no longer
+    so leaves the profile all the same.
 
     Raises:
         ModelError: if the model gave nothing usable; the profile stays as it is.
@@ -59,6 +64,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     told = set(earlier.source_ids) if earlier else set()
     # What was recalled, said again, pinned or derived again has changed, and says what the profile knows.
     current = [memory for memory in memories if _holds(memory) and memory.id not in told]
+    if request.recent_k is not None:
+        listed = await list_memories(tools.store, request.user_id, types=KINDS, limit=request.recent_k)
+        newest = {memory.id for memory in listed}
+        current = [memory for memory in current if memory.id in newest]
     gone = [memory for memory in memories if not _holds(memory)]
     lost = before is not None and len(told) < len(before["source_ids"])
     if not current and not lost and told.isdisjoint(memory.id for memory in gone):
