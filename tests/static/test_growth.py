@@ -337,18 +337,23 @@ def fault(entry: str, family: str) -> str | None:
     try:
         with limited():
             sizes = (*SIZES, 32_000) if family in LONG and not FULL else SIZES
-            size = next((size for size in sizes if seconds(call, text_of(family, size)) >= FLOOR), None)
-            if size is None:
-                return None
-            found = []
-            for longer in (size, 2 * size):
-                taken, exponent = growth(call, family, longer)
-                if exponent <= EXPONENT or taken < FLOOR:
-                    return None
-                found.append(f"{longer} characters take {taken:.3f} s, which grows with the power of {exponent:.2f}")
+            for size in sizes:
+                if seconds(call, text_of(family, size)) >= FLOOR and (found := too_fast(call, family, size)):
+                    return f"{family}: {'; '.join(found)}"
     except TooSlow:
         return f"{family}: not done within {LIMIT} s"
-    return f"{family}: {'; '.join(found)}"
+    return None
+
+
+def too_fast(call: Callable[[str], object], family: str, size: int) -> list[str]:
+    """By how much the time for a text, and for one of twice the length, grew too fast; nothing if either did not."""
+    found = []
+    for longer in (size, 2 * size):
+        taken, exponent = growth(call, family, longer)
+        if exponent <= EXPONENT or taken < FLOOR:
+            return []
+        found.append(f"{longer} characters take {taken:.3f} s, which grows with the power of {exponent:.2f}")
+    return found
 
 
 def growth(call: Callable[[str], object], family: str, size: int) -> tuple[float, float]:
