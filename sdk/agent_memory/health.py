@@ -121,6 +121,6 @@ def _shortcomings(runtime: Runtime) -> list[str]:
     if runtime.tools.policy.secrets != "allow" and not knows_tokens():
         notes.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
     outage = runtime.searcher.outage
-    if outage.since is not None:
+    if outage.since is not None and not health_of(runtime.tools.embeddings).failing_since:
         notes.append(f"questions are searched by words alone since {iso(outage.since)}: {outage.reason}")
     return notes

@@ -113,9 +113,9 @@ async def test_ids_that_look_alike_are_apart(memory: AsyncMemory):
         serving(memory, ApiKeys([entry for _, entry in keys.values()])) as url,
         httpx.AsyncClient(base_url=url) as http,
     ):
-        for user, (key, _) in keys.items():
-            body = {"content": f"I am exactly {user}!"}
+        for number, (key, _) in enumerate(keys.values()):
+            body = {"content": f"I am number {number}!"}
             assert (await http.post("/v1/memories", json=body, headers={"x-api-key": key})).status_code == 201
-        for user, (key, _) in keys.items():
+        for number, (key, _) in enumerate(keys.values()):
             listed = (await http.get("/v1/memories", headers={"x-api-key": key})).json()["memories"]
-            assert [one["content"] for one in listed] == [f"I am exactly {user}!"]
+            assert [one["content"] for one in listed] == [f"I am number {number}!"]

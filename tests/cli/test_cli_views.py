@@ -72,7 +72,7 @@ def test_a_context_shows_its_text_its_cost_and_what_is_missing():
     )
     shown = printed(views.context_view(context))
     assert "- Budget: $15,000 [now]" in shown
-    assert "7 tokens · 12 ms · 1 memory" in shown
+    assert "7 tokens · 12 ms · 1 line" in shown
     assert "degraded: slow" in shown
     assert "(empty: gate)" in printed(views.context_view(Context(skipped_reason="gate")))
 

@@ -43,7 +43,12 @@ async def test_a_search_goes_by_words_when_vectors_do_not_come(mood: Any, caplog
         assert (hit.memory.content, hit.similarity) == ("The cat is called Tom", None)
         assert any("searching by text only" in message for message in caplog.messages)
         (warning,) = (await memory.health()).warnings
-        assert warning.startswith("questions are searched by words alone since 20")
+        known = (
+            "questions are searched by words alone"
+            if mood == "hangs"
+            else "the model for embeddings, m@384, has failed"
+        )
+        assert warning.startswith(f"{known} since 20")
         server.mood = "answers"
         (hit,) = await memory.user("alice").search(QUESTION)
         assert hit.similarity
@@ -61,7 +66,8 @@ async def test_a_context_tells_what_the_words_find(mood: Any):
             context = await thread.context(QUESTION)
         assert "The cat is called Tom" in context.text
         assert context.messages[1:] == [{"role": "user", "content": "hello there"}]
-        assert [part.partition(":")[0] for part in context.degraded] == ["vector search"]
+        missing = {part.partition(":")[0] for part in context.degraded}
+        assert missing == {"vector search"} if mood == "hangs" else {"vector search", "processing"}
 
 
 async def test_a_search_asks_an_endpoint_that_hangs_once():
@@ -91,4 +97,4 @@ async def test_the_span_of_a_search_names_what_is_missing(monkeypatch: pytest.Mo
         await memory.user("alice").search(QUESTION)
         await memory.user("alice").context(QUESTION)
     noted = [span.attributes["agent_memory.degraded"] for span in spans.get_finished_spans() if span.attributes]
-    assert noted == [("vector search",)] * 2
+    assert noted == [("vector search",), ("processing", "vector search")]

@@ -10,6 +10,7 @@ from typing import Literal
 
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
+from agent_memory.language.retries import RetryPolicy
 
 Mood = Literal["answers", "hangs", "fails", "hangs up"]
 
@@ -24,7 +25,9 @@ class EmbeddingServer:
         self.url = ""
 
     def model(self) -> OpenAIEmbeddings:
-        return OpenAIEmbeddings("m", dimensions=self._model.dimensions, base_url=self.url, api_key="k")
+        """Its client, which tries a service that failed again at once."""
+        again = RetryPolicy(attempts=2, first_wait=0.01, first_pause=0.0, longest_pause=0.0)
+        return OpenAIEmbeddings("m", dimensions=self._model.dimensions, base_url=self.url, api_key="k", retries=again)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):

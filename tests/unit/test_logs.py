@@ -82,9 +82,12 @@ async def test_our_model_calls_are_not_written_and_those_of_the_program_are(writ
     await client.models.list()
     assert [line for line in written.since() if line.startswith("httpx")], "the program's own call"
     httpserver.stop()
-    with pytest.raises(ModelError):
-        async with model_errors("m", 10):
-            await client.models.list()
+    try:
+        with pytest.raises(ModelError):
+            async with model_errors("m", 10):
+                await client.models.list()
+    finally:
+        httpserver.start()  # other tests use it, too
     await connection.close()
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
 from agent_memory.policy.accounts import projects_with
+from agent_memory.policy.orders import find_instructions
 from agent_memory.policy.profiles import held_up, read_profile_document, render_profile, sources_until
 from agent_memory.policy.screen import screen_values
 from agent_memory.processing.draft import Draft
 from agent_memory.processing.gather import StepRequest, Tools, view_facts
+from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.commits import StoredCursor, read_ahead
 from agent_memory.store.containers import MEMORIES, SUMMARIES
@@ -79,7 +81,8 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
     )
     # Its memories passed the screen; what a model made of them passes it again; what is allowed was told by labels.
-    kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), tools.policy)
+    policy = _minding(tools.policy, [*([earlier.content] if earlier else []), *(one.content for one in current)])
+    kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), policy)
     profile = _merge(request.user_id, earlier, ProfileOutput.model_validate(kept), current, gone).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
     )
@@ -93,6 +96,11 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         usage=answer.usage + embedded.usage,
     )
     return draft
+
+
+def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
+    """The policy for a profile: orders are minded, unless the user has approved of one that it is made of."""
+    return replace(policy, instructions="allow") if any(map(find_instructions, told)) else policy
 
 
 async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) -> list[Memory]:
