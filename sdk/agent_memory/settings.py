@@ -86,6 +86,8 @@ class Limits:
 class RecallSettings:
     """How search and context choose.
 
+    A search that names no limit gives `limit` memories (1 to 100; row S0-075).
+
     `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
     different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
     (row S0-037). Vectors and words find `candidates` together; the talk up to `neighbour_reach` turns around the
@@ -119,6 +121,7 @@ class RecallSettings:
     most, if their cosine is at least the archive's threshold (rows S2-08, S2-09).
     """
 
+    limit: int = 5
     candidates: int = 40
     text_weight: float = 0.5
     speaker_weight: float = 0.2
@@ -152,6 +155,15 @@ class RecallSettings:
     archive_limit: int = 3
     default_archive_threshold: float = 0.7
     archive_thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.15})
+
+    def __post_init__(self) -> None:
+        """Refuses a limit that no search takes.
+
+        Raises:
+            ConfigurationError: if it is none from 1 to 100.
+        """
+        if not 1 <= self.limit <= 100:
+            raise ConfigurationError(f"{RECALL_PREFIX}LIMIT: a limit is a number from 1 to 100, not {self.limit}")
 
     @property
     def caches(self) -> bool:
@@ -204,7 +216,10 @@ TierResolver = Callable[[str], str | Awaitable[str | None] | None]
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What the operator allows. `enabled` is the global switch.
+    """What the operator allows.
+
+    `enabled` is the global switch. Without `auto_store` nothing is derived from what is said, while what is remembered
+    by hand is kept and recalled.
 
     A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`. Secrets in what is
     remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
@@ -213,6 +228,7 @@ class PolicySettings:
     """
 
     enabled: bool = True
+    auto_store: bool = True
     tiers: Mapping[str, Tier] = field(default_factory=lambda: dict(TIERS))
     default_tier: str = "enterprise"
     tier_of: TierResolver | None = None
@@ -366,6 +382,7 @@ class Environment(BaseSettings):
     query_strategy: QueryStrategy | None = Field(default=None, validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
     memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
+    auto_store: bool = Field(default=True, validation_alias="MEMORY_AUTO_STORE")
     tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")
     default_tier: str = Field(default="enterprise", validation_alias="MEMORY_DEFAULT_TIER")
     secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
@@ -414,6 +431,7 @@ class Environment(BaseSettings):
         tiers = dict(TIERS) if self.tiers is None else read_tiers(self.tiers)
         policy = PolicySettings(
             enabled=self.memory_enabled,
+            auto_store=self.auto_store,
             tiers=tiers,
             default_tier=self.default_tier,
             secrets=self.secrets,

@@ -186,7 +186,7 @@ class ThreadScope:
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
 
-    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The memories of this thread that matter for a query, best first; `filters` as in `UserScope.search`.
 
         Raises:
@@ -731,12 +731,12 @@ class UserScope:
         """
         return self._portal.run(self._inner.threads(before=before, limit=limit))
 
-    def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The user's memories that matter for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
-            limit: How many at most.
+            limit: How many at most, 1 to 100; `RecallSettings.limit` if not given.
             filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
 
         Raises:

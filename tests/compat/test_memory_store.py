@@ -101,6 +101,18 @@ def test_memories_are_retrieved_by_meaning_within_a_limit_a_threshold_a_type_and
         found(store, "   ")
 
 
+@pytest.mark.req("S0-109")
+def test_each_result_has_its_similarity_as_score(store: MemoryStore):
+    kept(store, "The budget for the Hawaii trip is $10,000.")
+    kept(store, "The budget for the kitchen is $4,000.")
+    results = store.retrieve(RetrieveOptions(user_id="alice", query="The budget for the Hawaii trip is $10,000."))
+    assert results[0].score == pytest.approx(1.0, abs=1e-6)
+    assert all(0 <= one.score <= 1 and one.score == pytest.approx(one.similarity, abs=1e-6) for one in results)
+    ranks = [one.rank_score for one in results]
+    assert ranks == sorted(ranks, reverse=True)
+    assert max(ranks) > 1  # words count beside the vector
+
+
 @pytest.mark.req("S0-061")
 def test_an_update_is_found_by_its_new_words_and_not_by_the_old(store: MemoryStore):
     id = kept(store, "The favourite colour is blue.")

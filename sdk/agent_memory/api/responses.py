@@ -1,4 +1,4 @@
-"""Memory for an endpoint of responses: requests as such a system sends them (rows S0-070 to S0-072).
+"""Memory for an endpoint of responses: requests as such a system sends them (rows S0-062, S0-063, S0-068 to S0-072).
 
 Such a request says `input` for the question, `previous_response_id` for the conversation, and brings its restrictions
 in `memory_config`.
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import ConfigDict, Field
 
-from agent_memory.api.binding import scope_of
+from agent_memory.api.binding import IdempotencyKey, answer_once, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.wire import Body, Params
-from agent_memory.errors import NotFound
-from agent_memory.models import Context, ForgetReceipt, Hit, Model
+from agent_memory.contract.stored import STORED, RouterType, StoredMemory, as_stored
+from agent_memory.contract.wire import Body, Params, WireTime
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
+from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
 from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.store.ids import new_turn_id
 
 router = APIRouter(prefix="/v1/memory", tags=["responses"])
 
@@ -27,6 +29,7 @@ class MemoryContext(Model):
     """Whose memory it is about."""
 
     user_id: str | None = Field(default=None, description="The caller's own id, if it is said at all; else 403.")
+    project_id: str | None = Field(default=None, description="What an exchange that is kept belongs to.")
 
 
 class ResponsesRequest(Body):
@@ -52,10 +55,55 @@ class ResponsesRequest(Body):
     memory_context: MemoryContext | None = None
 
 
-class ByProject(Params):
-    """What is forgotten."""
+class Exchange(ResponsesRequest):
+    """A request with what the model answered."""
 
-    project_id: str = Field(description="All that was said for this project, and what was derived from it.")
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "input": "My budget for the Hawaii trip is $10,000.",
+                    "output": "Noted.",
+                    "memory_config": {"auto_store": True},
+                    "memory_context": {"user_id": "alice", "project_id": "hawaii"},
+                }
+            ]
+        }
+    )
+
+    output: str | None = Field(default=None, description="The answer, if there is one.")
+
+
+class Kept(Model):
+    """Where an exchange is kept."""
+
+    id: str = Field(description="The conversation: `previous_response_id` of the next request.")
+    receipt: Receipt
+
+
+class NewMemory(Body):
+    """A memory to keep, in the fields of that system."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"type": "semantic", "content": "The budget for the Hawaii trip is $10,000."}],
+        }
+    )
+
+    content: str
+    type: RouterType = "semantic"
+    id: str | None = Field(default=None, description="Left aside: the store makes ids.")
+    project_id: str | None = None
+    source: str | None = None
+    created_at: WireTime | None = None
+    access_count: int = Field(default=0, description="Left aside: it is counted.")
+    importance: float = Field(default=0.5, ge=0, le=1)
+
+
+class ForgetScope(Params):
+    """What is forgotten: one of the two at least."""
+
+    project_id: str | None = Field(default=None, description="Only what was said for this project.")
 
 
 class ResponsesHits(Model):
@@ -68,7 +116,8 @@ class ResponsesHits(Model):
 async def search(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -> ResponsesHits:
     """The memories that matter for the input."""
     scope = scope_of(memory, user_id, body.previous_response_id, body.memory_config)
-    return ResponsesHits(hits=await scope.search(body.input))
+    limit = None if body.memory_config is None else body.memory_config.retrieval_limit
+    return ResponsesHits(hits=await scope.search(body.input, limit=limit))
 
 
 @router.post("/context", responses=documented(), operation_id="responses_context")
@@ -78,13 +127,78 @@ async def context(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -
     return await scope.context(body.input, budget=DEFAULT_BUDGET)
 
 
+@router.post(
+    "/exchanges",
+    status_code=201,
+    response_model=Kept,
+    responses=documented(Conflict, writes=True),
+    operation_id="responses_keep",
+)
+async def keep(
+    request: Request, memory: OpenMemory, user_id: UserId, body: Exchange, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Keeps the input and what the model answered; memories are made of it in the background, if `auto_store` is on."""
+
+    async def work() -> Response:
+        thread_id = body.previous_response_id or f"resp_{new_turn_id()}"
+        project_id = None if body.memory_context is None else body.memory_context.project_id
+        thread = memory.user(user_id, config=body.memory_config).thread(thread_id, project_id=project_id)
+        said = [("user", body.input), ("assistant", body.output)]
+        receipt = await thread.add_many([{"role": role, "content": content} for role, content in said if content])
+        return Response(Kept(id=thread_id, receipt=receipt).model_dump_json(), 201, media_type="application/json")
+
+    return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=StoredMemory,
+    responses=documented(MemoryDisabled, QuotaExceeded, ModelError, writes=True),
+    operation_id="responses_store",
+)
+async def store(
+    request: Request, memory: OpenMemory, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Keeps a memory. What is known word for word keeps the id that it has."""
+
+    async def work() -> Response:
+        kept = await memory.user(user_id, config=body.memory_config).remember(
+            body.content,
+            type=STORED[body.type],
+            importance=body.importance,
+            project_id=body.project_id,
+            valid_from=body.created_at,
+            metadata={"source": body.source} if body.source else None,
+        )
+        return Response(as_stored(kept).model_dump_json(exclude_none=True), 201, media_type="application/json")
+
+    return await answer_once(request, user_id, idempotency_key, work)
+
+
+@router.get(
+    "/{memory_id}",
+    response_model_exclude_none=True,
+    responses=documented(NotFound),
+    operation_id="responses_get",
+)
+async def get(memory: OpenMemory, user_id: UserId, memory_id: str) -> StoredMemory:
+    """A memory, in the fields of that system."""
+    return as_stored(await memory.user(user_id).get(memory_id))
+
+
 @router.delete("/{memory_id}", responses=documented(NotFound), operation_id="responses_forget")
 async def forget(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
     """Forgets a memory, with the turns that say it and all that was made of them."""
     return await memory.user(user_id).forget(memory_id)
 
 
-@router.delete("", responses=documented(), operation_id="responses_forget_project")
-async def forget_project(memory: OpenMemory, user_id: UserId, query: Annotated[ByProject, Query()]) -> ForgetReceipt:
-    """Forgets what was said for a project."""
-    return await memory.user(user_id).forget(project_id=query.project_id)
+@router.delete("", responses=documented(), operation_id="responses_forget_scope")
+async def forget_scope(memory: OpenMemory, user_id: UserId, query: Annotated[ForgetScope, Query()]) -> ForgetReceipt:
+    """Forgets what was said for a project; without one all that there is of the user, if `user_id` says so."""
+    user = memory.user(user_id)
+    if query.project_id is not None:
+        return await user.forget(project_id=query.project_id)
+    if query.user_id is None:
+        raise InvalidInput("name what goes: ?user_id=… for all that there is of the user, ?project_id=… for a project")
+    return await user.forget(everything=True)

@@ -6,33 +6,14 @@ whom, also where the original takes an id alone.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from agent_memory import models
-from agent_memory.models import ForgetReceipt, Model, ProcessResult, UtcTime
-from agent_memory.scopes import RememberedType
+from agent_memory.contract.stored import STORED, RouterType, StoredMemory, as_stored
+from agent_memory.models import ForgetReceipt, Hit, Model, ProcessResult
 from agent_memory.sync import Memory
 
-MemoryType = Literal["episodic", "semantic", "procedural"]
-
-_STORED: dict[str, RememberedType] = {"semantic": "fact", "episodic": "episodic", "procedural": "procedural"}
-_NAMED: dict[str, MemoryType] = {stored: name for name, stored in _STORED.items()}  # type: ignore[misc]
-
-
-class StoredMemory(Model):
-    """A memory, in the fields of that system."""
-
-    user_id: str
-    content: str
-    type: MemoryType = "semantic"
-    id: str | None = Field(default=None, description="Made by the store.")
-    project_id: str | None = None
-    source: str | None = None
-    created_at: UtcTime | None = None
-    access_count: int = 0
-    importance: float = Field(default=0.5, ge=0, le=1)
+MemoryType = RouterType
 
 
 class RetrieveOptions(Model):
@@ -52,7 +33,10 @@ class RetrieveResult(Model):
     """One memory that was found."""
 
     memory: StoredMemory
-    score: float = Field(description="The fused rank score; comparable within one answer only.")
+    score: float = Field(
+        description="The similarity, 0 to 1; 0 where no vector was compared. The order is that of `rank_score`."
+    )
+    rank_score: float = Field(description="What the results are ordered by: words, vector and talk around it together.")
     similarity: float | None = Field(default=None, description="The cosine, which the threshold is about.")
 
 
@@ -87,7 +71,7 @@ class MemoryStore:
         """
         kept = self._memory.user(memory.user_id).remember(
             memory.content,
-            type=_STORED[memory.type],
+            type=STORED[memory.type],
             importance=memory.importance,
             project_id=memory.project_id,
             valid_from=memory.created_at,
@@ -102,7 +86,7 @@ class MemoryStore:
             InvalidInput: if an option cannot be used.
             StoreUnavailable: if no part of the search could be made.
         """
-        types = [_STORED[name] for name in options.types or _STORED]
+        types = [STORED[name] for name in options.types or STORED]
         hits = self._memory.user(options.user_id).search(
             options.query,
             limit=options.limit,
@@ -110,7 +94,12 @@ class MemoryStore:
             project_id=options.project_id,
             threshold=options.threshold,
         )
-        return [RetrieveResult(memory=_named(hit.memory), score=hit.score, similarity=hit.similarity) for hit in hits]
+        return [
+            RetrieveResult(
+                memory=as_stored(hit.memory), score=_score(hit), rank_score=hit.score, similarity=hit.similarity
+            )
+            for hit in hits
+        ]
 
     def get(self, user_id: str, id: str) -> StoredMemory:
         """One memory.
@@ -118,7 +107,7 @@ class MemoryStore:
         Raises:
             NotFound: if the user has none with this id.
         """
-        return _named(self._memory.user(user_id).get(id))
+        return as_stored(self._memory.user(user_id).get(id))
 
     def update(self, user_id: str, id: str, content: str) -> str:
         """Corrects what a memory says; the id of the new version, which replaces the old one and is embedded anew.
@@ -171,15 +160,6 @@ class MemoryStore:
         self._memory.close()
 
 
-def _named(memory: models.Memory) -> StoredMemory:
-    return StoredMemory(
-        id=memory.id,
-        user_id=memory.user_id,
-        content=memory.content,
-        type=_NAMED.get(memory.type, "semantic"),
-        project_id=memory.project_id,
-        source=memory.metadata.get("source", "conversation" if memory.source_turn_ids else memory.source),
-        created_at=memory.created_at,
-        access_count=memory.access_count,
-        importance=memory.importance,
-    )
+def _score(hit: Hit) -> float:
+    """The cosine, which is below 0 for what is told by its words alone."""
+    return min(1.0, max(0.0, hit.similarity or 0.0))

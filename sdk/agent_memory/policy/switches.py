@@ -86,7 +86,8 @@ def effective(
     }
     stores = {f"the {name}'s settings": settings.auto_store for name, settings in scopes.items()}
     off = [name for name, on in switches.items() if not on]
-    not_stored = [name for name, on in {**stores, "the request": asked.config.auto_store}.items() if not on]
+    stores = {"MEMORY_AUTO_STORE": policy.auto_store, **stores, "the request": asked.config.auto_store}
+    not_stored = [name for name, on in stores.items() if not on]
     allowed = [frozenset(s.allow_categories) for s in scopes.values() if s.allow_categories]
     return Rules(
         recall=not off,

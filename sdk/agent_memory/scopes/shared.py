@@ -133,9 +133,11 @@ async def listed(
 
 
 async def find(
-    runtime: Runtime, partition: tuple[str, ...], query: str, limit: int, given: SearchFilters, asked: Asked
+    runtime: Runtime, partition: tuple[str, ...], query: str, limit: int | None, given: SearchFilters, asked: Asked
 ) -> list[Hit]:
     """Searches a partition, within what the switches and the request allow; nothing is found where memory is off.
+
+    Without a limit it is that of the settings.
 
     Raises:
         InvalidInput: if an argument cannot be used.
@@ -143,6 +145,8 @@ async def find(
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"a search needs a query, a text, not {query!r:.60}")
+    if limit is None:
+        limit = runtime.searcher.settings.limit
     if not isinstance(limit, int) or not 1 <= limit <= 100:
         raise InvalidInput(f"limit must be a number from 1 to 100, not {limit!r:.60}")
     filters = search_filters(given)

@@ -213,7 +213,7 @@ class AsyncThreadScope:
         return await tell(self._runtime, request, self._asked)
 
     @audited(changes=False)
-    async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The memories of this thread that matter for a query, best first; `filters` as in `UserScope.search`.
 
         Raises:

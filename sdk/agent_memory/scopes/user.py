@@ -84,12 +84,12 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         return await thread_infos(self._runtime, self.user_id, found)
 
     @audited(changes=False)
-    async def search(self, query: str, *, limit: int = 5, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """The user's memories that matter for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
-            limit: How many at most.
+            limit: How many at most, 1 to 100; `RecallSettings.limit` if not given.
             filters: What is searched: types, kinds, tags, times, agent, project, … (see `SearchFilters`).
 
         Raises:
