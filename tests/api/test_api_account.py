@@ -49,7 +49,9 @@ async def test_memories_are_made_and_listed_in_numbered_pages(http: httpx.AsyncC
         "confidence_score",
         "source_thread_id",
         "created_at",
+        "metadata",
     }
+    assert first["metadata"] == {"n": 2}
     assert (first["content"], first["memory_type"], first["confidence_score"]) == (
         "Prefers seat number 2",
         "preference",
@@ -133,6 +135,7 @@ async def test_memories_are_retrieved_by_text_tier_and_a_threshold_that_is_low_b
         "confidence_score": 1.0,
         "source_thread_id": None,
         "created_at": default[0]["created_at"],
+        "metadata": {},
         "similarity": default[0]["similarity"],
     }
     cosines = {found["content"]: found["similarity"] for found in default}

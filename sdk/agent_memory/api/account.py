@@ -20,15 +20,16 @@ from agent_memory.api.identity import UserId
 from agent_memory.api.routes import OpenMemory
 from agent_memory.contract.wire import Body, Params, QuerySwitch
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound, QuotaExceeded
+from agent_memory.memory import AsyncMemory
 from agent_memory.models import ForgetReceipt, Memory, Model, UtcTime
 from agent_memory.policy.switches import read_rules
+from agent_memory.store.ids import check_id
 
 router = APIRouter(tags=["account"])
 
-FactType = Literal["fact", "preference", "context"]
 AccountType = Literal["fact", "preference", "context", "conversation_summary"]
 COUNTED: tuple[AccountType, ...] = ("fact", "preference", "context", "conversation_summary")
-RETRIEVED = ("fact", "conversation_summary", "procedural", "reflection")
+RETRIEVED = ("fact", "conversation_summary", "event", "procedural", "reflection")
 """What an account's retrieval finds: what is on its page, and no raw talk."""
 LARGEST_TIER = 100
 """Results that any tier may allow; the user's own tier says how many come."""
@@ -45,6 +46,7 @@ class AccountMemory(Model):
     confidence_score: float
     source_thread_id: str | None
     created_at: UtcTime
+    metadata: dict[str, Any] = Field(description="What was given with it, or noted by extraction.")
 
 
 class AccountMemories(Model):
@@ -100,11 +102,20 @@ class NewMemory(Body):
     """A memory that the user dictates."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"content": "Prefers window seats", "memory_type": "preference"}]}
+        json_schema_extra={
+            "examples": [
+                {
+                    "content": "Is building a mobile app with React Native",
+                    "memory_type": "context",
+                    "confidence_score": 0.9,
+                    "metadata": {"project": "mobile-app"},
+                }
+            ]
+        }
     )
 
     content: str
-    memory_type: FactType = "fact"
+    memory_type: AccountType = "fact"
     confidence_score: float = Field(default=0.8, ge=0, le=1)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -162,6 +173,7 @@ def account_memory(memory: Memory) -> AccountMemory:
         confidence_score=memory.confidence,
         source_thread_id=None if memory.thread_id.startswith("__") else memory.thread_id,
         created_at=memory.created_at,
+        metadata=memory.metadata,
     )
 
 
@@ -202,7 +214,11 @@ async def create_memory(
 
     async def work() -> Response:
         made = await memory.user(user_id).remember(
-            body.content, kind=body.memory_type, confidence=body.confidence_score, metadata=body.metadata
+            body.content,
+            type="episodic" if body.memory_type == "conversation_summary" else "fact",
+            kind="fact" if body.memory_type == "conversation_summary" else body.memory_type,
+            confidence=body.confidence_score,
+            metadata=body.metadata,
         )
         return Response(account_memory(made).model_dump_json(), 201, media_type="application/json")
 
@@ -253,7 +269,11 @@ async def update_memory(
 async def delete_memories(
     memory: OpenMemory, user_id: UserId, query: Annotated[Confirmation, Query()]
 ) -> ForgetReceipt:
-    """Forgets all that was ever said, and what was made of it. The settings stay. It cannot be undone."""
+    """Deletes ALL TURNS of all conversations, those off the record too, and all memories, summaries and the profile.
+
+    It cannot be undone. The settings stay. The receipt has the ids of all that went, by type: `turn` for what was
+    said.
+    """
     if not query.confirm:
         raise InvalidInput("this deletes all memories for good; say confirm=true")
     return await memory.user(user_id).forget(since=BEGINNING)
@@ -261,7 +281,11 @@ async def delete_memories(
 
 @router.delete("/memories/{memory_id}", responses=documented(NotFound), operation_id="account_delete")
 async def delete_memory(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
-    """Forgets a memory, with the turns that say it and all that was made of them."""
+    """Forgets a memory AND DELETES THE TURNS that say it, with all that was made of them.
+
+    The receipt has the ids of all that went, by type. To delete a memory that is wrong and keep what was said, ask
+    `POST /v1/memory/forget` with its `id` and `include_sources: false`.
+    """
     return await memory.user(user_id).forget(memory_id)
 
 
@@ -286,7 +310,7 @@ async def stats(memory: OpenMemory, user_id: UserId) -> AccountStats:
 
 @router.get("/settings", responses=documented(), operation_id="account_settings")
 async def get_settings(memory: OpenMemory, user_id: UserId) -> AccountSettings:
-    """Whether the user is remembered."""
+    """Whether the account's own switch is on."""
     return AccountSettings(memory_enabled=(await memory.user(user_id).settings()).enabled)
 
 
@@ -299,15 +323,20 @@ async def put_settings(memory: OpenMemory, user_id: UserId, body: Switch) -> Acc
 
 @router.get("/thread/{thread_id}/settings", responses=documented(), operation_id="account_thread_settings")
 async def get_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: str) -> ThreadSwitch:
-    """Whether a conversation is remembered."""
-    settings = await memory.user(user_id).thread(thread_id).settings()
-    return ThreadSwitch(thread_id=thread_id, memory_enabled=settings.enabled)
+    """Whether a conversation is remembered: its own switch, the account's and the tier together."""
+    return await _thread_switch(memory, user_id, thread_id)
 
 
 @router.put(
     "/thread/{thread_id}/settings", responses=documented(Conflict), operation_id="account_update_thread_settings"
 )
 async def put_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: str, body: Switch) -> ThreadSwitch:
-    """Switches memory on or off for one conversation."""
-    changed = await memory.user(user_id).thread(thread_id).update_settings(enabled=body.enabled)
-    return ThreadSwitch(thread_id=thread_id, memory_enabled=changed.enabled)
+    """Switches memory on or off for one conversation. Where the account's is off, it stays off."""
+    await memory.user(user_id).thread(thread_id).update_settings(enabled=body.enabled)
+    return await _thread_switch(memory, user_id, thread_id)
+
+
+async def _thread_switch(memory: AsyncMemory, user_id: str, thread_id: str) -> ThreadSwitch:
+    runtime = memory.runtime
+    rules = await read_rules(runtime.store, runtime.tools.policy, user_id, check_id(thread_id, "thread_id"))
+    return ThreadSwitch(thread_id=thread_id, memory_enabled=rules.recall)

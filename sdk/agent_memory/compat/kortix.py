@@ -120,7 +120,7 @@ class MemoryService:
         hits = await self._memory.user(account_id).search(
             query_text,
             limit=tier.retrieval_limit,
-            types=[kind.value for kind in MemoryType if kind is not MemoryType.FACT] + ["fact"],
+            types=[*MemoryType, "event"],
             threshold=similarity_threshold,
         )
         return [_item(hit.memory) for hit in hits]

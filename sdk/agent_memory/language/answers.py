@@ -236,7 +236,7 @@ def _read_items(
                 raise Ungrounded("it is not an object")
             if issubclass(model, ExtractedMemory) and isinstance(data, ExtractInput):
                 # Half an item, completed with evidence from the input, would look whole.
-                item = shape_memory(item, data, complete=parsed.flaw is None)
+                item = shape_memory(restore(model, item), data, complete=parsed.flaw is None)
             kept.append(_validated(model, item, f"{name} {number}", rejected))
         except ValidationError as error:
             rejected.append(f"{name} {number}: {_reasons(error)}")
@@ -266,6 +266,8 @@ def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Js
         shaped["kind"] = shaped["kind"].lower()
     elif kind and shaped["type"] == "fact":
         shaped["kind"] = kind
+    if not isinstance(shaped.get("metadata"), dict):  # what stands beside a memory is no reason to lose it
+        shaped.pop("metadata", None)
     if isinstance(shaped.get("turns"), str):
         shaped["turns"] = [shaped["turns"]]
     if complete and not (shaped.get("quote") and shaped.get("turns")):

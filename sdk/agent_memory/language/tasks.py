@@ -60,7 +60,8 @@ class ExtractedMemory(Data):
     """One memory found in a transcript.
 
     `turns` are refs of the turns that it rests on, the one that settles it last; `quote` is verbatim from one
-    of them. `content` stands alone: it names what and whom it is about.
+    of them. `content` stands alone: it names what and whom it is about. `metadata` is what a program can use
+    of it.
     """
 
     type: Literal["fact", "procedural", "episodic"] = "fact"
@@ -74,6 +75,7 @@ class ExtractedMemory(Data):
     valid_to: UtcTime | None = None
     time_phrase: str | None = None
     tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class ExtractOutput(Data):

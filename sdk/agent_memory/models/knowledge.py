@@ -29,6 +29,7 @@ TYPE_ALIASES: dict[str, tuple[MemoryType, str | None]] = {
     "decision": ("fact", "decision"),
     "extractive": ("fact", None),
     "conversation_summary": ("episodic", "session"),
+    "event": ("episodic", "event"),
     "vector": ("episodic", "chunk"),
     "reflective": ("reflection", None),
 }

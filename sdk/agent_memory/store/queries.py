@@ -54,10 +54,17 @@ AS_OF = (
 """What was true at a time: also what was replaced or faded later, but not what was merged into something else."""
 
 USABLE = 'c.status = "active"'
-OF_NAMES = "(ARRAY_CONTAINS(@types, c.type) OR ARRAY_CONTAINS(@type_kinds, c.kind))"
+_EVENT = 'c.type = "episodic" AND NOT IS_STRING(c.kind)'
+OF_NAMES = (
+    "(ARRAY_CONTAINS(@types, c.type) OR ARRAY_CONTAINS(@type_kinds, c.kind)"
+    f' OR (ARRAY_CONTAINS(@type_kinds, "event") AND {_EVENT}))'
+)
 """Of a type, or of a kind for which some systems have a type."""
 _COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
+NO_CHUNK = '(c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "chunk")'
+"""Anything but raw talk. NOT of the above would also leave out an event: what compares a kind that is not there is
+neither true nor false."""
 TURN_FIELDS = fields(*Turn.model_fields)
 MEMORY_FIELDS = fields(*Memory.model_fields)
 
@@ -79,7 +86,7 @@ TURNS_BY_ID = f"SELECT {TURN_FIELDS}, c._ts FROM c WHERE ARRAY_CONTAINS(@ids, c.
 
 # Memories, of a user or of one of their threads.
 MEMORIES_BY_HASH = (
-    f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND NOT {CHUNK} AND {ACTIVE}"
+    f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@hashes, c.content_hash) AND {NO_CHUNK} AND {ACTIVE}"
     ' AND c.type != "document"'
 )
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
@@ -131,7 +138,7 @@ PROCEDURES = (
 )
 EVIDENCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
-    f' WHERE c.type IN ("fact", "episodic", "procedural") AND NOT {CHUNK} AND {USABLE} AND {ACTIVE}'
+    f' WHERE c.type IN ("fact", "episodic", "procedural") AND {NO_CHUNK} AND {USABLE} AND {ACTIVE}'
     " ORDER BY c.created_at DESC"
 )
 INSIGHTS = (
@@ -194,7 +201,7 @@ FORGETTINGS = 'SELECT * FROM c WHERE c.type = "forgetting"'
 # For forgetting: all that there is of a user, whatever its standing.
 EVERY_MEMORY = (
     f"SELECT {MEMORY_FIELDS} FROM c"
-    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection", "document") AND NOT {CHUNK}'
+    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection", "document") AND {NO_CHUNK}'
 )
 NEAREST_OF_ALL = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, VectorDistance(c.embedding, @vector) AS similarity FROM c"
@@ -240,7 +247,7 @@ THREAD_IDS = "SELECT DISTINCT VALUE c.thread_id FROM c"
 THREADS_SINCE = f"{THREAD_IDS} WHERE c.created_at >= @at AND {_OF_THREADS}"
 MEMORY_OVERVIEW = (
     "SELECT c.type, c.created_at, c.superseded_by FROM c"
-    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND NOT {CHUNK}'
+    f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND {NO_CHUNK}'
 )
 
 WAITING_MEMORIES = (
@@ -249,7 +256,7 @@ WAITING_MEMORIES = (
 )
 KEPT_MEMORIES = (
     'SELECT VALUE COUNT(1) FROM c WHERE c.type IN ("fact", "episodic", "procedural", "reflection")'
-    f" AND {USABLE} AND {ACTIVE} AND NOT {CHUNK}"
+    f" AND {USABLE} AND {ACTIVE} AND {NO_CHUNK}"
 )
 
 TELLING_REPLIES = (
@@ -385,7 +392,7 @@ def _where(types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool
     if kinds:
         conditions.append("ARRAY_CONTAINS(@kinds, c.kind)")
     if not chunks:
-        conditions.append(f"NOT {CHUNK}")
+        conditions.append(f"{NO_CHUNK}")
     if as_of:
         conditions.append(AS_OF)
     elif not superseded:

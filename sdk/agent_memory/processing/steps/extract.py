@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from agent_memory.errors import InvalidInput
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.policy.quotas import make_room
@@ -21,6 +24,7 @@ from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
 from agent_memory.store.turns import turns_before
+from agent_memory.store.values import check_json
 from agent_memory.telemetry import exact_dedup_skipped
 
 NAME = "extract"
@@ -28,6 +32,10 @@ SHORTEST = 20
 """Characters of talk below which no model is asked (row S3-08)."""
 
 TOO_SHORT = f"fewer than {SHORTEST} characters of talk: no model was asked"
+LARGEST_METADATA = 2_000
+"""Bytes of JSON that the metadata of a memory may take, those of the first entries that fit: a model wrote them."""
+_OURS = frozenset(("date", "source"))
+"""Names in the metadata of a fact that mean something here, so that no model gives them."""
 _SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool", "system": "agent"}
 _PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
 
@@ -168,7 +176,7 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
         source_turn_ids=source_turn_ids,
         time_phrase=item.time_phrase,
         tags=item.tags,
-        metadata={"date": iso(item.valid_from)} if item.valid_from else {},
+        metadata=_noted(item.metadata) | ({"date": iso(item.valid_from)} if item.valid_from else {}),
         agent_id=anchor.agent_id,
         project_id=anchor.project_id,
         run_id=anchor.run_id,
@@ -178,6 +186,23 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
         recorded_at=now(),
         content_hash=content_hash(item.content),
     )
+
+
+def _noted(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the metadata that a model gave, what can be kept."""
+    kept: dict[str, Any] = {}
+    room = LARGEST_METADATA
+    for name, value in metadata.items():
+        try:
+            check_json({name: value}, "metadata")
+        except InvalidInput:
+            continue
+        room -= len(json.dumps({name: value}, ensure_ascii=False).encode())
+        if room < 0:
+            break
+        if name not in _OURS:
+            kept[name] = value
+    return kept
 
 
 async def _without_known(
