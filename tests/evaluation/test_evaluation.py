@@ -96,6 +96,14 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     assert "submarine" not in CliRunner().invoke(app, ["show", "--store", str(store)]).stdout
 
 
+def test_a_question_about_earlier_talk_may_be_told_a_summary(tmp_path: Path):
+    asked = {"question": "What did we discuss last time about the canoe?", "evidence": ["D1:2"], "category": 4}
+    file = tmp_path / "talks.json"
+    file.write_text(json.dumps([SAMPLE | {"qa": [asked]}]))
+    report = json.loads(run(file, "--json").stdout)
+    assert report["context"]["hit"] == 1.0
+
+
 def test_the_report_as_tables(dataset: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = run(dataset).stdout

@@ -99,7 +99,7 @@ class AgentMemory:
         """The turns behind a line of a context. A profile or a summary does not say which turn a line comes from."""
         if item["type"] == "turn":
             return [item["id"]]
-        if "id" not in item:
+        if "id" not in item or item["type"] == "summary":
             return []
         if item["id"] not in self._sources:
             memory = self.user(conversation).get(item["id"])
