@@ -11,7 +11,7 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput, ModelError
 from agent_memory.processing.gather import StepRequest
 from agent_memory.scopes import AsyncThreadScope
-from agent_memory.store.client import metered
+from agent_memory.store.calls import metered
 
 
 async def talk(chat: AsyncThreadScope, *lines: str) -> list[str]:

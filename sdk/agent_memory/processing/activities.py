@@ -31,7 +31,7 @@ from agent_memory.processing.steps import (
     summarize,
     synthesize,
 )
-from agent_memory.store.client import metered
+from agent_memory.store.calls import metered
 
 logger = logging.getLogger("agent_memory")
 

@@ -36,7 +36,7 @@ from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget,
 from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
 from agent_memory.store import windows
-from agent_memory.store.client import metered
+from agent_memory.store.calls import metered
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary

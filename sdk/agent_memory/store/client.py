@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from azure.core import MatchConditions
-from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
 from azure.cosmos import ThroughputProperties
 from azure.cosmos.aio import ContainerProxy, CosmosClient
 from azure.cosmos.exceptions import CosmosBatchOperationError
@@ -25,6 +23,7 @@ from agent_memory.extras import how_to_install
 from agent_memory.forks import Owner
 from agent_memory.models import now
 from agent_memory.store import queries
+from agent_memory.store.calls import into_container, record, refuses_writes, translated
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document
 from agent_memory.store.file import StoreFile, scrub
@@ -40,25 +39,10 @@ MARK_ID = "memories_mark"
 
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
 
-_REFUSALS = frozenset({401, 403, 500, 503, 507})
 _WAYS_OUT = {
     "all-MiniLM-L6-v2-int8": "Open it without an embedding_model (and without an embedding service in the environment)"
 }
 """How a store is opened with the model that it was made with, where that is not by naming it."""
-
-_TRANSIENT = {408, 410, 429, 449, 500, 502, 503, 504}
-_meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
-
-
-@contextmanager
-def metered() -> Iterator[list[float]]:
-    """Collects the request units of each store call made inside, in order."""
-    charges: list[float] = []
-    token = _meter.set(charges)
-    try:
-        yield charges
-    finally:
-        _meter.reset(token)
 
 
 def default_credential() -> AsyncTokenCredential:
@@ -74,57 +58,6 @@ def default_credential() -> AsyncTokenCredential:
             f"give a credential, or the extra 'azure' for azure-identity: {how_to_install('azure')}"
         ) from error
     return DefaultAzureCredential()
-
-
-def _record(headers: Mapping[str, Any], _body: Any = None) -> None:
-    charges = _meter.get()
-    if charges is not None:
-        charges.append(float(headers.get("x-ms-request-charge", 0)))
-
-
-def _refuses_writes(error: AgentMemoryError) -> bool:
-    """Whether an error of a write means that others will fail too: no answer, no right, no room."""
-    cause = error.__cause__
-    return not isinstance(cause, HttpResponseError) or cause.status_code in _REFUSALS
-
-
-def translate(error: AzureError) -> AgentMemoryError:
-    """The error of ours that an error of the Cosmos SDK means."""
-    if isinstance(error, ServiceRequestError | ServiceResponseError):
-        return StoreUnavailable(f"the store did not answer: {error}")
-    status = error.status_code if isinstance(error, HttpResponseError) else None
-    message = str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0]
-    if status == 404:
-        return NotFound(f"not in the store: {message}")
-    if status in (409, 412):
-        return Conflict(f"somebody else wrote first: {message}")
-    if status == 413:
-        return InvalidInput(f"too large for one document or batch (2 MB): {message}")
-    if status in (401, 403):
-        return ConfigurationError(f"the store refused the credentials or the right: {message}")
-    if status == 400:
-        return ConfigurationError(f"the store refused the request: {message}")
-    if status in _TRANSIENT:
-        return StoreUnavailable(f"the store is unavailable or throttled ({status}): {message}")
-    return StoreUnavailable(f"the store failed: {message}")
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except AzureError as error:
-        raise translate(error) from error
-
-
-@contextmanager
-def _into_container() -> Iterator[None]:
-    """Around a call that names no item, so that "not found" can only mean the container."""
-    try:
-        with _translated():
-            yield
-    except NotFound as error:
-        raise ConfigurationError("there is no memory store in this database yet: call create_memory_store()") from error
 
 
 def _confined(sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -190,7 +123,7 @@ class Store:
             self._owner = Owner()
         self.check_process()
         try:
-            with _translated():
+            with translated():
                 for _ in range(2):
                     client = self._connect()
                     self._clients.append(client)
@@ -243,7 +176,7 @@ class Store:
         throughput = (
             None if autoscale_max_ru is None else ThroughputProperties(auto_scale_max_throughput=autoscale_max_ru)
         )
-        with _translated():
+        with translated():
             database = await self._clients[0].create_database_if_not_exists(self._database)
             for spec in container_specs(turn_ttl):
                 await database.create_container_if_not_exists(
@@ -253,7 +186,7 @@ class Store:
     async def exists(self) -> bool:
         """Whether the database holds a memory store."""
         try:
-            with _translated():
+            with translated():
                 await self.container(MEMORIES).read()
         except (NotFound, ConfigurationError):
             return False
@@ -265,7 +198,7 @@ class Store:
         Raises:
             ConfigurationError: if the store was filled with another model, or its vector index has another size.
         """
-        with _translated():
+        with translated():
             properties = await self.container(MEMORIES).read()
         have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
         partition = (STORE_USER, SETTINGS_THREAD)
@@ -297,8 +230,8 @@ class Store:
     async def read(self, container: str, item_id: str, partition: Sequence[str]) -> Document | None:
         """One document, or None."""
         try:
-            with _translated():
-                return dict(await self.container(container).read_item(item_id, list(partition), response_hook=_record))
+            with translated():
+                return dict(await self.container(container).read_item(item_id, list(partition), response_hook=record))
         except NotFound:
             return None
 
@@ -309,14 +242,14 @@ class Store:
             Conflict: if the id is taken.
         """
         async with self._marked(container, document):
-            with _into_container():
-                return dict(await self.container(container).create_item(document, response_hook=_record))
+            with into_container():
+                return dict(await self.container(container).create_item(document, response_hook=record))
 
     async def upsert(self, container: str, document: Document) -> Document:
         """Writes a document, whatever was there."""
         async with self._marked(container, document):
-            with _into_container():
-                return dict(await self.container(container).upsert_item(document, response_hook=_record))
+            with into_container():
+                return dict(await self.container(container).upsert_item(document, response_hook=record))
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         """Writes a document in the place of the version that has this ETag.
@@ -325,14 +258,14 @@ class Store:
             Conflict: if it has changed since, NotFound if it is gone.
         """
         async with self._marked(container, document):
-            with _translated():
+            with translated():
                 return dict(
                     await self.container(container).replace_item(
                         document["id"],
                         document,
                         etag=etag,
                         match_condition=MatchConditions.IfNotModified,
-                        response_hook=_record,
+                        response_hook=record,
                     )
                 )
 
@@ -346,10 +279,10 @@ class Store:
         """
         operations = [{"op": "set", "path": f"/{name}", "value": value} for name, value in changes.items()]
         async with self._marked(container, partition):
-            with _translated():
+            with translated():
                 return dict(
                     await self.container(container).patch_item(
-                        item_id, list(partition), operations, filter_predicate=condition, response_hook=_record
+                        item_id, list(partition), operations, filter_predicate=condition, response_hook=record
                     )
                 )
 
@@ -357,8 +290,8 @@ class Store:
         """Deletes one document; False if there was none."""
         try:
             async with self._marked(container, partition):
-                with _translated():
-                    await self.container(container).delete_item(item_id, list(partition), response_hook=_record)
+                with translated():
+                    await self.container(container).delete_item(item_id, list(partition), response_hook=record)
         except NotFound:
             return False
         return True
@@ -370,10 +303,10 @@ class Store:
             Conflict: if one of them met an existing id or another ETag; nothing was written.
         """
         async with self._marked(container, partition):
-            with _into_container():
+            with into_container():
                 try:
                     await self.container(container).execute_item_batch(
-                        list(operations), list(partition), response_hook=_record
+                        list(operations), list(partition), response_hook=record
                     )
                 except CosmosBatchOperationError as error:
                     failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
@@ -393,7 +326,7 @@ class Store:
         except (Conflict, NotFound, InvalidInput):
             raise
         except BaseException as error:
-            if isinstance(error, AgentMemoryError) and _refuses_writes(error):
+            if isinstance(error, AgentMemoryError) and refuses_writes(error):
                 self.refusal = self.refusal or Refusal(now(), str(error))
             await self._mark(container, where)
             raise
@@ -406,8 +339,8 @@ class Store:
         user_id = where["user_id"] if isinstance(where, dict) else where[0]
         mark = {"id": MARK_ID, "user_id": user_id, "thread_id": COUNTERS_THREAD, "type": MARK_ID}
         try:
-            with _translated():
-                await self.container(COUNTER).upsert_item(mark, response_hook=_record)
+            with translated():
+                await self.container(COUNTER).upsert_item(mark, response_hook=record)
         except AgentMemoryError as error:
             logger.warning("What was searched may be told until it expires: the change could not be marked: %s", error)
 
@@ -440,11 +373,11 @@ class Store:
     async def _rows(
         self, container: str, sql: str, parameters: Mapping[str, Any], options: dict[str, Any]
     ) -> list[Any]:
-        with _into_container():
+        with into_container():
             pages = self.container(container).query_items(
                 sql,
                 parameters=[{"name": f"@{name}", "value": value} for name, value in parameters.items()],
-                response_hook=_record,
+                response_hook=record,
                 **options,
             )
             return [row async for row in pages]
@@ -455,7 +388,7 @@ class Store:
         Each is read on its own, because the SDK does not take back a continuation over several parts as long as one
         of them has brought nothing.
         """
-        with _into_container():
+        with into_container():
             return [dict(part) async for part in self._changes_of_turns().read_feed_ranges()]
 
     async def changes(
@@ -467,7 +400,7 @@ class Store:
         """
         start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
         part: dict[str, Any] = {} if continuation else {"feed_range": feed_range}
-        with _into_container():
+        with into_container():
             feed = self._changes_of_turns().query_items_change_feed(max_item_count=page_size, **part, **start)
             pages = feed.by_page()
             async for page in pages:

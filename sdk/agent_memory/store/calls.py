@@ -1,0 +1,80 @@
+"""Around each call to Cosmos DB: its request units are counted, and the errors of the SDK become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
+
+from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+
+_REFUSALS = frozenset({401, 403, 500, 503, 507})
+_TRANSIENT = frozenset({408, 410, 429, 449, 500, 502, 503, 504})
+_meter: ContextVar[list[float] | None] = ContextVar("request_units", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[list[float]]:
+    """Collects the request units of each store call made inside, in order."""
+    charges: list[float] = []
+    token = _meter.set(charges)
+    try:
+        yield charges
+    finally:
+        _meter.reset(token)
+
+
+def record(headers: Mapping[str, Any], _body: Any = None) -> None:
+    """Adds what a call was charged to the innermost `metered`; a response hook of the SDK."""
+    charges = _meter.get()
+    if charges is not None:
+        charges.append(float(headers.get("x-ms-request-charge", 0)))
+
+
+def refuses_writes(error: AgentMemoryError) -> bool:
+    """Whether an error of a write means that others will fail too: no answer, no right, no room."""
+    cause = error.__cause__
+    return not isinstance(cause, HttpResponseError) or cause.status_code in _REFUSALS
+
+
+def translate(error: AzureError) -> AgentMemoryError:
+    """The error of ours that an error of the Cosmos SDK means."""
+    if isinstance(error, ServiceRequestError | ServiceResponseError):
+        return StoreUnavailable(f"the store did not answer: {error}")
+    status = error.status_code if isinstance(error, HttpResponseError) else None
+    message = str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0]
+    if status == 404:
+        return NotFound(f"not in the store: {message}")
+    if status in (409, 412):
+        return Conflict(f"somebody else wrote first: {message}")
+    if status == 413:
+        return InvalidInput(f"too large for one document or batch (2 MB): {message}")
+    if status in (401, 403):
+        return ConfigurationError(f"the store refused the credentials or the right: {message}")
+    if status == 400:
+        return ConfigurationError(f"the store refused the request: {message}")
+    if status in _TRANSIENT:
+        return StoreUnavailable(f"the store is unavailable or throttled ({status}): {message}")
+    return StoreUnavailable(f"the store failed: {message}")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Around a call of the SDK: its errors become ours."""
+    try:
+        yield
+    except AzureError as error:
+        raise translate(error) from error
+
+
+@contextmanager
+def into_container() -> Iterator[None]:
+    """Around a call that names no item, so that "not found" can only mean the container."""
+    try:
+        with translated():
+            yield
+    except NotFound as error:
+        raise ConfigurationError("there is no memory store in this database yet: call create_memory_store()") from error
