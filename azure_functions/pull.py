@@ -14,6 +14,7 @@ from agent_memory.models import ProcessResult
 from agent_memory.patterns import linear
 from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.runtime import Runtime, total
+from agent_memory.store.ids import derived_id
 from azure_functions.starts import ACTIVE, Start, start
 
 _RUN_ID = linear(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
@@ -39,6 +40,8 @@ class DurableProcessing:
         mark = f"pull-{await turns_covered(self._runtime, request)}" + (f"-{query.n}" if query.n else "")
         mark += "-retired" if query.retired else ""
         mark += f"-recent-{query.recent_k}" if query.recent_k else ""
+        if query.memory_ids or query.project_id:
+            mark += f"-{derived_id('of', *(query.memory_ids or ()), query.project_id or '')}"
         run = Start(step, instance_id(step, user_id, query.thread_id or "", mark), request)
         await start(client, run)
         return ProcessRun(id=run.instance_id, step=step, status="running")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.errors import InvalidInput
@@ -81,7 +81,7 @@ class Runtime:
             self.worker.wake()
 
     async def run(
-        self, workflow: str, progress: Progress | None = None, /, **request: str | int | None
+        self, workflow: str, progress: Progress | None = None, /, **request: str | int | Sequence[str] | None
     ) -> ProcessResult:
         """Runs a workflow here and now; what all its steps did, added up. `progress` is told the turns gone over.
 

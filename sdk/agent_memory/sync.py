@@ -803,7 +803,15 @@ class UserScope:
             self._inner.reprocess(prompt_version=prompt_version, thread_id=thread_id, progress=progress)
         )
 
-    def process(self, step: UserStep, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
+    def process(
+        self,
+        step: UserStep,
+        *,
+        n: int | None = None,
+        recent_k: int | None = None,
+        memory_ids: Sequence[str] | None = None,
+        project_id: str | None = None,
+    ) -> ProcessResult:
         """Runs a step of the user now.
 
         Args:
@@ -814,12 +822,18 @@ class UserScope:
             n: How many facts a reconciliation looks at.
             recent_k: What is new is read by `profile` only if it is among so many newest memories of the user. The
                 rest counts as covered from then on.
+            memory_ids: The facts that `consolidate` makes one of: exactly these, 2 to 12.
+            project_id: `reflect` looks at the memories of this project only.
 
         Raises:
-            InvalidInput: for a step that there is not, an `n` below 2, or a `recent_k` below 1 or for another step.
+            InvalidInput: for a step that there is not, an `n` below 2, a `recent_k` below 1, an argument of another
+                step, or a memory that cannot be merged.
+            NotFound: if one of `memory_ids` is no memory of the user.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
-        return self._portal.run(self._inner.process(step, n=n, recent_k=recent_k))
+        return self._portal.run(
+            self._inner.process(step, n=n, recent_k=recent_k, memory_ids=memory_ids, project_id=project_id)
+        )
 
     def stats(self) -> Stats:
         """Counts of what is kept of the user."""

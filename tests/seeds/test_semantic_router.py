@@ -9,9 +9,23 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from api_world import client_of
+from scripted_model import ScriptedChat
 
-from agent_memory import AsyncMemory, Cadence
-from agent_memory.errors import ConfigurationError
+from agent_memory import AsyncMemory, Cadence, Memory
+from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
+from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
+from agent_memory.language.answers import read_answer
+from agent_memory.language.tasks import (
+    CONSOLIDATE,
+    Conclusion,
+    ConsolidateInput,
+    ConsolidateOutput,
+    FactView,
+    Group,
+    Insight,
+    ReflectInput,
+    ReflectOutput,
+)
 from agent_memory.settings import Environment, PolicySettings, RecallSettings
 
 SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
@@ -107,6 +121,131 @@ async def test_forget_all_memories_for_a_project_and_for_a_user(memory: AsyncMem
     assert (await http.delete("/v1/memory?user_id=user_123")).status_code == 200
     assert await left() == []
     assert len(await memory.user("bob").memories()) == 1
+
+
+HAWAII = ["Budget for Hawaii is $10,000", "Added $2,000 to Hawaii budget", "Final Hawaii budget is $12,000"]
+MERGED = "Hawaii trip budget: $12,000 (updated from initial $10,000)"
+
+
+class _Merging(ScriptedChat):
+    """A model that merges what it is given into the sentence of the document, or all but the first."""
+
+    def __init__(self, first: int = 0) -> None:
+        super().__init__()
+        self.outputs["consolidate"] = lambda data: ConsolidateOutput(
+            merged=[Conclusion(refs=[fact.ref for fact in data.groups[0].facts[first:]], content=MERGED)]
+        )
+
+
+def merging(first: int = 0) -> MemoryStore:
+    return MemoryStore(Memory.local(chat_model=_Merging(first), cadence=SILENT))
+
+
+@pytest.mark.req("S0-066")
+def test_consolidate_the_memories_that_are_named():
+    store = merging()
+    ids = [store.store(StoredMemory(user_id="user_123", content=content)) for content in HAWAII]
+    other = store.store(StoredMemory(user_id="user_123", content="Budget for the kitchen is $4,000"))
+    merged = store.consolidate("user_123", ids)
+    assert merged.content == MERGED
+    listed = store._memory.user("user_123").memories()
+    assert {one.id for one in listed} == {merged.id, other}
+    assert {one.content for one in store._memory.user("user_123").history(str(merged.id))} >= {*HAWAII, MERGED}
+    for wrong in (["none", other], [other], ids, [str(merged.id), store.store(_howto())]):
+        with pytest.raises((NotFound, InvalidInput)):
+            store.consolidate("user_123", wrong)
+    with pytest.raises(NotFound):
+        store.consolidate("bob", [other, str(merged.id)])
+    store.close()
+
+
+def _howto() -> StoredMemory:
+    return StoredMemory(user_id="user_123", content="To pay: call the bank.", type="procedural")
+
+
+@pytest.mark.req("S0-066")
+def test_a_model_that_leaves_one_of_them_out_merges_nothing():
+    store = merging(first=1)
+    ids = [store.store(StoredMemory(user_id="user_123", content=content)) for content in HAWAII]
+    with pytest.raises(ModelError, match="leaves out"):
+        store.consolidate("user_123", ids)
+    assert len(store._memory.user("user_123").memories()) == 3
+    store.close()
+
+
+@pytest.mark.req("S0-066")
+async def test_rules_put_the_memories_that_are_named_side_by_side(memory: AsyncMemory, http: httpx.AsyncClient):
+    ids = [await keep(http, content) for content in HAWAII]
+    done = await http.post("/v1/process/consolidate", json={"memory_ids": ids})
+    assert done.json()["result"]["created"] == 1, done.text
+    (merged,) = await memory.user("user_123").memories()
+    assert merged.content == f"{'; '.join(HAWAII)}."
+    assert (await http.post("/v1/process/reflect", json={"memory_ids": ids})).status_code == 400
+
+
+def test_what_a_language_model_may_leave_out_of_named_memories():
+    facts = [
+        FactView(ref=f"f{number}", kind="fact", content=content, confidence=1, said_at="2026-03-15T10:00:00Z")
+        for number, content in enumerate(HAWAII, 1)
+    ]
+    groups = [Group(facts=facts)]
+    answer = ConsolidateOutput(merged=[Conclusion(refs=["f1", "f2", "f3"], content=MERGED)]).model_dump_json()
+    assert read_answer(CONSOLIDATE, answer, ConsolidateInput(groups=groups, named=True))[0].merged
+    assert not read_answer(CONSOLIDATE, answer, ConsolidateInput(groups=groups))[0].merged
+
+
+DEPLOYED = [f"Deployed payment-service on March {day}." for day in range(1, 13)]
+CONFLICTS = [f"Port conflict when payment-service started on March {day}." for day in range(1, 7)]
+
+
+@pytest.mark.req("S0-067")
+def test_reflect_counts_trouble_by_itself():
+    store = MemoryStore(Memory.local(cadence=SILENT))
+    for content in [*DEPLOYED, *CONFLICTS]:
+        store.store(StoredMemory(user_id="user_123", content=content, project_id="deployment"))
+    store.store(StoredMemory(user_id="user_123", content="Prefers docker-compose.", project_id="deployment"))
+    for number in range(3):
+        store.store(StoredMemory(user_id="user_123", content=f"Walks the dog at {number + 6} o'clock."))
+    scoped = store.reflect(MemoryScope(user_id="user_123", project_id="deployment"))
+    told = sorted(one.content for one in scoped)
+    assert told == [
+        "Comes up again and again: payment service (18 times).",
+        "Trouble that comes up again and again: Port conflict (6 times).",
+    ]
+    assert {one.kind for one in scoped} == {"insight", "lesson"}
+    assert all(one.project_id == "deployment" for one in scoped)
+    everything = {one.content for one in store.reflect(MemoryScope(user_id="user_123"))}
+    assert everything >= {*told, "Comes up again and again: Walks dog (3 times)."}
+    store.close()
+
+
+INSIGHTS = [
+    "User frequently deploys payment-service (12 times)",
+    "Common issue: port conflicts",
+    "Preferred approach: docker-compose",
+]
+
+
+@pytest.mark.req("S0-067", "S0-020")
+def test_the_insights_of_the_document_with_a_model():
+    chat = ScriptedChat()
+
+    def reflect(data: ReflectInput) -> ReflectOutput:
+        def refs(word: str) -> list[str]:
+            return [one.ref for one in data.memories if word in one.content]
+
+        words = ("Deployed", "Port conflict", "docker-compose")
+        return ReflectOutput(
+            insights=[Insight(refs=refs(word), content=text) for word, text in zip(words, INSIGHTS, strict=True)]
+        )
+
+    chat.outputs["reflect"] = reflect
+    store = MemoryStore(Memory.local(chat_model=chat, cadence=SILENT))
+    said = [*DEPLOYED, *CONFLICTS, "Prefers docker-compose.", "Uses docker-compose for tests too."]
+    for content in said:
+        store.store(StoredMemory(user_id="user_123", content=content))
+    assert sorted(one.content for one in store.reflect("user_123")) == sorted(INSIGHTS)
+    store.close()
 
 
 # Section 9: the request.

@@ -9,7 +9,7 @@ from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import ThreadStep, UserStep
-from agent_memory.scopes.shared import check_recent
+from agent_memory.scopes.shared import check_material, check_recent
 from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id, new_turn_id
 
@@ -26,6 +26,10 @@ STEPS = {name: name for alias in (ThreadStep, UserStep) for name in get_args(ali
 KEPT_RUNS = 1000
 
 
+StepPayload = dict[str, str | int | list[str]]
+"""What a workflow is given, in JSON."""
+
+
 class Processing(Protocol):
     """Runs steps: durable functions, or this process."""
 
@@ -38,13 +42,13 @@ class Processing(Protocol):
         ...
 
 
-def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str | int]:
+def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
     """What the workflow of a step is given.
 
     Raises:
         InvalidInput: if the query does not go with the step.
     """
-    request: dict[str, str | int] = {"user_id": user_id}
+    request: StepPayload = {"user_id": user_id}
     if step in THREAD_STEPS:
         if query.thread_id is None:
             raise InvalidInput(f"{step} needs a thread_id")
@@ -65,6 +69,9 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str 
     if query.recent_k is not None:
         check_recent(step, query.recent_k)
         request["recent_k"] = query.recent_k
+    ids, project_id = check_material(step, query.memory_ids, query.project_id)
+    request |= {} if ids is None else {"memory_ids": ids}
+    request |= {} if project_id is None else {"project_id": project_id}
     if query.n is not None:
         if step != "reconcile":
             raise InvalidInput(f"{step} knows no n")
@@ -72,7 +79,7 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> dict[str, str 
     return request
 
 
-async def turns_covered(runtime: Runtime, request: dict[str, str | int]) -> int:
+async def turns_covered(runtime: Runtime, request: StepPayload) -> int:
     """How many turns a run of this request would find: the same for two requests with nothing between them."""
     thread_id = request.get("thread_id")
     partition = [str(request["user_id"])] + ([str(thread_id)] if thread_id else [])

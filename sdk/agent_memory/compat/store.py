@@ -6,10 +6,14 @@ whom, also where the original takes an id alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import overload
+
 from pydantic import Field
 
 from agent_memory import models
 from agent_memory.contract.stored import STORED, RouterType, StoredMemory, as_stored
+from agent_memory.errors import ModelError
 from agent_memory.models import ForgetReceipt, Hit, Model, ProcessResult
 from agent_memory.sync import Memory
 
@@ -133,23 +137,42 @@ class MemoryStore:
             return user.forget(project_id=scope.project_id)
         return user.forget(everything=True)
 
-    def consolidate(self, user_id: str) -> ProcessResult:
-        """Merges related memories of a user.
+    @overload
+    def consolidate(self, user_id: str) -> ProcessResult: ...
+    @overload
+    def consolidate(self, user_id: str, memory_ids: Sequence[str]) -> StoredMemory: ...
+    def consolidate(self, user_id: str, memory_ids: Sequence[str] | None = None) -> ProcessResult | StoredMemory:
+        """Makes one memory of those that are named; without names, merges what is about one thing.
+
+        Those that were merged stay in its history. Rules put them side by side, oldest first; a language model may say
+        what they come to.
 
         Raises:
-            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
-        """
-        return self._memory.user(user_id).process("consolidate")
-
-    def reflect(self, user_id: str) -> list[models.Memory]:
-        """Draws insights from the memories of a user; all that there are then, the newest first.
-
-        Raises:
+            NotFound: if the user has no memory of such an id.
+            InvalidInput: if one of them cannot be merged.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
         user = self._memory.user(user_id)
-        user.process("reflect")
-        return list(user.memories(types=["reflection"]))
+        if memory_ids is None:
+            return user.process("consolidate")
+        result = user.process("consolidate", memory_ids=memory_ids)
+        if not result.created:
+            why = result.skipped_reason or "; ".join(result.rejected) or "the model merged none of them"
+            raise ModelError(f"the memories stay as they are: {why}")
+        merged = user.get(memory_ids[0]).superseded_by
+        return as_stored(user.get(str(merged)))
+
+    def reflect(self, scope: MemoryScope | str) -> list[models.Memory]:
+        """Draws insights from the memories of a user, or of one project of theirs; all there are then, newest first.
+
+        Raises:
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        asked = MemoryScope(user_id=scope) if isinstance(scope, str) else scope
+        user = self._memory.user(asked.user_id)
+        user.process("reflect", project_id=asked.project_id)
+        found = user.memories(types=["reflection"])
+        return [one for one in found if asked.project_id in (None, one.project_id)]
 
     def is_enabled(self) -> bool:
         """Whether the store is open and remembers."""

@@ -42,6 +42,8 @@ class ProcessQuery(Body):
         description="Of what is new a model reads the newest only, so many turns (or of a profile memories). "
         "What is older is left unread for good.",
     )
+    memory_ids: list[str] | None = Field(default=None, description="The facts that consolidate makes one of.")
+    project_id: str | None = Field(default=None, description="Reflect looks at the memories of this project only.")
     prompt_version: str | None = Field(default=None, description="Only what this version made is reprocessed.")
     retired: bool = Field(default=False, description="Only what has left the live view is archived.")
 

@@ -46,7 +46,7 @@ def ground(output: Out, data: Data) -> tuple[Out, list[str]]:
     if isinstance(output, ReconcileOutput) and isinstance(data, ReconcileInput):
         return output.model_copy(update=_ground_findings(output, data, rejected)), rejected
     if isinstance(output, ConsolidateOutput) and isinstance(data, ConsolidateInput):
-        merged = ground_conclusions(output.merged, data.groups, rejected, keep_all=True)
+        merged = ground_conclusions(output.merged, data.groups, rejected, keep_all=not data.named)
         return output.model_copy(update={"merged": merged}), rejected
     if isinstance(output, SynthesizeOutput) and isinstance(data, SynthesizeInput):
         return output.model_copy(

@@ -277,9 +277,13 @@ class Group(Data):
 
 
 class ConsolidateInput(Data):
-    """Groups of facts, each about one thing, to be told in fewer sentences."""
+    """Groups of facts, each about one thing, to be told in fewer sentences.
+
+    Facts that were `named` are to become one, all of them; a figure that a later one replaces may be left out.
+    """
 
     groups: list[Group]
+    named: bool | None = None
 
 
 class Conclusion(Data):

@@ -40,7 +40,7 @@ class StepRequest(Model):
     `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
     `retired` only turns are covered that have left the live view. With `recent_k` a model reads no more than so many of
     the newest turns, or of a profile memories; older ones are covered unread. Steps of a whole user leave `thread_id`
-    aside.
+    aside. `memory_ids` are the facts that a consolidation merges, `project_id` says whose memories are reflected on.
     """
 
     user_id: str
@@ -50,6 +50,8 @@ class StepRequest(Model):
     prompt_version: str | None = None
     retired: bool = False
     recent_k: int | None = None
+    memory_ids: list[str] | None = None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

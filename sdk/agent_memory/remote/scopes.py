@@ -70,9 +70,18 @@ class RemoteUserScope(AsyncUserScope):
         local = super().thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources)
         return RemoteThreadScope(self._http, local)
 
-    async def process(self, step: str, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
+    async def process(
+        self,
+        step: str,
+        *,
+        n: int | None = None,
+        recent_k: int | None = None,
+        memory_ids: Sequence[str] | None = None,
+        project_id: str | None = None,
+    ) -> ProcessResult:
         """Runs a step of this user, and waits for it."""
-        asked = {"n": n, "recent_k": recent_k}
+        ids = None if memory_ids is None else list(memory_ids)
+        asked = {"n": n, "recent_k": recent_k, "memory_ids": ids, "project_id": project_id}
         return await _process(self._http, self.user_id, f"/v1/process/{quote(step, safe='')}", asked)
 
     async def reprocess(

@@ -28,12 +28,14 @@ from agent_memory.models import (
 )
 from agent_memory.policy.retention import check_retention
 from agent_memory.policy.switches import Asked, read_rules
+from agent_memory.processing.over_memories import LARGEST_GROUP
 from agent_memory.recall.context import ContextRequest, build_context
 from agent_memory.recall.search import Searcher, search
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.ids import check_id
 from agent_memory.store.memories import list_memories
 from agent_memory.telemetry import note_degraded, operation
 
@@ -320,3 +322,22 @@ def check_recent(step: str, recent_k: int | None) -> None:
         raise InvalidInput(f"{step} knows no recent_k")
     if not 1 <= recent_k <= 10_000:
         raise InvalidInput(f"recent_k must be from 1 to 10000, not {recent_k}")
+
+
+def check_material(
+    step: str, memory_ids: Sequence[str] | None, project_id: str | None
+) -> tuple[list[str] | None, str | None]:
+    """What a step is told to work on, checked; each memory once.
+
+    Raises:
+        InvalidInput: for another step than `consolidate` or `reflect`, or what cannot be.
+    """
+    if memory_ids is not None:
+        if step != "consolidate":
+            raise InvalidInput(f"{step} knows no memory_ids")
+        if isinstance(memory_ids, str) or not 2 <= len(set(memory_ids)) <= LARGEST_GROUP:
+            raise InvalidInput(f"memory_ids are the ids of 2 to {LARGEST_GROUP} memories, not {memory_ids!r:.60}")
+        memory_ids = list(dict.fromkeys(memory_ids))
+    if project_id is not None and step != "reflect":
+        raise InvalidInput(f"{step} knows no project_id")
+    return memory_ids, None if project_id is None else check_id(project_id, "project_id")

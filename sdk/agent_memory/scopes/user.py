@@ -25,7 +25,7 @@ from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import check_recent, count_stats, find, tell, thread_infos, validated
+from agent_memory.scopes.shared import check_material, check_recent, count_stats, find, tell, thread_infos, validated
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
@@ -151,7 +151,15 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         )
 
     @audited(changes=True)
-    async def process(self, step: UserStep, *, n: int | None = None, recent_k: int | None = None) -> ProcessResult:
+    async def process(
+        self,
+        step: UserStep,
+        *,
+        n: int | None = None,
+        recent_k: int | None = None,
+        memory_ids: Sequence[str] | None = None,
+        project_id: str | None = None,
+    ) -> ProcessResult:
         """Runs a step of the user now.
 
         Args:
@@ -162,9 +170,13 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
             n: How many facts a reconciliation looks at.
             recent_k: What is new is read by `profile` only if it is among so many newest memories of the user. The
                 rest counts as covered from then on.
+            memory_ids: The facts that `consolidate` makes one of: exactly these, 2 to 12.
+            project_id: `reflect` looks at the memories of this project only.
 
         Raises:
-            InvalidInput: for a step that there is not, an `n` below 2, or a `recent_k` below 1 or for another step.
+            InvalidInput: for a step that there is not, an `n` below 2, a `recent_k` below 1, an argument of another
+                step, or a memory that cannot be merged.
+            NotFound: if one of `memory_ids` is no memory of the user.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
         if step not in get_args(UserStep):
@@ -172,10 +184,12 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         if n is not None and not 2 <= n <= 500:
             raise InvalidInput(f"n must be from 2 to 500, not {n}")
         check_recent(step, recent_k)
+        ids, project = check_material(step, memory_ids, project_id)
         rules = await self._rules()
         if not rules.derive:
             return ProcessResult(step=step, skipped_reason=rules.reason)
-        return await self._runtime.run(step, user_id=self.user_id, n=n, recent_k=recent_k)
+        request = {"n": n, "recent_k": recent_k, "memory_ids": ids, "project_id": project}
+        return await self._runtime.run(step, user_id=self.user_id, **request)
 
     async def stats(self) -> Stats:
         """Counts of what is kept of the user."""

@@ -136,11 +136,12 @@ PROCEDURES = (
     f"SELECT TOP @limit {_WITH_VECTOR} FROM c"
     f' WHERE c.type = "procedural" AND c.status != "quarantined" AND {ACTIVE} ORDER BY c.created_at DESC'
 )
-EVIDENCE = (
+_EVIDENCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type IN ("fact", "episodic", "procedural") AND {NO_CHUNK} AND {USABLE} AND {ACTIVE}'
-    " ORDER BY c.created_at DESC"
 )
+EVIDENCE = f"{_EVIDENCE} ORDER BY c.created_at DESC"
+EVIDENCE_OF_PROJECT = f"{_EVIDENCE} AND c.project_id = @project ORDER BY c.created_at DESC"
 INSIGHTS = (
     f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
     f' WHERE c.type = "reflection" AND c.status != "quarantined" AND {ACTIVE} ORDER BY c.created_at DESC'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent_memory.language.offline.text import canon, content_words
 from agent_memory.language.tasks import (
@@ -51,21 +51,17 @@ def synthesize(data: SynthesizeInput) -> SynthesizeOutput:
 
 
 def reflect(data: ReflectInput) -> ReflectOutput:
-    """Counts which two things are spoken of together, in how many memories. What comes up often is an insight."""
+    """Counts which two things are spoken of together, in how many memories. What comes up often is an insight.
+
+    Trouble is counted in the memories that tell of trouble, and apart from the rest: a thing that is spoken of
+    in ten memories, three of them on a failure, has failed three times.
+    """
     words = {memory.ref: _words(memory) for memory in data.memories}
-    evidence: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for memory in data.memories:
-        for pair in itertools.combinations(sorted(words[memory.ref]), 2):
-            evidence[pair].append(memory.ref)
-    often = sorted((-len(refs), pair) for pair, refs in evidence.items() if len(refs) >= OFTEN)
+    bad = {ref: said for ref, said in words.items() if not _TROUBLE.isdisjoint(said)}
+    found = [(True, *one) for one in _often(bad)]
+    found += [(False, *one) for one in _often(words, of_trouble=False) if not set(one[1]) <= bad.keys()]
     insights: list[Insight] = []
-    told: set[str] = set()
-    for _, pair in often:
-        refs = evidence[pair]
-        if len(insights) == MOST or not told.isdisjoint(refs):
-            continue
-        told.update(refs)
-        lesson = any(not _TROUBLE.isdisjoint(words[ref]) for ref in refs)
+    for lesson, pair, refs in found:
         title = "Trouble that comes up" if lesson else "Comes up"
         phrase = _phrase(words[refs[0]], pair)
         insights.append(
@@ -76,7 +72,39 @@ def reflect(data: ReflectInput) -> ReflectOutput:
                 replaces=[old.ref for old in data.earlier if set(pair) <= _words(old).keys()],
             )
         )
-    return ReflectOutput(insights=insights)
+    return ReflectOutput(insights=insights[:MOST])
+
+
+def _often(
+    words: Mapping[str, Mapping[str, str]], *, of_trouble: bool = True
+) -> list[tuple[tuple[str, str], list[str]]]:
+    """The pairs of words that many memories have, with these memories, of which none is told twice.
+
+    What names trouble comes first, or is left out; then what most memories have, and of that what stands closest
+    together and nearest to the beginning.
+    """
+    evidence: dict[tuple[str, str], list[str]] = defaultdict(list)
+    apart: dict[tuple[str, str], int] = defaultdict(int)
+    late: dict[tuple[str, str], int] = defaultdict(int)
+    for ref, said in words.items():
+        places = {stem: place for place, stem in enumerate(reversed(list(said)))}
+        for pair in itertools.combinations(sorted(said), 2):
+            evidence[pair].append(ref)
+            apart[pair] += abs(places[pair[0]] - places[pair[1]])
+            late[pair] += places[pair[0]] + places[pair[1]]
+    often = sorted(
+        (_TROUBLE.isdisjoint(pair), -len(refs), apart[pair], late[pair], pair)
+        for pair, refs in evidence.items()
+        if len(refs) >= OFTEN and (of_trouble or _TROUBLE.isdisjoint(pair))
+    )
+    told: set[str] = set()
+    found = []
+    for *_, pair in often:
+        refs = evidence[pair]
+        if told.isdisjoint(refs):
+            told.update(refs)
+            found.append((pair, refs))
+    return found
 
 
 def _words(memory: FactView) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 Insights and lessons, each with the memories that it rests on; a count in one is that of its evidence. What came from
 anybody but the user makes a candidate. An insight of which fewer than two memories still hold is withdrawn. One model
-call, and none as long as the memories are the same.
+call, and none as long as the memories are the same. A request may confine it to the memories of a project.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(stored: StoredCursor) -> list[Material]:
-        material = await _gather(tools, request.user_id)
+        material = await _gather(tools, request.user_id, request.project_id)
         if len(material.memories) < FEWEST or stored.extra.get("seen") == material.seen:
             material = Material([], material.earlier, material.fallen, material.seen)
         return [material] if material.memories or material.fallen else []
@@ -80,15 +80,20 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     )
 
 
-async def _gather(tools: Tools, user_id: str) -> Material:
+async def _gather(tools: Tools, user_id: str, project_id: str | None) -> Material:
     limit = tools.limits.deepen_memories
-    rows = await tools.store.query(MEMORIES, queries.EVIDENCE, (user_id,), limit=limit)
+    sql, project = queries.EVIDENCE, {}
+    if project_id is not None:
+        sql, project = queries.EVIDENCE_OF_PROJECT, {"project": project_id}
+    rows = await tools.store.query(MEMORIES, sql, (user_id,), limit=limit, **project)
     memories = [from_document(Memory, row) for row in rows]
     rows = await tools.store.query(MEMORIES, queries.INSIGHTS, (user_id,), limit=limit)
     earlier = [from_document(Memory, row) for row in rows]
     named = sorted({source for insight in earlier for source in insight.source_ids})
     holding = {one.id for one in await get_memories(tools.store, user_id, named) if one.superseded_by is None}
     fallen = [one for one in earlier if _is_ours(one) and len(holding.intersection(one.source_ids)) < FEWEST]
+    if project_id is not None:
+        earlier = [one for one in earlier if one.project_id == project_id]
     return Material(memories, earlier, fallen, digest(memories))
 
 
