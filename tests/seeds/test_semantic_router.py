@@ -210,12 +210,12 @@ def test_reflect_counts_trouble_by_itself():
     told = sorted(one.content for one in scoped)
     assert told == [
         "Comes up again and again: payment service (18 times).",
-        "Trouble that comes up again and again: Port conflict (6 times).",
+        "Trouble that comes up again and again: port conflict (6 times).",
     ]
     assert {one.kind for one in scoped} == {"insight", "lesson"}
     assert all(one.project_id == "deployment" for one in scoped)
     everything = {one.content for one in store.reflect(MemoryScope(user_id="user_123"))}
-    assert everything >= {*told, "Comes up again and again: Walks dog (3 times)."}
+    assert everything >= {*told, "Comes up again and again: walks dog (3 times)."}
     store.close()
 
 
