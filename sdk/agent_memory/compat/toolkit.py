@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_memory import models
 from agent_memory.models import Hit, ProcessResult, ThreadSummary, Turn, TurnInput, UserProfile
+from agent_memory.scopes.shared import validated
 from agent_memory.store.ids import check_id, new_turn_id
 from agent_memory.sync import Memory
 
@@ -50,14 +51,15 @@ class MemoryToolkit:
             InvalidInput: if a value cannot be used.
         """
         self._memory.user(user_id).thread(thread_id)
-        turn = TurnInput.model_validate(
+        turn = validated(
+            TurnInput,
             {
                 "role": role,
                 "content": content,
                 "id": check_id(memory_id, "memory_id") if memory_id else new_turn_id(),
                 "created_at": models.now(),
                 "metadata": dict(metadata or {}),
-            }
+            },
         )
         self._buffer.append((user_id, thread_id, turn))
         return str(turn.id)
