@@ -3,18 +3,23 @@
 Where the document has a language model answer, a scripted one gives what stands in the document.
 """
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 from api_world import client_of
+from broken_embeddings import BrokenEmbeddings
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
 from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
 from agent_memory.language.answers import read_answer
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import (
     CONSOLIDATE,
     Conclusion,
@@ -22,11 +27,16 @@ from agent_memory.language.tasks import (
     ConsolidateOutput,
     FactView,
     Group,
+    HydeOutput,
     Insight,
+    QueryRewriteOutput,
     ReflectInput,
     ReflectOutput,
 )
-from agent_memory.settings import Environment, PolicySettings, RecallSettings
+from agent_memory.models import Signals
+from agent_memory.policy.uses import read_uses
+from agent_memory.recall import context as recall_context
+from agent_memory.settings import Environment, PolicySettings, QueryStrategy, RecallSettings
 
 SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 BUDGET = "My budget for the Hawaii trip is $10,000"
@@ -356,3 +366,232 @@ async def test_the_default_retrieval_limit_is_set_for_everybody(monkeypatch: pyt
         monkeypatch.setenv("AGENT_MEMORY_RECALL_LIMIT", wrong)
         with pytest.raises(ConfigurationError, match="AGENT_MEMORY_RECALL_LIMIT"):
             _ = Environment().recall
+
+
+# Sections 1 and 12: the flow, and what must hold.
+
+
+@pytest.mark.req("S0-002", "S0-012", "S0-087", "S0-090", "S0-057")
+async def test_session_a_and_session_b(memory: AsyncMemory, caplog: pytest.LogCaptureFixture):
+    user = memory.user("user_456")
+    await user.thread("a").add("user", BUDGET)
+    with caplog.at_level(logging.INFO, "agent_memory"):
+        await user.thread("a").process("extract")
+    assert "Memory: Stored 1 facts" in caplog.messages
+    for thread in ("b", "a"):  # a new session, and the same
+        told = await user.thread(thread).context("What's my budget for the trip?")
+        assert "$10,000" in told.text
+    other = await memory.user("bob").thread("b").context("What's my budget for the trip?")
+    assert "10,000" not in str(other.messages)
+
+
+@pytest.mark.req("S0-039", "S0-040")
+async def test_memories_are_injected_as_a_system_message(memory: AsyncMemory):
+    user = memory.user("user_456")
+    assert (await user.context("What's my budget for the trip?", format="bullets")).messages == []
+    await user.remember(BUDGET)
+    told = await user.context("What's my budget for the trip?", format="bullets")
+    (message,) = told.messages
+    assert message["role"] == "system"
+    assert message["content"].startswith("## User's Relevant Context\n\n")
+    assert f"- {BUDGET}" in message["content"]
+
+
+# Section 5: whether memory is searched, and by what.
+
+GATE = [
+    ("What is the capital of France?", Signals(is_fact=True), "general fact query"),
+    ("What is my budget?", Signals(is_fact=True), None),
+    ("What is the weather in Paris?", Signals(requires_tool=True), "tool query"),
+    ("Hi, what's my budget?", Signals(), None),
+    ("hello there!", Signals(), "greeting"),
+    ("thanks", Signals(), "greeting"),
+    ("bye.", Signals(), "greeting"),
+    ("okay", Signals(), "greeting"),
+    ("Hi, what's up with my trip?", Signals(), None),
+]
+
+
+@pytest.mark.req("S0-025", "S0-026", "S0-027", "S0-029", "S0-041")
+@pytest.mark.parametrize(("query", "signals", "reason"), GATE)
+async def test_the_decision(
+    memory: AsyncMemory, caplog: pytest.LogCaptureFixture, query: str, signals: Signals, reason: str | None
+):
+    with caplog.at_level(logging.DEBUG, "agent_memory"):
+        told = await memory.user("user_456").context(query, signals=signals)
+    skipped = [line for line in caplog.messages if line.startswith("Memory: Skipping")]
+    if reason is None:
+        assert told.decisions["gate"] == "search"
+        assert skipped == []
+    else:
+        assert told.decisions["gate"] == f"skip: {reason}"
+        assert skipped == [f"Memory: Skipping - {reason}", "Memory: Skipping - not memory-relevant"]
+
+
+@pytest.mark.req("S0-030", "S0-031", "S0-032", "S0-033", "S0-083")
+async def test_how_much_finds_the_budget_by_the_talk_before_it(memory: AsyncMemory, caplog: pytest.LogCaptureFixture):
+    user = memory.user("user_456")
+    await user.remember("Hawaii budget is $10,000")
+    history = [
+        {"role": "user", "content": "Planning Hawaii vacation"},
+        {"role": "assistant", "content": "Lovely."},
+        {"role": "user", "content": "Looking at hotels"},
+    ]
+    told = await user.context("How much?", history=history)
+    assert told.decisions["query"] == "prepend"
+    assert str(told.query).startswith("How much? ")
+    assert "hawaii" in str(told.query).casefold()
+    assert "$10,000" in told.text
+    with caplog.at_level(logging.DEBUG, "agent_memory"):
+        alone = await user.context("How much?")
+    assert alone.query == "How much?"
+    assert "Memory: no history, searching by the query only" in caplog.messages
+    whole = await user.context("What's my budget for the Hawaii trip?", history=history)
+    assert whole.query == "What's my budget for the Hawaii trip?"
+
+
+@pytest.mark.req("S0-034", "S0-035", "S0-036")
+@pytest.mark.parametrize(
+    ("strategy", "found"),
+    [
+        ("rewrite", "What is the budget for the Hawaii vacation?"),
+        ("hyde", "The budget for the Hawaii trip is approximately $10,000"),
+    ],
+)
+async def test_rewriting_and_hyde_search_by_what_the_model_says(strategy: QueryStrategy, found: str):
+    chat = ScriptedChat()
+    chat.outputs["query_rewrite"] = lambda data: QueryRewriteOutput(query=found)
+    chat.outputs["hyde"] = lambda data: HydeOutput(answer=found)
+    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+        user = memory.user("user_456")
+        await user.remember("Budget is $10,000 for Hawaii")
+        history = [{"role": "user", "content": "Xylophones and marimbas quarrel"}]
+        told = await user.context("How much?", history=history, strategy=strategy)
+        assert told.query == found
+        assert "$10,000" in told.text
+
+
+# Section 11: failure modes and what the log says.
+
+
+@pytest.mark.req("S0-079", "S0-086")
+async def test_a_search_that_takes_too_long(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    async def never(*args: Any, **named: Any) -> None:
+        await asyncio.Future[None]()
+
+    monkeypatch.setattr(recall_context, "search", never)
+    async with AsyncMemory.local(cadence=SILENT, recall=RecallSettings(context_timeout=0.3)) as memory:
+        told = await memory.user("user_456").context("What's my budget for the trip?")
+    assert told.messages == []
+    assert ("WARNING", "Memory search timeout, skipping") in levels(caplog)
+
+
+@pytest.mark.req("S0-080", "S0-086")
+async def test_an_embedding_that_fails_leaves_the_words(caplog: pytest.LogCaptureFixture):
+    embeddings = BrokenEmbeddings()
+    async with AsyncMemory.local(cadence=SILENT, embedding_model=embeddings) as memory:
+        user = memory.user("user_456")
+        await user.remember(BUDGET)
+        embeddings.error = ModelError("down")
+        assert BUDGET in (await user.context("What's my budget for the trip?")).text
+    assert ("WARNING", "Embedding of a query failed, searching by text only: down") in levels(caplog)
+
+
+@pytest.mark.req("S0-081", "S0-082", "S0-050")
+@pytest.mark.parametrize("retryable", [True, False])
+async def test_an_extraction_that_fails_stores_nothing(caplog: pytest.LogCaptureFixture, retryable: bool):
+    down = ModelError("Extraction parse failed" if not retryable else "503", retryable=retryable)
+    chat = ScriptedChat(lambda task, call: down if task == "extract" and (call == 1 or not retryable) else None)
+    async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:
+        thread = memory.user("user_456").thread("t")
+        await thread.add("user", "fact: budget=10,000 dollars for Hawaii")
+        if retryable:
+            with suppress(ModelError):
+                await thread.process("extract")
+            await thread.process("extract")
+            assert len(await memory.user("user_456").memories(types=["fact"])) == 1  # not skipped but made up for
+        else:
+            assert (await thread.process("extract")).dead_letters == 1
+            assert await memory.user("user_456").memories(types=["fact"]) == []
+            (letter,) = await memory.dead_letters()
+            assert "Extraction parse failed" in letter.error
+        # The talk is found whatever becomes of the extraction.
+        assert "10,000" in (await memory.user("user_456").context("What's my budget for Hawaii?")).text
+
+
+@pytest.mark.req("S0-084", "S0-085", "S0-008")
+async def test_the_log_tells_of_each_hit_what_a_threshold_is_tuned_by(
+    memory: AsyncMemory, caplog: pytest.LogCaptureFixture
+):
+    user = memory.user("user_456")
+    kept = await user.remember(BUDGET)
+    with caplog.at_level(logging.DEBUG, "agent_memory"):
+        (hit,) = await user.search("What's my budget for the trip?")
+        await user.context("What's my budget for the trip?")
+    line = f"Memory: hit 1 {kept.id} similarity {hit.similarity:.3f} score {hit.score:.3f}"
+    assert ("DEBUG", line) in levels(caplog)
+    assert ("INFO", "Memory: Retrieved 1 memories") in levels(caplog)
+    assert not any("10,000" in message for message in caplog.messages)
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "agent_memory"):
+        await memory.user("bob").context("Which catastrophes happened?")
+    assert ("DEBUG", "No memories above threshold") in levels(caplog)
+
+
+def levels(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+# Section 6: deduplication.
+
+
+@pytest.mark.req("S0-052", "S0-054")
+@pytest.mark.parametrize(
+    ("first", "second", "left"),
+    [
+        ("My budget for Hawaii is $10,000.", "My budget for Hawaii is now $15,000.", ["15,000"]),
+        # As near as 0.9, and yet of two trips: a figure of the cosine alone would have replaced one by the other.
+        ("My budget for the Hawaii trip is $10,000.", "My budget for the Iceland trip is $9,000.", ["10,000", "9,000"]),
+    ],
+)
+async def test_an_update_replaces_and_what_is_only_near_does_not(
+    memory: AsyncMemory, first: str, second: str, left: list[str]
+):
+    user = memory.user("user_456")
+    for number, said in enumerate((first, second)):
+        await user.thread(f"t{number}").add("user", said)
+        await user.thread(f"t{number}").process("extract")
+    await user.process("reconcile")
+    contents = sorted(one.content for one in await user.memories(types=["fact"]))
+    assert len(contents) == len(left), contents
+    assert all(any(figure in content for content in contents) for figure in left), contents
+
+
+# Section 14: context compression, and what is counted.
+
+
+@pytest.mark.req("S0-098", "S0-100")
+@pytest.mark.parametrize("turns", [200, 1000])
+async def test_a_context_stays_within_650_tokens_however_long_the_session(turns: int):
+    async with AsyncMemory.local(cadence=SILENT, embedding_model=HashingEmbeddings()) as memory:
+        thread = memory.user("user_456").thread("long")
+        said = "Then we looked at the {} hotel on Maui, which has a pool and a view of the sea."
+        await thread.add_many([{"role": ("user", "assistant")[n % 2], "content": said.format(n)} for n in range(turns)])
+        await memory.user("user_456").remember(BUDGET)
+        await thread.process("summarize")
+        told = await thread.context("What's my budget for the trip?")
+        assert 0 < told.tokens <= 650
+        assert "$10,000" in str(told.messages)
+
+
+@pytest.mark.req("S0-102")
+async def test_what_is_recalled_is_counted_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch):
+    for name, counted in (("false", 0), ("true", 1)):
+        monkeypatch.setenv("AGENT_MEMORY_RECALL_COUNT_USES", name)
+        async with AsyncMemory.local(cadence=SILENT, recall=Environment().recall) as memory:
+            store = memory.user("user_456")
+            kept = await store.remember(BUDGET)
+            await store.search("What's my budget for the trip?")
+            await memory.runtime.uses.flush()
+            uses = await read_uses(memory.runtime.store, "user_456")
+            assert uses.of(kept).access_count == counted

@@ -155,7 +155,15 @@ async def _search(
         first, failure = await rerank(hits[:best], _said, query, searcher.chat, searcher.settings.rerank_timeout)
         hits = [*first, *hits[best:]]
         degraded += [f"rerank: {failure}"] if failure else []
+    for place, hit in enumerate(hits[:limit], 1):
+        logger.debug(
+            "Memory: hit %d %s similarity %s score %.3f", place, hit.memory.id, _rounded(hit.similarity), hit.score
+        )
     return Found(hits[:limit], degraded)
+
+
+def _rounded(similarity: float | None) -> str:
+    return "none" if similarity is None else f"{similarity:.3f}"
 
 
 async def _matching(
