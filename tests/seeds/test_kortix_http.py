@@ -192,6 +192,20 @@ async def test_the_description_of_the_api_says_that_turns_go(http: httpx.AsyncCl
     assert "include_sources: false" in one
 
 
+@pytest.mark.req("S3-18", "S3-19", "S3-20", "S3-21", "S3-22", "S3-24")
+@pytest.mark.parametrize(
+    ("tier", "most", "limit"), [("free", 0, 0), ("basic", 100, 5), ("pro", 500, 10), ("enterprise", None, 20)]
+)
+async def test_the_table_of_tiers(
+    http: httpx.AsyncClient, memory: AsyncMemory, tier: str, most: int | None, limit: int
+):
+    await memory.assign_tier("acct", tier)
+    stats = await answer(http, "GET", "/api/memory/stats")
+    assert (stats["max_memories"], stats["retrieval_limit"], stats["tier_name"]) == (most, limit, tier)
+    listed = await answer(http, "GET", "/api/memory/memories")
+    assert listed == {"memories": [], "total": 0, "page": 1, "limit": 50, "pages": 0}
+
+
 @pytest.mark.req("S3-28", "S3-29", "S3-30", "S3-31", "S3-32", "S3-40")
 async def test_the_switches_answer_as_in_the_document(http: httpx.AsyncClient):
     whole, thread = "/api/memory/settings", "/api/memory/thread/thread_xyz789/settings"

@@ -170,6 +170,9 @@ def test_recent_k_restricts_how_much_history_is_processed():
         assert summary.key_points == [f"fact: shelf {n}=holds {n} books" for n in (4, 5)]
         assert sorted(profile.personal) == [f"shelf {n}=holds {n} books" for n in (3, 4, 5)]
         assert toolkit.extract_memories("alice", "t1").created == 0
+        toolkit.add_cosmos("alice", "t2", "user", "fact: shelf 6=holds 6 books\nfact: shelf 7=holds 7 books")
+        toolkit.extract_memories("alice", "t2")
+        assert len(toolkit.search_cosmos("shelf", "alice", memory_types=["fact"])) == 5, "six are there"
         again = toolkit.generate_thread_summary("alice", "t1")
         assert again is not None
         assert again.key_points == summary.key_points
