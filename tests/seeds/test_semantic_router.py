@@ -20,8 +20,11 @@ from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
 from agent_memory.errors import ConfigurationError, InvalidInput, ModelError, NotFound
 from agent_memory.language.answers import read_answer
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.prompts import PromptFolder
 from agent_memory.language.tasks import (
     CONSOLIDATE,
+    EXTRACT,
+    QUERY_REWRITE,
     Conclusion,
     ConsolidateInput,
     ConsolidateOutput,
@@ -595,3 +598,11 @@ async def test_what_is_recalled_is_counted_where_the_environment_says_so(monkeyp
             await memory.runtime.uses.flush()
             uses = await read_uses(memory.runtime.store, "user_456")
             assert uses.of(kept).access_count == counted
+
+
+@pytest.mark.req("S0-076", "S0-049")
+def test_the_limits_of_the_role_that_rewrites_are_those_of_the_document():
+    prompts = PromptFolder()
+    wanted = prompts.load(QUERY_REWRITE.name).parameters
+    assert (wanted.timeout, wanted.max_tokens, wanted.temperature) == (30, 100, 0.1)
+    assert prompts.load(EXTRACT.name).parameters.temperature == 0.1
