@@ -111,6 +111,22 @@ _LONGEST_REPAIRED = 8_000
 grows with the square of the text."""
 
 
+_DEEPEST_REPAIRED = 64
+"""Brackets within each other in broken JSON that is repaired; an answer has five. Each costs more than the last."""
+
+
+def _depth(text: str) -> int:
+    """How many brackets of a text are open at once at most."""
+    depth = deepest = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
 def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
     """Finds the object or array in an answer, whatever prose or fence is around it.
 
@@ -132,8 +148,8 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
         return ParsedJson(from_json(text, allow_partial=True), "cut off, and read up to there")
     except ValueError:
         pass  # broken elsewhere than at its end
-    if len(text) > _LONGEST_REPAIRED:
-        raise UnusableAnswer("its JSON is broken, and too long to be repaired")
+    if len(text) > _LONGEST_REPAIRED or _depth(text) > _DEEPEST_REPAIRED:
+        raise UnusableAnswer("its JSON is broken, and too long or too deep to be repaired")
     try:
         repaired = json_repair.loads(text, skip_json_loads=True)
     except (ValueError, RecursionError) as error:
