@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.processing.driver import ATTEMPTS
 from agent_memory.processing.intake import due_user_work
 from agent_memory.settings import Environment, Limits
@@ -149,21 +151,30 @@ async def test_each_type_lies_in_memories_and_is_found_by_its_names() -> None:
 
 
 @pytest.mark.req("S0-056", "S0-057")
-async def test_one_item_that_cannot_be_kept_does_not_stop_the_others(
-    memory: AsyncMemory, chat: ScriptedChat, caplog: pytest.LogCaptureFixture
+async def test_one_fact_that_cannot_be_kept_does_not_stop_the_others(
+    httpserver: HTTPServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "agent_memory")
-    answer = chat.run
-
-    async def with_one_dropped(task: Any, data: Any) -> Any:
-        return replace(await answer(task, data), rejected=["a quote that nobody said"])
-
-    chat.run = with_one_dropped  # type: ignore[method-assign]
-    thread = memory.user("alice").thread("t")
-    await thread.add("user", "fact: harbour=the old one in the north")
-    result = await thread.process("extract")
-    assert (result.created, result.rejected) == (1, ["a quote that nobody said"])
-    assert "Memory: 1 items of extract were left out" in caplog.messages
+    said = "The harbour of our boat is the old one in the north."
+    facts = [
+        {"content": "Has sold the boat", "quote": "I sold the boat", "turns": ["t1"]},
+        {"content": "The harbour of the boat is the old one in the north", "quote": said, "turns": ["t1"]},
+        {"content": "Owns a boat", "quote": "our boat", "turns": ["t9"]},
+    ]
+    message = {"role": "assistant", "content": json.dumps({"worth_extracting": True, "memories": facts})}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    httpserver.expect_request("/v1/chat/completions").respond_with_json({"choices": [choice]})
+    model = OpenAIChat("m", base_url=httpserver.url_for("/v1"), api_key="k")
+    async with AsyncMemory.local(chat_model=model, embedding_model=HashingEmbeddings(), cadence=BY_COUNT) as memory:
+        thread = memory.user("alice").thread("t")
+        await thread.add("user", said)
+        result = await thread.process("extract")
+        assert [fact.content for fact in await thread.memories(types=["fact"])] == [facts[1]["content"]]
+    assert result.rejected == [
+        "memory 1: its quote is not in the turns that it cites",
+        "memory 3: it cites no turn that may be a source",
+    ]
+    assert "Memory: 2 items of extract were left out" in caplog.messages
     assert "Memory: Stored 1 facts" in caplog.messages
 
 
