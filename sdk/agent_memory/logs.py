@@ -17,7 +17,7 @@ STORE_REQUESTS = logging.getLogger("agent_memory.requests")
 if STORE_REQUESTS.level == logging.NOTSET:
     STORE_REQUESTS.setLevel(logging.WARNING)
 
-_LIBRARIES = ("azure", "httpx", "httpx2", "openai")
+LIBRARIES = ("azure", "httpx", "httpx2", "openai")
 _HTTP_CLIENTS = ("httpx", "httpx2")
 """Those of the openai package, before and since version 3."""
 _in_our_call: ContextVar[bool] = ContextVar("in_our_call", default=False)
@@ -25,7 +25,7 @@ _in_our_call: ContextVar[bool] = ContextVar("in_our_call", default=False)
 
 def quiet_libraries() -> None:
     """Lets the libraries beneath write warnings and errors alone; for programs. A level that somebody set stays."""
-    for name in _LIBRARIES:
+    for name in LIBRARIES:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)

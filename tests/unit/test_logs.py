@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.language.openai_client import OpenAIConnection, model_errors
-from agent_memory.logs import STORE_REQUESTS
+from agent_memory.logs import LIBRARIES, STORE_REQUESTS
 
 USER = "zaphod-beeblebrox"
 ENOUGH = 3
@@ -35,12 +35,16 @@ class Written(logging.Handler):
 @pytest.fixture
 def written() -> Iterator[Written]:
     root, handler = logging.getLogger(), Written()
-    level = root.level
+    # A program that ran in this process before, such as the command line, has set the levels of libraries.
+    loggers = [root, *(logging.getLogger(name) for name in LIBRARIES)]
+    levels = [logger.level for logger in loggers]
     root.addHandler(handler)
-    root.setLevel(logging.INFO)
+    for logger in loggers:
+        logger.setLevel(logging.INFO if logger is root else logging.NOTSET)
     yield handler
     root.removeHandler(handler)
-    root.setLevel(level)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 async def test_the_calls_of_a_memory_write_little_and_no_user(written: Written):
