@@ -296,7 +296,7 @@ def test_an_ingest_that_is_ended_says_how_far_it_came_and_goes_on(tmp_path, numb
     said = re.fullmatch(rf"At least (\d+) of 3000 turns are written, and stay. The same .*\.\n{word}\n", err)
     assert said, err
     again = json.loads(run("ingest", file, "--store", path, "--no-process", "--json").stdout)
-    assert (again["turns"], again["unprocessed_turns"]) == (3000, 3000)
+    assert again["turns"] == 3000  # how many of them the background has processed meanwhile depends on the machine
     assert int(said[1]) <= again["already_there"] < 3000
 
 
