@@ -3,7 +3,7 @@
 Every entry point is given texts that repeat what rules stumble over, longer and longer until one takes `FLOOR` seconds
 of processor time; what never does is not judged. The time for that text is compared with that for a quarter of it, and
 if it grew too fast, the same is asked again with twice the text, so that neither noise nor a bound that is met passes
-for growth. Set `GROWTH=full` for texts of up to 200,000 characters (some twenty minutes).
+for growth. Set `GROWTH=full` for texts of up to 200,000 characters (more than an hour).
 """
 
 from __future__ import annotations
