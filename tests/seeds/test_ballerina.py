@@ -157,6 +157,45 @@ def test_scenario_2_the_talk_goes_to_long_term_memory_and_is_known_later(memory:
     assert "remote" in {fact.id for fact in theirs.static_facts}
 
 
+@pytest.mark.req("S4-20", "S4-09", "S4-12", "S4-13")
+def test_a_flush_routes_each_type_of_information_to_the_appropriate_block(memory: Memory, chat: ScriptedChat):
+    identified = {
+        "fact": "The user is Sarah, of the Marketing team.",
+        "procedural": "Apply for remote work with Form HR-101.",
+        "episodic": "Sarah asked HR on Monday whether she may work from abroad.",
+    }
+    told = [*identified.values(), *(f"Nothing to keep, number {number}. " + "word " * 40 for number in range(12))]
+    chat.outputs["extract"] = lambda data: ExtractOutput(
+        memories=[
+            ExtractedMemory(type=kind, content=content, quote=content, turns=[turn.ref])  # type: ignore[arg-type]
+            for turn in data.turns
+            for kind, content in identified.items()
+            if turn.content == content
+        ]
+    )
+    config = FlushToLTMConfiguration(max_stm_token_ratio=0.8, lt_memory_blocks=three_blocks(memory))
+    agent_memory = AgentMemory(memory.user("sarah"), config, FLUSHED)
+    for text in told:
+        agent_memory.update("s1", user(text))
+    extractive, vector = config.lt_memory_blocks[1:]
+    for (kind, content), question in zip(
+        identified.items(),
+        ("Which team is Sarah in?", "How do I apply for remote work?", "What did Sarah ask HR on Monday?"),
+        strict=True,
+    ):
+        after = agent_memory.get("s1", user(question))
+        assert isinstance(after, MemoryContent)
+        assert content not in {message.content for message in after.chat_messages}  # it has left the view
+        assert (kind, content) in {(one.type, one.content) for one in after.extracted_facts}
+        assert {fact.type for fact in after.static_facts} == {"static"}
+        assert all(one.kind not in ("chunk", "session") for one in extractive.get("s2", user(question)))
+        said = vector.get("s2", user(question))
+        assert {hit.memory.kind for hit in said} == {"chunk"}
+        assert any(content in hit.memory.content for hit in said)
+    extractive.delete("s1")
+    assert extractive.get("s2", user("What did Sarah ask HR on Monday?")) == []
+
+
 def three_blocks_of(memory: Memory, name: str) -> list[Any]:
     one = memory.user(name)
     return [

@@ -350,7 +350,7 @@ async def test_the_prompt_file_sets_parameters_and_is_read_again_at_every_run(sc
     assert second.prompt_version.startswith("7+")
 
 
-@pytest.mark.req("S0-049", "C31")
+@pytest.mark.req("S0-049", "S3-09", "C31")
 async def test_limits_of_an_extraction_are_those_of_its_prompt_and_a_refusal_is_an_error(script, chat, tmp_path):
     """The server answers `/v1/chat/completions` only."""
     shipped = PromptFolder(None).load("extract").parameters

@@ -24,8 +24,8 @@ FactSelection = Callable[[str, Sequence[Memory]], Any]
 
 `agent_memory.working.selection` makes one of a model.
 """
-EXTRACTED = ("fact", "procedural")
-"""What extraction makes of a talk, but for events, which the raw talk tells."""
+EXTRACTED = ("fact", "procedural", "event")
+"""What extraction makes of a talk. The raw talk and archived conversations, episodic too, are none of it."""
 QUERY_CHARACTERS = 2000
 """Of a message, that are searched for; embedding models read less than that."""
 
@@ -140,7 +140,7 @@ class AsyncStaticMemory:
 
 
 class AsyncExtractiveMemory:
-    """The facts and procedures that were extracted from a user's conversations, whichever of them they come from.
+    """The facts, procedures and events that were extracted from all conversations of a user.
 
     Example:
         ```python
@@ -201,7 +201,7 @@ class AsyncExtractiveMemory:
         await _keep(self._user, session_id, message, "extract")
 
     async def delete(self, session_id: str) -> None:
-        """Forgets the facts that come from a conversation; what was said stays.
+        """Forgets the facts, procedures and events that come from a conversation; what was said stays.
 
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.

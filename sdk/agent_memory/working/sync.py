@@ -136,7 +136,7 @@ class StaticMemory:
 
 
 class ExtractiveMemory:
-    """The facts and procedures that were extracted from a user's conversations, whichever of them they come from.
+    """The facts, procedures and events that were extracted from all conversations of a user.
 
     Example:
         ```python
@@ -197,7 +197,7 @@ class ExtractiveMemory:
         _keep(self._user, session_id, message, "extract")
 
     def delete(self, session_id: str) -> None:
-        """Forgets the facts that come from a conversation; what was said stays.
+        """Forgets the facts, procedures and events that come from a conversation; what was said stays.
 
         Raises:
             StoreUnavailable: if it could not be done; the call may be repeated.
