@@ -57,6 +57,7 @@ async def look_at(runtime: Runtime) -> Health:
         models=models,
         oldest_unprocessed=found.oldest,
         paused_users=found.paused,
+        search_misses=None if runtime.searcher.misses is None else runtime.searcher.misses.counted.model_copy(),
     )
 
 

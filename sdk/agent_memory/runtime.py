@@ -18,6 +18,7 @@ from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
+from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.search import Searcher
 from agent_memory.settings import Cadence, RecallSettings
 from agent_memory.store.client import Store
@@ -50,7 +51,15 @@ class Runtime:
         return cls(
             store=store,
             tools=tools,
-            searcher=Searcher(store, tools.embeddings, recall, cache, tools.chat, tools.policy),
+            searcher=Searcher(
+                store,
+                tools.embeddings,
+                recall,
+                cache,
+                tools.chat,
+                tools.policy,
+                misses=MissMeter(store, recall.missed_sample) if recall.missed_sample else None,
+            ),
             tokens=tokens,
             counters=Counters(store, enabled_steps(cadence)),
             static=StaticFacts(store),
@@ -64,6 +73,8 @@ class Runtime:
         """Stops background processing and disconnects."""
         if self.worker is not None:
             await self.worker.stop()
+        if self.searcher.misses is not None:
+            await self.searcher.misses.close()
         await self.auditor.close()
         await self.uses.close()
         await self.store.close()

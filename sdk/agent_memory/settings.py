@@ -118,7 +118,12 @@ class RecallSettings:
     answers (LoCoMo: half the score costs 0.3 of 100 questions, and saves 13 of 100 tokens). It answers within
     `context_timeout` seconds. `classifier` tells its gate of general facts and tools. For a
     message with one of `archive_triggers` (none: never), other conversations are told too, `archive_limit` of them at
-    most, if their cosine is at least the archive's threshold (rows S2-08, S2-09).
+    most, if their cosine is at least the archive's threshold (rows S2-08, S2-09). It offers up to `hints` procedures
+    and insights that nobody asked for (0: none), if the question or one of the user's last messages is nearer to them
+    than `threshold`; that costs one more query and one more call of the embedding model, beside the search.
+
+    Of this share of searches (`missed_sample`, 0 to 1) the process counts, behind the answer, what is nearer than the
+    threshold and was not given; each costs one more query, and one runs at a time.
     """
 
     limit: int = 5
@@ -155,15 +160,24 @@ class RecallSettings:
     archive_limit: int = 3
     default_archive_threshold: float = 0.7
     archive_thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.15})
+    hints: int = 0
+    missed_sample: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuses a limit that no search takes.
+        """Refuses what no search takes.
 
         Raises:
-            ConfigurationError: if it is none from 1 to 100.
+            ConfigurationError: if a limit is none from 1 to 100, the hints none from 0 to 20, or a share none from 0
+                to 1.
         """
         if not 1 <= self.limit <= 100:
             raise ConfigurationError(f"{RECALL_PREFIX}LIMIT: a limit is a number from 1 to 100, not {self.limit}")
+        if not 0 <= self.hints <= 20:
+            raise ConfigurationError(f"{RECALL_PREFIX}HINTS: hints are a number from 0 to 20, not {self.hints}")
+        if not 0 <= self.missed_sample <= 1:
+            raise ConfigurationError(
+                f"{RECALL_PREFIX}MISSED_SAMPLE: a share is a number from 0 to 1, not {self.missed_sample}"
+            )
 
     @property
     def caches(self) -> bool:

@@ -24,6 +24,16 @@ change_feed_failures = _meter.create_counter(
 change_feed_lag = _meter.create_histogram(
     "change_feed_lag", unit="s", description="How long the oldest turn of a batch had waited when it was counted"
 )
+relevant_not_retrieved = _meter.create_histogram(
+    "relevant_not_retrieved",
+    unit="{memory}",
+    description="Memories above the relevance threshold that a sampled search did not give",
+)
+relevant_retrieved = _meter.create_counter(
+    "relevant_retrieved",
+    unit="{memory}",
+    description="Memories above the relevance threshold that sampled searches gave",
+)
 
 
 @contextmanager

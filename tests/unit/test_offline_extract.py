@@ -380,6 +380,8 @@ def test_a_day_of_the_month_belongs_to_the_month_of_the_talk() -> None:
         "To deploy payment-service: run npm build, then docker push, then helm upgrade.",
         "1. Stop the worker\n2. Run the migration\n3. Restart the worker",
         "First mix the flour and water, then knead for ten minutes. Finally, bake at 220 degrees.",
+        "When deploying the shop, always run the migrations first.",
+        "Never push to main before the tests are green.",
     ],
 )
 def test_how_to_messages_are_procedures(text: str) -> None:
@@ -391,6 +393,14 @@ def test_how_to_messages_are_procedures(text: str) -> None:
 def test_a_story_told_in_order_is_no_procedure() -> None:
     text = "First we went to the beach, then we had lunch at a seafood place."
     assert all(memory.type == "fact" for memory in found(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["When I eat shrimp, I always get sick.", "After work, Tom always runs.", "I never open the mail before noon."],
+)
+def test_what_always_happens_is_no_procedure(text: str) -> None:
+    assert all(memory.type != "procedural" for memory in found(text))
 
 
 @pytest.mark.req("S1-65")

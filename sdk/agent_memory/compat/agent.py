@@ -337,6 +337,7 @@ class AgentSession:
             archived_conversations=archived,
             relevance_threshold=looked.threshold,
             found=len(looked.documents),
+            search_misses=health.search_misses,
             reasons=reasons,
             differences=self._differences(health),
             **looked.model_dump(include={"trigger", "least_similarity", "best_score", "best_similarity"}),

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_memory.compat.agent_profile import AgentProfile
-from agent_memory.models import Health, Model, Turn, UtcTime
+from agent_memory.models import Health, Model, SearchMisses, Turn, UtcTime
 from agent_memory.policy.asked_back import SESSION_NOTE, trigger_in
 from agent_memory.working.messages import ChatMessage, from_turn
 
@@ -82,6 +82,9 @@ class Diagnosis(Model):
     best_score: float | None = Field(default=None, description="Of what was found in other sessions, 0 to 1.")
     best_similarity: float | None = Field(default=None, description="Its cosine.")
     found: int = Field(default=0, description="How many conversations the message brings.")
+    search_misses: SearchMisses | None = Field(
+        default=None, description="What sampled searches of this process left out; None: none are sampled."
+    )
     reasons: list[str] = Field(default_factory=list)
     differences: list[Difference] = Field(
         default_factory=list, description="What the profile names and the memory has not."

@@ -28,6 +28,7 @@ from agent_memory.models.operation import (
     DeadLetter,
     EndpointHealth,
     Health,
+    SearchMisses,
     Stats,
 )
 from agent_memory.models.recall import (
@@ -90,6 +91,7 @@ __all__ = [
     "RoleField",
     "ScopeSettings",
     "SearchFilters",
+    "SearchMisses",
     "Signals",
     "Source",
     "Stats",

@@ -68,6 +68,15 @@ class EndpointHealth(Model):
     next_attempt_at: UtcTime | None = Field(default=None, description="Until then it is not asked again.")
 
 
+class SearchMisses(Model):
+    """What this process has counted of sampled searches since it started."""
+
+    measured: int = Field(default=0, description="Searches that were looked at.")
+    failed: int = Field(default=0, description="Searches that should have been, and could not.")
+    relevant_retrieved: int = Field(default=0, description="Memories above the threshold that they gave.")
+    relevant_not_retrieved: int = Field(default=0, description="Memories above the threshold that they did not give.")
+
+
 class Health(Model):
     """Whether the parts answer, which they are, and what waits. A newer server may say more than is read here."""
 
@@ -89,3 +98,6 @@ class Health(Model):
         default=None, description="When the oldest turn that waits was written, as far as counters say."
     )
     paused_users: int = Field(default=0, description="Users whose turns wait because today's budget is spent.")
+    search_misses: SearchMisses | None = Field(
+        default=None, description="What sampled searches of this process left out; None: none are sampled."
+    )

@@ -12,7 +12,18 @@ from agent_memory.recall.render import ORDER, Line, render
 
 TURNS = "turns"
 """The part that is not rendered: turns are messages of their own."""
-SHARES = {"memories": 0.45, TURNS: 0.25, "archive": 0.2, "state": 0.1, "summary": 0.15, "profile": 0.08, "static": 0.1}
+HINTS = "hints"
+"""The part that never takes more than its share: nobody asked for it."""
+SHARES = {
+    "memories": 0.45,
+    TURNS: 0.25,
+    HINTS: 0.2,
+    "archive": 0.2,
+    "state": 0.1,
+    "summary": 0.15,
+    "profile": 0.08,
+    "static": 0.1,
+}
 """How the budget is first divided, in the order of value. What a part leaves goes to the others, in this order."""
 _LONGEST_SHARE = 0.4
 """Of the budget: a line that is longer is cut, so that one pasted page does not take the place of everything."""
@@ -57,7 +68,8 @@ def fit(parts: Mapping[str, Sequence[Line]], tokens: TokenCounter, budget: int, 
     for name, share in shares.items():
         packing.take(name, share)
     for name in SHARES:
-        packing.take(name, budget)
+        if name != HINTS:
+            packing.take(name, budget)
     return packing.rendered(budget, form)
 
 

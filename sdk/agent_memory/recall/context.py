@@ -33,10 +33,19 @@ from agent_memory.policy.asked_back import trigger_in
 from agent_memory.policy.profiles import told_profile
 from agent_memory.recall.archive import Conversation, search_archive
 from agent_memory.recall.bm25 import Bm25
-from agent_memory.recall.budget import TURNS, fit
+from agent_memory.recall.budget import HINTS, TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide
-from agent_memory.recall.questions import Question, build_question, hypothetical
-from agent_memory.recall.render import Line, archive_line, memory_line, profile_line, state_lines, summary_line
+from agent_memory.recall.hints import find_hints, untold
+from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
+from agent_memory.recall.render import (
+    Line,
+    archive_line,
+    hint_line,
+    memory_line,
+    profile_line,
+    state_lines,
+    summary_line,
+)
 from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
 from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
@@ -66,7 +75,7 @@ class ContextRequest:
     """What a context is asked for.
 
     `history` are messages that the store may not have; the thread's own if None. `timeout` is what is left of the
-    deadline; all of it if None.
+    deadline; all of it if None. Hints of a project are told if it is `project_id`.
     """
 
     user_id: str
@@ -80,6 +89,7 @@ class ContextRequest:
     signals: Signals | None = None
     history: Sequence[Mapping[str, Any]] | None = None
     timeout: float | None = None
+    project_id: str | None = None
 
     def check(self) -> None:
         """Refuses what no context can be made of.
@@ -116,6 +126,7 @@ class _Parts:
     """What was found, and how."""
 
     hits: Sequence[Hit] = ()
+    hints: Sequence[Hit] = ()
     static: Sequence[Memory] = ()
     archive: Sequence[Conversation] = ()
     profile: UserProfile | None = None
@@ -209,6 +220,12 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
         said = await _said_before(request, work.get(TURNS), parts, timeout)
         await _find(recaller, request, said, parts, deadline)
 
+    async def hints() -> None:
+        said = await _said_before(request, work.get(TURNS), parts, timeout)
+        patience = max(0.0, deadline - loop.time()) * _VECTOR_SHARE
+        talk = [request.query, *said[-HISTORY_MESSAGES:]]
+        parts.hints = await find_hints(recaller.searcher, user, talk, request.project_id, patience)
+
     if thread is not None:
         work[TURNS] = asyncio.ensure_future(turns())
         # Summary, state and profile tell what holds now, which is beside the point when the past is asked for.
@@ -223,6 +240,8 @@ async def _gather(recaller: Recaller, request: ContextRequest, gate: Decision, p
             if trigger is not None:
                 parts.decisions["archive"] = f"search: {trigger}"
                 work["archive"] = asyncio.ensure_future(archive())
+            if recaller.searcher.settings.hints:
+                work[HINTS] = asyncio.ensure_future(hints())
         work["memories"] = asyncio.ensure_future(memories())
     await _in_time(work, timeout, parts.degraded)
 
@@ -317,9 +336,11 @@ def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Cont
     ][: request.limit]
     worth = _worth_telling(hits, request, recaller.searcher.settings.context_cut)
     memories = [memory_line(hit.memory, hit.score) for hit in worth]
+    before = [request.query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
         "memories": memories,
         TURNS: [_turn_line(turn) for turn in reversed(shown)],
+        HINTS: [hint_line(hit) for hit in untold(parts.hints, worth, before, recaller.searcher.settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),

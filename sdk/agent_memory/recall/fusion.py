@@ -216,6 +216,12 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
     return [memory for memory, _ in kept]
 
 
+def is_repeat(memory: Memory, others: Iterable[Memory], overlap: float) -> bool:
+    """Whether one of the others says in nearly the same words what a memory says."""
+    said = set(words(_said(memory)))
+    return any(_repeats(said, set(words(_said(other))), overlap) for other in others)
+
+
 def _repeats(said: set[str], other: set[str], overlap: float) -> bool:
     fewer, more = sorted((len(said), len(other)))
     if not said or fewer < overlap * more or len(said & other) < overlap * len(said | other):

@@ -8,10 +8,10 @@ next and a model's prompt cache stays warm. The notice stands last, behind what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_memory.models import ContextFormat, Memory, day
+from agent_memory.models import ContextFormat, Hit, Memory, day
 from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.quoting import escaped, quoted
@@ -23,14 +23,15 @@ PREFERENCES = "Preferences:"
 CONTEXT = "Context:"
 HOW_TO = "Procedures:"
 PAST = "Past Conversations:"
+HINTS = "May Help:"
 STATE = "Current State:"
 SUMMARY = "This Conversation So Far:"
 ARCHIVE = "From Other Conversations:"
 
-ORDER = (STATIC, PROFILE, FACTS, PREFERENCES, CONTEXT, HOW_TO, PAST, STATE, SUMMARY, ARCHIVE)
+ORDER = (STATIC, PROFILE, FACTS, PREFERENCES, CONTEXT, HOW_TO, PAST, HINTS, STATE, SUMMARY, ARCHIVE)
 _XML_BLOCKS = {
     "static_memory": (STATIC,),
-    "extractive_memory": (PROFILE, FACTS, PREFERENCES, CONTEXT, HOW_TO),
+    "extractive_memory": (PROFILE, FACTS, PREFERENCES, CONTEXT, HOW_TO, HINTS),
     "vector_memory": (PAST, ARCHIVE),
     "conversation_summary": (STATE, SUMMARY),
 }
@@ -66,6 +67,12 @@ def memory_line(memory: Memory, score: float | None = None) -> Line:
     if memory.kind == "chunk":
         used["kind"] = memory.kind
     return Line(section_of(memory), memory.content, used | ({} if score is None else {"score": score}), note, place)
+
+
+def hint_line(hit: Hit) -> Line:
+    """The line of a procedure or an insight that nobody asked for."""
+    line = memory_line(hit.memory, hit.score)
+    return replace(line, section=HINTS, used=line.used | {"hint": True})
 
 
 def section_of(memory: Memory) -> str:

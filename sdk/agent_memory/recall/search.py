@@ -22,6 +22,7 @@ from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, rank, related
+from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.patience import Impatient, Outage
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
@@ -56,6 +57,8 @@ class Searcher:
     """Of the scope that is searched: what may be told of talk that is not indexed yet. None: nothing."""
     outage: Outage = field(default_factory=Outage)
     """Whether questions have vectors; one for all scopes of a memory."""
+    misses: MissMeter | None = None
+    """Counts what sampled searches left out; one for all scopes. None: nothing is sampled."""
 
     @property
     def threads_off(self) -> list[str]:
@@ -159,6 +162,10 @@ async def _search(
         logger.debug(
             "Memory: hit %d %s similarity %s score %.3f", place, hit.memory.id, _rounded(hit.similarity), hit.score
         )
+    if searcher.misses is not None and "vector" in parameters:
+        confined = {name: parameters[name] for name in ("off", *filter_parameters(filters)) if name in parameters}
+        near = confined | {"vector": parameters["vector"], "model": searcher.embeddings.model_id}
+        searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     return Found(hits[:limit], degraded)
 
 

@@ -208,7 +208,17 @@ class AsyncThreadScope:
             history: Messages before the question, to complete it by; the thread's own turns, if not given.
         """
         request = ContextRequest(
-            self.user_id, self.thread_id, query, budget, limit, as_of, format, strategy, signals, history
+            self.user_id,
+            self.thread_id,
+            query,
+            budget,
+            limit,
+            as_of,
+            format,
+            strategy,
+            signals,
+            history,
+            project_id=self.project_id,
         )
         return await tell(self._runtime, request, self._asked)
 

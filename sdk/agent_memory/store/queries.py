@@ -341,6 +341,29 @@ def nearest(where: str) -> str:
     )
 
 
+def nearest_ids(where: str) -> str:
+    """The ids of the memories whose vectors are nearest to `@vector`, compared one by one and not by an index."""
+    return (
+        f"SELECT TOP @limit c.id, {_COSINE} FROM c WHERE {where} AND {NO_CHUNK} AND c.embedding_model = @model"
+        " ORDER BY VectorDistance(c.embedding, @vector, true)"
+    )
+
+
+def guidance(talk: int, *, project: bool) -> str:
+    """The procedures and insights nearest to `@talk`, with their cosine to each of so many texts (`@v0`, …).
+
+    Those of a project (`@project`) only where it is the one that is worked on.
+    """
+    cosines = ", ".join(f"VectorDistance(c.embedding, @v{number}) AS similarity{number}" for number in range(talk))
+    of_project = " OR c.project_id = @project" if project else ""
+    return (
+        f"SELECT TOP @limit {MEMORY_FIELDS}, {cosines} FROM c"
+        f' WHERE c.type IN ("procedural", "reflection") AND {USABLE} AND {ACTIVE} AND {NOT_OFF}'
+        f" AND (NOT IS_DEFINED(c.project_id) OR IS_NULL(c.project_id){of_project})"
+        " AND c.embedding_model = @model ORDER BY VectorDistance(c.embedding, @talk)"
+    )
+
+
 def best_text(where: str, terms: int) -> str:
     """The memories whose text matches best, by BM25; for `Store.ranked`."""
     return (

@@ -1,4 +1,8 @@
-"""Recognises how-to messages: numbered lists, "first … then … finally", "to deploy X: run this, then that"."""
+"""Recognises how-to messages.
+
+They are numbered lists, "first … then … finally", "to deploy X: run this, then that" and "when deploying, always run
+this".
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,12 @@ _STEP = linear(
     re.I,
 )
 _THEN = linear(r"\bthen ([a-z]+) [a-z]+", re.I)
+_RULE = linear(
+    rf"(?:when(?:ever)?|before|after|every time|each time) [^,]{{2,80}}, (?:please )?(?:always|never) {_STEP_VERBS}\b"
+    rf"|(?:please )?(?:always|never) {_STEP_VERBS}\b[^,]{{2,120}}\b(?:when(?:ever)?|before|after) ",
+    re.I,
+)
+"""What is always done on an occasion: one order is a procedure then."""
 _NO_ORDER = frozenset(("i", "we", "you", "the"))
 _TOLD = linear(rf"\b(?:i|we) {either('went ran did had was were got saw took made')}\b", re.I)
 _LONGEST = 1_500
@@ -86,11 +96,12 @@ def _told(content: str) -> Procedure | None:
             ends[at] = ends[at + 1]
     for at, piece in enumerate(pieces):
         text = straighten(piece.text)
-        if piece.text.endswith("?") or not (_GOAL.match(text) or _FIRST.match(text)):
+        is_rule = _RULE.match(text) is not None
+        if piece.text.endswith("?") or not (is_rule or _GOAL.match(text) or _FIRST.match(text)):
             continue
         last = pieces[ends[at]]
         quote = content[piece.start : last.start + len(last.text)]
-        if len(quote) <= _LONGEST and _is_stepwise(straighten(quote)):
+        if len(quote) <= _LONGEST and (is_rule or _is_stepwise(straighten(quote))):
             return Procedure(quote, piece.start)
     return None
 

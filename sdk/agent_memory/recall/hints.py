@@ -1,0 +1,108 @@
+"""Hints: procedures and insights that bear on a talk, though nobody asked for them.
+
+One query, and one call of the embedding model for all texts. What bears on the talk is judged by the threshold of the
+search: the question, or one of the user's last messages, is nearer than that. Words in common do not suffice here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from agent_memory.folding import folded
+from agent_memory.language.tasks import Vector
+from agent_memory.models import Hit, Memory
+from agent_memory.recall.bm25 import words
+from agent_memory.recall.fusion import is_repeat
+from agent_memory.recall.search import LONGEST_QUERY, Searcher
+from agent_memory.settings import RecallSettings
+from agent_memory.store import queries
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import from_document
+
+_CANDIDATES = 20
+"""Those nearest to the talk as a whole, of which each is compared with its parts."""
+
+
+async def find_hints(
+    searcher: Searcher, user_id: str, talk: Sequence[str], project_id: str | None, patience: float
+) -> list[Hit]:
+    """What bears on a talk, best first.
+
+    Args:
+        searcher: Whose store, embeddings and threshold are used.
+        user_id: Whose memories.
+        talk: The question and the messages before it.
+        project_id: Whose procedures and insights are told too, beside those of no project.
+        patience: Seconds for the vectors.
+
+    Raises:
+        AgentMemoryError: if there are no vectors in time, or the store does not answer.
+    """
+    texts = [text for said in dict.fromkeys(talk) if (text := folded(said[:LONGEST_QUERY]).strip())]
+    if not texts:
+        return []
+    vectors = (await searcher.impatient(patience).embeddings.embed(texts)).vectors
+    named: dict[str, Any] = {f"v{number}": list(vector) for number, vector in enumerate(vectors)}
+    if project_id is not None:
+        named["project"] = project_id
+    rows = await searcher.store.query(
+        MEMORIES,
+        queries.guidance(len(vectors), project=project_id is not None),
+        (user_id,),
+        talk=_middle(vectors),
+        off=searcher.threads_off,
+        model=searcher.embeddings.model_id,
+        limit=_CANDIDATES,
+        **named,
+    )
+    threshold = searcher.settings.threshold(searcher.embeddings.model_id)
+    hits: list[Hit] = []
+    for row in rows:
+        nearest = max(row[f"similarity{number}"] for number in range(len(vectors)))
+        if nearest > threshold:
+            hits.append(Hit(memory=from_document(Memory, row), score=nearest, similarity=nearest))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))
+
+
+def untold(hints: Sequence[Hit], told: Sequence[Hit], said: Sequence[str], settings: RecallSettings) -> list[Hit]:
+    """The best hints that say more than what is told anyway.
+
+    Args:
+        hints: What bears on the talk, best first.
+        told: The memories that the context tells.
+        said: What the agent has before it: the question and the last turns.
+        settings: How many hints there may be, and what counts as a repetition.
+    """
+    known = [hit.memory for hit in told]
+    texts = [set(words(text)) for text in (*said, *(memory.content for memory in known))]
+    chosen: list[Hit] = []
+    for hint in hints:
+        if len(chosen) == settings.hints:
+            break
+        memory = hint.memory
+        content = set(words(memory.content))
+        if (
+            not any(content <= text for text in texts)
+            and not any(_rests_on(memory, one) for one in known)
+            and not is_repeat(memory, known, settings.repeat_overlap)
+        ):
+            chosen.append(hint)
+            known.append(memory)
+            texts.append(content)
+    return chosen
+
+
+def _rests_on(one: Memory, other: Memory) -> bool:
+    """Whether a procedure was put together of the other, either way round."""
+    return one.type == other.type == "procedural" and (one.id in other.source_ids or other.id in one.source_ids)
+
+
+def _middle(vectors: Sequence[Vector]) -> list[float]:
+    """The direction between vectors, each of which counts alike."""
+    lengths = [math.sqrt(sum(number * number for number in vector)) or 1.0 for vector in vectors]
+    return [
+        sum(number / length for number, length in zip(column, lengths, strict=True))
+        for column in zip(*vectors, strict=True)
+    ]

@@ -1,0 +1,87 @@
+"""Misses: how much that is relevant a search does not give, counted in operation for a share of the searches.
+
+Relevant is what is nearer to the query than the threshold. A search leaves out what its limit has no room for and what
+an approximate index does not find; this compares all of the user's vectors, behind the answer. Raw talk does not count:
+it is told by what was derived from it. Neither texts nor ids of users are recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Collection, Mapping, Sequence
+from contextvars import Context
+from typing import Any
+
+from agent_memory.models import SearchMisses
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES
+from agent_memory.telemetry import relevant_not_retrieved, relevant_retrieved
+
+logger = logging.getLogger("agent_memory")
+
+_MOST = 1000
+"""Relevant memories that are counted for one search."""
+
+
+class MissMeter:
+    """Looks again at a share of the searches of this process, one at a time.
+
+    Args:
+        store: Where the memories are.
+        share: Of the searches, 0 to 1. What comes while another is looked at is passed over.
+    """
+
+    def __init__(self, store: Store, share: float) -> None:
+        self._store = store
+        self._share = share
+        self._running: asyncio.Task[None] | None = None
+        self.counted = SearchMisses()
+
+    def sample(
+        self,
+        partition: Sequence[str],
+        where: str,
+        parameters: Mapping[str, Any],
+        threshold: float,
+        given: Collection[str],
+    ) -> None:
+        """Looks, perhaps, for what a search over `where` should have given beside the ids `given`. Does not wait."""
+        if self._running is not None or random.random() >= self._share:
+            return
+        looking = self._look(tuple(partition), where, parameters, threshold, frozenset(given))
+        # A context of its own: what the caller is charged and traced for ends with the answer.
+        self._running = asyncio.create_task(looking, name="agent-memory-misses", context=Context())
+
+    async def close(self) -> None:
+        """Ends what runs."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+            await asyncio.wait([running])
+
+    async def _look(
+        self,
+        partition: tuple[str, ...],
+        where: str,
+        parameters: Mapping[str, Any],
+        threshold: float,
+        given: frozenset[str],
+    ) -> None:
+        try:
+            rows = await self._store.query(MEMORIES, queries.nearest_ids(where), partition, limit=_MOST, **parameters)
+            relevant = {row["id"] for row in rows if row["similarity"] > threshold}
+        except Exception as error:
+            self.counted.failed += 1
+            logger.warning("A sampled search could not be looked at again: %s", type(error).__name__)
+        else:
+            missed, found = len(relevant - given), len(relevant & given)
+            self.counted.measured += 1
+            self.counted.relevant_not_retrieved += missed
+            self.counted.relevant_retrieved += found
+            relevant_not_retrieved.record(missed)
+            relevant_retrieved.add(found)
+        finally:
+            self._running = None
