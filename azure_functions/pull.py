@@ -11,10 +11,10 @@ import azure.durable_functions as df
 from agent_memory.api.processing import step_request, turns_covered
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
-from agent_memory.patterns import linear
 from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.runtime import Runtime, total
 from agent_memory.store.ids import derived_id
+from agent_memory.text.patterns import linear
 from azure_functions.starts import ACTIVE, Start, start
 
 _RUN_ID = linear(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")

@@ -14,10 +14,10 @@ from typing import Any
 
 import azure.durable_functions as df
 
-from agent_memory.policy.budgets import over_budget
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, user_steps
 from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
+from agent_memory.rules.budgets import over_budget
 from agent_memory.store.counters import ThreadCounter
 from azure_functions.wiring import Parts
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.policy.deletion import finish_forgettings
-from agent_memory.policy.erasure import pending_erasures
+from agent_memory.forgetting.deletion import finish_forgettings
+from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_turns

@@ -29,12 +29,12 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.offline.chat import OfflineChat
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.tasks import EXTRACT, PROFILE, RECONCILE, SUMMARIZE, ChatModel
-from agent_memory.language.tokens import TiktokenCounter
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import Work, due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.store.documents import Document
+from agent_memory.text.tokens import TiktokenCounter
 
 CADENCE = Cadence()
 NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_memory.folding import folded
-from agent_memory.policy.findings import Finding
-from agent_memory.policy.orders import find_instructions
-from agent_memory.policy.secrets import find_secrets
+from agent_memory.screening.findings import Finding
+from agent_memory.screening.orders import find_instructions
+from agent_memory.screening.secrets import find_secrets
+from agent_memory.text.folding import folded
 
 AROUND = 60
 """Characters that are shown on either side of a finding."""

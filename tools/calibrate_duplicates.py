@@ -4,7 +4,7 @@
 
 The pairs are labelled: `duplicate` and `update` are to be found (the new fact takes the place of the old), `different`
 must not be; `reworded` is one claim in other words, which is left to reconciliation. NAME is a model of OpenAI, with
-the key from the environment. Thresholds go into `agent_memory/policy/restated.py`.
+the key from the environment. Thresholds go into `agent_memory/text/restated.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.policy.likeness import cosine
-from agent_memory.policy.restated import restates
+from agent_memory.text.likeness import cosine
+from agent_memory.text.restated import restates
 
 PAIRS = Path(__file__).resolve().parent.parent / "tests" / "data" / "restatements.jsonl"
 LABELS = ("duplicate", "update", "different", "reworded")

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 
 from agent_memory.language.endpoints import health_of
 from agent_memory.models import EndpointHealth, Health, iso
-from agent_memory.policy.budgets import count_over_budget
-from agent_memory.policy.trust import knows_tokens
-from agent_memory.processing.dead_letters import count_dead_letters
+from agent_memory.rules.budgets import count_over_budget
 from agent_memory.runtime import Runtime
+from agent_memory.screening.trust import knows_tokens
+from agent_memory.steps.dead_letters import count_dead_letters
 from agent_memory.store.containers import LEASES
 
 PROBE_ID = "health"

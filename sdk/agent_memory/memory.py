@@ -17,22 +17,22 @@ from agent_memory.extras import how_to_install
 from agent_memory.health import look_at
 from agent_memory.language import defaults
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
-from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.logs import STORE_REQUESTS
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
-from agent_memory.policy.switches import Asked
-from agent_memory.processing.dead_letters import list_dead_letters
-from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress
+from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.scopes.shared import validated
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
+from agent_memory.steps.dead_letters import list_dead_letters
+from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.client import Store, default_credential
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings
+from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ProcessResult, Usage
-from agent_memory.policy.audit import Auditor
-from agent_memory.policy.uses import UseCounter
 from agent_memory.processing.activities import Activity, Json, activities
-from agent_memory.processing.dead_letters import INTAKE, find_dead_letter
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps
-from agent_memory.processing.gather import Tools
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.search import Searcher
 from agent_memory.settings import Cadence, RecallSettings
+from agent_memory.steps.dead_letters import INTAKE, find_dead_letter
+from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store
 from agent_memory.store.counters import Counters
 from agent_memory.store.static import StaticFacts
+from agent_memory.store.uses import UseCounter
+from agent_memory.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from azure.core.credentials_async import AsyncTokenCredential
 from agent_memory import models
 from agent_memory.errors import StoreUnavailable
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import (
     AuditEntry,
@@ -50,6 +49,7 @@ from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType, ThreadStep, UserStep
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
+from agent_memory.text.tokens import TokenCounter
 
 
 class ThreadScope:

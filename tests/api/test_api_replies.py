@@ -13,9 +13,9 @@ from store_scan import documents, scan
 
 from agent_memory import AsyncMemory
 from agent_memory.api import replies
+from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
-from agent_memory.policy.deletion import finish_forgettings
 from agent_memory.scopes import forgetting
 from agent_memory.store import replies as kept_replies
 from agent_memory.store.replies import claim_key

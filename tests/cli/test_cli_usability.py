@@ -16,7 +16,7 @@ from agent_memory import Memory
 from agent_memory.cli import options
 from agent_memory.cli.failures import Terminated
 from agent_memory.cli.main import app
-from agent_memory.cli.readers.transcripts import read_transcript
+from agent_memory.transfer.readers.transcripts import read_transcript
 
 NOON = "2026-03-01T12:00:00Z"
 

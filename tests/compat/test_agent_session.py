@@ -16,8 +16,8 @@ from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER
 from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.store.library import pieces_of as chunks
+from agent_memory.text.tokens import ApproximateTokens
 
 QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 LINE = "x" * 24

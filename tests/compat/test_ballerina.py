@@ -21,7 +21,7 @@ from agent_memory.compat.ballerina import (
 )
 from agent_memory.compat.ballerina import Memory as MemoryInterface
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tokens import TiktokenCounter
+from agent_memory.text.tokens import TiktokenCounter
 
 QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 FACTS = [

@@ -17,9 +17,9 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.models import EndpointHealth, Health
 from agent_memory.processing.worker import Pace
+from agent_memory.text.tokens import ApproximateTokens
 
 TIMEOUT = 0.3
 QUICK = RetryPolicy(attempts=3, total=1.0, first_wait=0.01, longest_wait=0.05, first_pause=0.1, longest_pause=0.4)

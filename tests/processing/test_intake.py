@@ -7,12 +7,12 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput
-from agent_memory.processing.dead_letters import INTAKE
-from agent_memory.processing.draft import Draft, Intents, commit
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.workflows import Call, Checkpoint, extract
+from agent_memory.steps.dead_letters import INTAKE
+from agent_memory.steps.draft import Draft, Intents, commit
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
 from agent_memory.store.untold import Told

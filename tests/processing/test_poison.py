@@ -9,9 +9,9 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn, now
-from agent_memory.processing import faults
-from agent_memory.processing.faults import beyond_bounds, fault_of_input
 from agent_memory.settings import Limits
+from agent_memory.steps import faults
+from agent_memory.steps.faults import beyond_bounds, fault_of_input
 
 CADENCE = Cadence(extract=1, summarize=1, profile=1, reconcile=1, idle_seconds=0)
 

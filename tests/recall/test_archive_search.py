@@ -7,10 +7,10 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded, RerankInput, RerankOutput
-from agent_memory.policy.asked_back import trigger_in
 from agent_memory.recall.archive import search_archive
 from agent_memory.scopes import AsyncUserScope
 from agent_memory.settings import ARCHIVE_TRIGGERS, RecallSettings
+from agent_memory.text.asked_back import trigger_in
 
 
 async def talk(user: AsyncUserScope, thread: str, *lines: str) -> None:

@@ -11,9 +11,9 @@ from agent_memory.recall.asking import asks, only_asks
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Span, Spot, spans_around
-from agent_memory.recall.terms import MAX_TERMS, query_terms
 from agent_memory.settings import RecallSettings
 from agent_memory.store.ids import USER_THREAD
+from agent_memory.text.terms import MAX_TERMS, query_terms
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 

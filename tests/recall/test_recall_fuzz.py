@@ -13,11 +13,11 @@ from scripted_model import ScriptedChat
 from agent_memory import Cadence, Memory
 from agent_memory.errors import InvalidInput
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.models import ContextFormat
-from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE
 from agent_memory.recall.render import ORDER
+from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE
 from agent_memory.settings import RecallSettings
+from agent_memory.text.tokens import ApproximateTokens
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)

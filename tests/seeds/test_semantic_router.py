@@ -37,9 +37,9 @@ from agent_memory.language.tasks import (
     ReflectOutput,
 )
 from agent_memory.models import Signals
-from agent_memory.policy.uses import read_uses
 from agent_memory.recall import context as recall_context
 from agent_memory.settings import Environment, PolicySettings, QueryStrategy, RecallSettings
+from agent_memory.store.uses import read_uses
 
 SILENT = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 BUDGET = "My budget for the Hawaii trip is $10,000"

@@ -29,9 +29,7 @@ import pytest
 from rich.console import Console
 
 from agent_memory.cli import terminal, views
-from agent_memory.cli.readers.transcripts import read_transcript
 from agent_memory.errors import AgentMemoryError
-from agent_memory.folding import folded, seen
 from agent_memory.language import answers, grounding, prompts
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import dates, reconcile
@@ -52,18 +50,22 @@ from agent_memory.language.tasks import (
     SummarizeInput,
     TurnView,
 )
-from agent_memory.language.tokens import TiktokenCounter
 from agent_memory.models import Memory, Signals, content_hash
-from agent_memory.policy import categories, likeness, restated, screen, trust
-from agent_memory.policy.injected import without_injected
-from agent_memory.policy.switches import Rules
-from agent_memory.processing import corrections, matching
-from agent_memory.processing.pieces import cut
-from agent_memory.processing.steps.index import parts_of
-from agent_memory.recall import asking, bm25, gate, questions, quoting, render, terms
+from agent_memory.recall import asking, bm25, gate, questions, quoting, render
 from agent_memory.recall import dates as recall_dates
+from agent_memory.rules import categories
+from agent_memory.rules.switches import Rules
+from agent_memory.screening import screen, trust
+from agent_memory.screening.injected import without_injected
 from agent_memory.settings import PolicySettings
+from agent_memory.steps import corrections, matching
+from agent_memory.steps.index import parts_of
+from agent_memory.steps.pieces import cut
+from agent_memory.text import likeness, restated, terms
+from agent_memory.text.folding import folded, seen
+from agent_memory.text.tokens import TiktokenCounter
 from agent_memory.transfer.formats import as_export
+from agent_memory.transfer.readers.transcripts import read_transcript
 from embedded_cosmos.errors import CosmosError
 from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.sql.functions.strings import FUNCTIONS, like_pattern
@@ -315,7 +317,7 @@ def caches() -> list[Any]:
     """What remembers texts: a text that was seen would cost nothing."""
     found = {}
     for name, module in list(sys.modules.items()):
-        if name.startswith(("agent_memory.", "embedded_cosmos.")) and name != "agent_memory.patterns":
+        if name.startswith(("agent_memory.", "embedded_cosmos.")) and name != "agent_memory.text.patterns":
             for value in vars(module).values():
                 if hasattr(value, "cache_clear") and value.cache_parameters()["maxsize"]:
                     found[id(value)] = value

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 from ambiguity import exponential
 
-from agent_memory.patterns import Bounded
+from agent_memory.text.patterns import Bounded
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("sdk/agent_memory", "sdk/embedded_cosmos", "azure_functions")
@@ -68,23 +68,23 @@ PROOFS: dict[tuple[str, str], str] = {
         "sdk/agent_memory/language/openai_chat.py",
         r"<(?=[|｜/\w<])|\[(?=/?[A-Z][A-Z_]*\])|[\u0085\u2028\u2029]",
     ): "the repeat begins behind a bracket and takes none: no character is read by two attempts",
-    ("sdk/agent_memory/patterns.py", r"\w+"): RUN,
-    ("sdk/agent_memory/patterns.py", "[\ud800-\udfff]"): CLASS,
-    ("sdk/agent_memory/patterns.py", r"f'\\s{{{WIDEST_GAP + 1}}}'"): SHORT,
+    ("sdk/agent_memory/text/patterns.py", r"\w+"): RUN,
+    ("sdk/agent_memory/text/patterns.py", "[\ud800-\udfff]"): CLASS,
+    ("sdk/agent_memory/text/patterns.py", r"f'\\s{{{WIDEST_GAP + 1}}}'"): SHORT,
     (
-        "sdk/agent_memory/patterns.py",
+        "sdk/agent_memory/text/patterns.py",
         "pattern",
     ): "the engine of bounded patterns: they read 1,000 characters at most, and none is exponential (below)",
-    ("sdk/agent_memory/patterns.py", r"\[\^?\]?"): SHORT,
-    ("sdk/agent_memory/processing/pieces.py", r"(?<=[.!?。！？])\s*"): RUN,
-    ("sdk/agent_memory/processing/pieces.py", r"\s"): CLASS,
+    ("sdk/agent_memory/text/patterns.py", r"\[\^?\]?"): SHORT,
+    ("sdk/agent_memory/steps/pieces.py", r"(?<=[.!?。！？])\s*"): RUN,
+    ("sdk/agent_memory/steps/pieces.py", r"\s"): CLASS,
     ("sdk/agent_memory/recall/asking.py", r"(?<=[.!?؟])\s+|(?<=[。！？])\s*"): RUN,
     ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]+|[^\\W{CJK}]+'"): RUN,
     (
-        "sdk/agent_memory/recall/terms.py",
+        "sdk/agent_memory/text/terms.py",
         r'''f"[{CJK}]+|[^\\W{CJK}]+(?:[.,:'’\\-][^\\W{CJK}]+)*"''',
     ): "marks are no signs of words, and nothing follows: it goes back by one mark at most",
-    ("sdk/agent_memory/recall/terms.py", r"f'[{CJK}]'"): CLASS,
+    ("sdk/agent_memory/text/terms.py", r"f'[{CJK}]'"): CLASS,
     ("sdk/embedded_cosmos/query/analysis.py", r"f'[{_CJK}]|[^\\W{_CJK}]+'"): RUN,
     (
         "sdk/embedded_cosmos/sql/functions/dates.py",
@@ -157,7 +157,9 @@ def _written(node: ast.expr) -> str:
 def test_every_pattern_of_pythons_engine_is_known_with_its_proof() -> None:
     found = set(uses())
     unknown = [use for use in found if use not in PROOFS]
-    assert not unknown, f"{unknown}: use `linear` or `bounded` of agent_memory.patterns, or prove it linear and list it"
+    assert not unknown, (
+        f"{unknown}: use `linear` or `bounded` of agent_memory.text.patterns, or prove it linear and list it"
+    )
     assert not [use for use in PROOFS if use not in found], "the list holds patterns that are gone"
 
 
@@ -262,7 +264,7 @@ def test_bounded_patterns_are_made_nowhere_else() -> None:
         for path, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
-        and node.module == "agent_memory.patterns"
+        and node.module == "agent_memory.text.patterns"
         and any(name.name in ("bounded", "Bounded") for name in node.names)
     }
     assert all(path.startswith(OFFLINE) for path in makers), makers

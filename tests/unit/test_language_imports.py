@@ -64,7 +64,7 @@ from agent_memory.language.defaults import default_embeddings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
-from agent_memory.language.tokens import TiktokenCounter
+from agent_memory.text.tokens import TiktokenCounter
 default_embeddings().model_id, HashingEmbeddings(), OpenAIChat("m", api_key="k"), OpenAIEmbeddings(api_key="k")
 TiktokenCounter()
 """

@@ -11,7 +11,7 @@ from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.language.tokens import ApproximateTokens, TiktokenCounter
+from agent_memory.text.tokens import ApproximateTokens, TiktokenCounter
 
 QUICK = RetryPolicy(attempts=3, total=5, first_wait=0.001, longest_wait=0.01, first_pause=0.0)
 

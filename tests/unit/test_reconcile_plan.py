@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory.language.tasks import Contradiction, Duplicates, ReconcileOutput
 from agent_memory.models import Memory, content_hash
-from agent_memory.processing.steps.reconcile import make_plan
+from agent_memory.steps.reconcile import make_plan
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.readers import Format
-from agent_memory.cli.readers.transcripts import read_transcript
-from agent_memory.cli.readers.utterances import Utterance
 from agent_memory.errors import InvalidInput
+from agent_memory.transfer.readers import Format
+from agent_memory.transfer.readers.transcripts import read_transcript
+from agent_memory.transfer.readers.utterances import Utterance
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.readers.transcripts import read_transcript
-from agent_memory.cli.readers.utterances import Utterance
 from agent_memory.errors import InvalidInput
+from agent_memory.transfer.readers.transcripts import read_transcript
+from agent_memory.transfer.readers.utterances import Utterance
 
 
 def read(tmp_path: Path, document: object) -> list[Utterance]:

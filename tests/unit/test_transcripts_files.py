@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.cli.readers.transcripts import read_transcript
 from agent_memory.errors import InvalidInput
+from agent_memory.transfer.readers.transcripts import read_transcript
 
 CLAUDE = {
     "uuid": "c-1",

@@ -11,9 +11,9 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import AgentMemoryError, StaticMemoryError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.settings import RecallSettings
 from agent_memory.store.calls import metered
+from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncLongTermBlock,

@@ -9,8 +9,8 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput, ModelError
-from agent_memory.processing.gather import StepRequest
 from agent_memory.scopes import AsyncThreadScope
+from agent_memory.steps.gather import StepRequest
 from agent_memory.store.calls import metered
 
 

@@ -16,7 +16,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import Conflict, ModelError, NotFound
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tokens import ApproximateTokens
+from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import AsyncShortTermMemory, Summarize
 
 SEEDS = int(os.environ.get("STM_SEEDS", "3"))

@@ -8,8 +8,8 @@ from api_world import serving
 from agent_memory import AsyncMemory
 from agent_memory.compat.agent import AgentSession
 from agent_memory.errors import ConfigurationError, InvalidInput
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.scopes import ThreadStep
+from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncShortTermMemory,

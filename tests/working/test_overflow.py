@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_memory.errors import InvalidInput
-from agent_memory.language.tokens import ApproximateTokens
+from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import ChatMessage, Delete, Flush, Overflow, Summarize, Trim
 from agent_memory.working.messages import (
     MESSAGE_TOKENS,

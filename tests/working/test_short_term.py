@@ -12,8 +12,8 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import Conflict, InvalidInput, ModelError, StaticMemoryError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tokens import ApproximateTokens
-from agent_memory.policy.injected import NOTICE
+from agent_memory.screening.injected import NOTICE
+from agent_memory.text.tokens import ApproximateTokens
 from agent_memory.working import (
     AsyncExtractiveMemory,
     AsyncShortTermMemory,

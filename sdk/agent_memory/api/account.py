@@ -22,7 +22,7 @@ from agent_memory.contract.wire import Body, Params, QuerySwitch
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound, QuotaExceeded
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import ForgetReceipt, Memory, Model, UtcTime
-from agent_memory.policy.switches import read_rules
+from agent_memory.rules.switches import read_rules
 from agent_memory.store.ids import check_id
 
 router = APIRouter(tags=["account"])

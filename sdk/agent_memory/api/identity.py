@@ -16,8 +16,8 @@ from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
 from agent_memory.api.errors import is_json
+from agent_memory.audit import Actor, acts
 from agent_memory.errors import InvalidInput
-from agent_memory.policy.audit import Actor, acts
 from agent_memory.store.ids import check_id
 
 USER_HEADER = "x-user-id"

@@ -92,9 +92,10 @@ def read_dataset(path: Path) -> tuple[list[Conversation], int]:
     Raises:
         InvalidInput: if the file cannot be read or is no such data set.
     """
-    from agent_memory.cli.readers.locomo import is_locomo, read_locomo, read_questions
-    from agent_memory.cli.readers.utterances import Place
     from agent_memory.evaluation.dataset import Conversation
+    from agent_memory.evaluation.locomo import read_questions
+    from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
+    from agent_memory.transfer.readers.utterances import Place
 
     try:
         samples = json.loads(path.read_text("utf-8"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:
     from agent_memory.models import Memory

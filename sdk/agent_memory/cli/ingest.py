@@ -21,12 +21,12 @@ from agent_memory.cli.options import (
     examples,
     invocation,
 )
-from agent_memory.cli.readers import Format
 from agent_memory.cli.terminal import counted, emit, progress, stdout
+from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
     from agent_memory import Memory
-    from agent_memory.cli.readers.utterances import Utterance
+    from agent_memory.transfer.readers.utterances import Utterance
 
 EXAMPLES = examples(
     "ingest chat.jsonl --user ann",
@@ -92,7 +92,7 @@ def read_all(files: Iterable[Path], format: Format | None = None) -> list[Uttera
     Raises:
         InvalidInput: at the first thing that cannot be read.
     """
-    from agent_memory.cli.readers.transcripts import read_transcript
+    from agent_memory.transfer.readers.transcripts import read_transcript
 
     return [utterance for file in files for utterance in read_transcript(file, format)]
 

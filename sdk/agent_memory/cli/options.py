@@ -119,7 +119,7 @@ def any_store(path: str) -> Iterator[Memory]:
 @contextmanager
 def acting_as_operator() -> Iterator[None]:
     """Says that what is done inside is done by whoever runs the command."""
-    from agent_memory.policy.audit import Actor, acting
+    from agent_memory.audit import Actor, acting
 
     try:
         name = getpass.getuser()

@@ -19,7 +19,7 @@ from agent_memory.cli.tour import FEW, Answer, Question, Tour, show_tour
 
 if TYPE_CHECKING:
     from agent_memory import Memory
-    from agent_memory.cli.readers.utterances import Utterance
+    from agent_memory.transfer.readers.utterances import Utterance
 
 EXAMPLES = examples(
     "quickstart",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from agent_memory.cli.tour import by_importance
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 if TYPE_CHECKING:
     from agent_memory.models import Memory

@@ -17,7 +17,7 @@ from typing import IO, Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from agent_memory.folding import folded
+from agent_memory.text.folding import folded
 
 PIPED_WIDTH = 100
 """Columns when nobody is watching: a pipe has no width of its own."""

@@ -29,11 +29,11 @@ from agent_memory.compat.knowledge_base import (
 from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, StoreUnavailable
 from agent_memory.language.callable_chat import Provider, as_chat_model, reply
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Health
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.ids import check_id
+from agent_memory.text.tokens import TokenCounter
 from agent_memory.working import AsyncShortTermMemory, Summarize
 from agent_memory.working.messages import read_message
 

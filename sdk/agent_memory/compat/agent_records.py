@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.models import Health, Model, SearchMisses, Turn, UtcTime
-from agent_memory.policy.asked_back import SESSION_NOTE, trigger_in
+from agent_memory.text.asked_back import SESSION_NOTE, trigger_in
 from agent_memory.working.messages import ChatMessage, from_turn
 
 

@@ -17,14 +17,14 @@ from agent_memory.language.callable_chat import Provider, as_chat_model
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model, SearchFilters
-from agent_memory.policy.asked_back import trigger_in
-from agent_memory.policy.injected import NOTICE
 from agent_memory.recall.archive import topic_of
 from agent_memory.recall.quoting import quoted
 from agent_memory.recall.rerank import rerank
-from agent_memory.recall.terms import says_something
 from agent_memory.scopes import AsyncUserScope
+from agent_memory.screening.injected import NOTICE
 from agent_memory.settings import RecallSettings
+from agent_memory.text.asked_back import trigger_in
+from agent_memory.text.terms import says_something
 from agent_memory.working.messages import ChatMessage
 
 logger = logging.getLogger("agent_memory")

@@ -15,8 +15,8 @@ from pydantic import Field
 from agent_memory.errors import InvalidInput
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model
-from agent_memory.policy.injected import HEADER
 from agent_memory.recall.quoting import quoted
+from agent_memory.screening.injected import HEADER
 from agent_memory.working.messages import read_message, to_turn
 
 SHORTEST = 20

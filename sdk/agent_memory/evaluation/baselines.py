@@ -11,9 +11,9 @@ from agent_memory.evaluation.dataset import Conversation
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Turn
 from agent_memory.recall.bm25 import Bm25
-from agent_memory.recall.terms import query_terms
 from agent_memory.store.chunks import chunk_text
 from agent_memory.store.turns import make_turns
+from agent_memory.text.terms import query_terms
 
 RRF_K = 60
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), and what most systems leave it at."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.evaluation.samples import About, Sample
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 ASKED: dict[About, str] = {
     "memory": "Does it help to answer the question?",

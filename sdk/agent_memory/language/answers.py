@@ -32,7 +32,7 @@ from agent_memory.language.tasks import (
     Task,
 )
 from agent_memory.models import TYPE_ALIASES
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 Json = dict[str, Any]
 

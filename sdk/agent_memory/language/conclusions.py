@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from agent_memory.language.tasks import Conclusion, FactView, Group, Insight, ReflectInput, ReflectOutput
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 C = TypeVar("C", bound=Conclusion)
 _FIGURE = linear(r"\d+(?:[.,]\d+)*")

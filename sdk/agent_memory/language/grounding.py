@@ -12,7 +12,6 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from agent_memory.folding import folded
 from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights, names
 from agent_memory.language.tasks import (
     ConsolidateInput,
@@ -33,7 +32,8 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import content_hash
-from agent_memory.patterns import WORD
+from agent_memory.text.folding import folded
+from agent_memory.text.patterns import WORD
 
 Out = TypeVar("Out", bound=Data)
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from agent_memory.language.stems import stem
 from agent_memory.language.tasks import Embedded, Vector
-from agent_memory.language.tokens import ApproximateTokens
 from agent_memory.language.vectors import unit
 from agent_memory.models import Usage
-from agent_memory.patterns import WORD
+from agent_memory.text.patterns import WORD
+from agent_memory.text.stems import stem
+from agent_memory.text.tokens import ApproximateTokens
 
 _log = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from agent_memory.language.openai_client import (
 )
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
-from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.language.vectors import unit
 from agent_memory.models import EndpointHealth, Usage
+from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:
     import openai

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from agent_memory.language.tasks import ArchiveOutput
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 _HEADING = linear(r"^\s*#+\s*(\w+)\s*:?\s*$", re.MULTILINE)
 _BULLET = linear(r"^\s*(?:[-*•]|\d+[.)])\s+")

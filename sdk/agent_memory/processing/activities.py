@@ -9,16 +9,12 @@ from functools import partial
 from typing import Any
 
 from agent_memory.errors import ModelError
+from agent_memory.forgetting.erasure import erase_piece
 from agent_memory.models import Usage
-from agent_memory.policy.budgets import charge, require_budget
-from agent_memory.policy.erasure import erase_piece
-from agent_memory.policy.retention import with_retention
-from agent_memory.policy.switches import read_rules
-from agent_memory.processing.dead_letters import clear_failure, note_failure
-from agent_memory.processing.draft import Draft, commit
-from agent_memory.processing.faults import fault_of_input
-from agent_memory.processing.gather import StepRequest, Tools
-from agent_memory.processing.steps import (
+from agent_memory.rules.budgets import charge, require_budget
+from agent_memory.rules.retention import with_retention
+from agent_memory.rules.switches import read_rules
+from agent_memory.steps import (
     archive,
     consolidate,
     extract,
@@ -31,6 +27,10 @@ from agent_memory.processing.steps import (
     summarize,
     synthesize,
 )
+from agent_memory.steps.dead_letters import clear_failure, note_failure
+from agent_memory.steps.draft import Draft, commit
+from agent_memory.steps.faults import fault_of_input
+from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.store.calls import metered
 
 logger = logging.getLogger("agent_memory")

@@ -13,8 +13,8 @@ from datetime import datetime, time, timedelta
 from agent_memory.errors import Conflict, NotFound, QuotaExceeded
 from agent_memory.models import iso, now
 from agent_memory.processing.maintenance import recently_extracted
-from agent_memory.processing.steps.prune import fading_users
 from agent_memory.settings import Cadence
+from agent_memory.steps.prune import fading_users
 from agent_memory.store.client import Store
 from agent_memory.store.containers import LEASES
 from agent_memory.store.documents import Document

@@ -13,8 +13,8 @@ from math import sqrt
 
 from agent_memory.language.tasks import Vector
 from agent_memory.processing.due import Work, waiting_steps
-from agent_memory.processing.gather import Tools
 from agent_memory.settings import Cadence
+from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import ThreadCounter

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_memory.patterns import linear
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import USER, ThreadCounter
+from agent_memory.text.patterns import linear
 
 THREAD_STEPS = ("extract", "summarize")
 INDEX = "index_turns"

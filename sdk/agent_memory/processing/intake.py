@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from agent_memory.models import now
-from agent_memory.policy.switches import read_rules
-from agent_memory.processing.dead_letters import make_unreadable
 from agent_memory.processing.due import Work, crossed, enabled_steps
-from agent_memory.processing.gather import Tools
-from agent_memory.processing.steps.reconcile import count_extractions, next_run
+from agent_memory.rules.switches import read_rules
 from agent_memory.settings import Cadence
+from agent_memory.steps.dead_letters import make_unreadable
+from agent_memory.steps.gather import Tools
+from agent_memory.steps.reconcile import count_extractions, next_run
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS

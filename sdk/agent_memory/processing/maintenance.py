@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_memory.policy.deletion import finish_forgettings
-from agent_memory.policy.erasure import pending_erasures
+from agent_memory.forgetting.deletion import finish_forgettings
+from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.activities import Activity
-from agent_memory.processing.draft import finish
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns
+from agent_memory.steps.draft import finish
+from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS

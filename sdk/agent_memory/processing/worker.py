@@ -25,10 +25,10 @@ from agent_memory.processing.clock import claim_deepening, end_deepening, note_d
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
-from agent_memory.processing.gather import Tools
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.settings import Cadence
+from agent_memory.steps.gather import Tools
 from agent_memory.store.containers import LEASES
 from agent_memory.store.counters import USER, Counters, ThreadCounter
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agent_memory.patterns import either_of
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.search import Searcher
-from agent_memory.recall.terms import says_something
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
+from agent_memory.text.patterns import either_of
+from agent_memory.text.terms import says_something
 
 logger = logging.getLogger("agent_memory")
 

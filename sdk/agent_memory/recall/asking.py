@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from agent_memory.recall.gate import is_personal
-from agent_memory.store.chunks import QUESTION_MARKS
+from agent_memory.text.terms import QUESTION_MARKS
 
 # It looks one sign back, and its repeats have nothing behind them: it never goes back.
 _SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])\s*")

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from agent_memory.language.stems import stem
-from agent_memory.patterns import WORD
-from agent_memory.recall.terms import CJK, has_cjk, is_cjk, pairs
+from agent_memory.text.patterns import WORD
+from agent_memory.text.stems import stem
+from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
 
 K1 = 1.2
 B = 0.4

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import ContextFormat
 from agent_memory.recall.quoting import quoted
 from agent_memory.recall.render import ORDER, Line, render
+from agent_memory.text.tokens import TokenCounter
 
 TURNS = "turns"
 """The part that is not rendered: turns are messages of their own."""

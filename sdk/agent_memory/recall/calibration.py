@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import fmean, pvariance
 
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.policy.likeness import cosine
+from agent_memory.text.likeness import cosine
 
 _LEAST_APART = 1.0
 """Standard deviations between both means, below which a model tells what answers from what does not too seldom."""

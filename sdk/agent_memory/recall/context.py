@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any, get_args
 
 from agent_memory.errors import InvalidInput
-from agent_memory.folding import folded
+from agent_memory.forgetting.profiles import told_profile
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.tasks import ChatModel
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -29,8 +28,6 @@ from agent_memory.models import (
     iso,
     now,
 )
-from agent_memory.policy.asked_back import trigger_in
-from agent_memory.policy.profiles import told_profile
 from agent_memory.recall.archive import Conversation, search_archive
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import HINTS, TURNS, fit
@@ -47,12 +44,15 @@ from agent_memory.recall.render import (
     summary_line,
 )
 from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
-from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.chunks import is_question
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.windows import last_live_turns
+from agent_memory.text.asked_back import trigger_in
+from agent_memory.text.folding import folded
+from agent_memory.text.terms import query_terms
+from agent_memory.text.tokens import TokenCounter
 
 logger = logging.getLogger("agent_memory")
 

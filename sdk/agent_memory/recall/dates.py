@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 from agent_memory.language.offline import dates
 from agent_memory.models import Memory
-from agent_memory.patterns import linear
 from agent_memory.recall.bm25 import words
-from agent_memory.recall.terms import query_terms
+from agent_memory.text.patterns import linear
+from agent_memory.text.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
 

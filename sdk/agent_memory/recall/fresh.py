@@ -11,14 +11,13 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
-from agent_memory.folding import folded
+from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, SearchFilters, Turn
-from agent_memory.policy.injected import without_injected
-from agent_memory.policy.screen import screen_lines
-from agent_memory.policy.switches import Rules, read_rules
-from agent_memory.policy.tombstones import forgotten_turns
 from agent_memory.recall.bm25 import words
+from agent_memory.rules.switches import Rules, read_rules
+from agent_memory.screening.injected import without_injected
+from agent_memory.screening.screen import screen_lines
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of, chunk_text
@@ -27,6 +26,7 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.filters import condition_of_turns
 from agent_memory.store.filters import parameters as filter_parameters
+from agent_memory.text.folding import folded
 
 MOST = 30
 """Turns that are looked at, the newest."""

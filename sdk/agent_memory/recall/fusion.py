@@ -17,11 +17,11 @@ from agent_memory.recall.asking import is_question_alone, only_asks
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
-from agent_memory.recall.terms import query_terms
 from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import said, undated
 from agent_memory.store.ids import USER_THREAD
+from agent_memory.text.terms import query_terms
 
 RRF_K = 10
 """Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""

@@ -7,8 +7,8 @@ import logging
 from dataclasses import dataclass
 
 from agent_memory.models import Signals
-from agent_memory.patterns import WORD, linear
 from agent_memory.settings import Classifier
+from agent_memory.text.patterns import WORD, linear
 
 logger = logging.getLogger("agent_memory")
 

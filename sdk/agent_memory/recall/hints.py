@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agent_memory.folding import folded
 from agent_memory.language.tasks import Vector
 from agent_memory.models import Hit, Memory
 from agent_memory.recall.bm25 import words
@@ -20,6 +19,7 @@ from agent_memory.settings import RecallSettings
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
+from agent_memory.text.folding import folded
 
 _CANDIDATES = 20
 """Those nearest to the talk as a whole, of which each is compared with its parts."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agent_memory.models import Context
-from agent_memory.policy.injected import without_blocks
+from agent_memory.screening.injected import without_blocks
 
 Placement = Literal["system_message", "system_prompt", "before_recent"]
 Message = dict[str, Any]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import HYDE, QUERY_REWRITE, ChatModel, HydeInput, QueryRewriteInput
-from agent_memory.patterns import linear
 from agent_memory.recall.gate import is_personal
-from agent_memory.recall.terms import query_terms
 from agent_memory.settings import QueryStrategy
+from agent_memory.text.patterns import linear
+from agent_memory.text.terms import query_terms
 
 logger = logging.getLogger("agent_memory")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from agent_memory.folding import folded
-from agent_memory.patterns import linear
+from agent_memory.text.folding import folded
+from agent_memory.text.patterns import linear
 
 _OPENING = linear(r"[<\[]")
 _MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}

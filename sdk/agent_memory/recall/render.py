@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_memory.models import ContextFormat, Hit, Memory, day
-from agent_memory.policy.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.quoting import escaped, quoted
+from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 
 STATIC = "Known Facts:"
 PROFILE = "Profile:"

@@ -13,11 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.folding import folded
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
-from agent_memory.policy.switches import Rules
-from agent_memory.policy.uses import read_uses
 from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fresh import as_chunks, fresh_turns
@@ -26,7 +23,7 @@ from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.patience import Impatient, Outage
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
-from agent_memory.recall.terms import MAX_TERMS, query_terms
+from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store import queries
 from agent_memory.store.chunks import chunk_id, is_question
@@ -35,6 +32,9 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 from agent_memory.store.filters import ANYTHING, condition
 from agent_memory.store.filters import parameters as filter_parameters
+from agent_memory.store.uses import read_uses
+from agent_memory.text.folding import folded
+from agent_memory.text.terms import MAX_TERMS, query_terms
 
 logger = logging.getLogger("agent_memory")
 

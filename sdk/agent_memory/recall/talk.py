@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from agent_memory.models import Memory
-from agent_memory.patterns import WORD
 from agent_memory.recall.asking import asks
 from agent_memory.store.chunks import said
+from agent_memory.text.patterns import WORD
 
 THREAD_TOP = 3
 """How many of a thread's best scores say how much it is about the question."""

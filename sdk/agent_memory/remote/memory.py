@@ -12,10 +12,10 @@ from agent_memory.contract.schemas import DeadLetters, Drained, Users
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
-from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
 from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteStaticScope, RemoteUserScope
+from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.scopes.shared import validated

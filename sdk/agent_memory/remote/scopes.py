@@ -22,8 +22,8 @@ from agent_memory.contract.schemas import MAX_TURNS, ProcessRun, StaticKnowledge
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
 from agent_memory.models import Context, ImportReceipt, Memory, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
-from agent_memory.policy.switches import Asked
 from agent_memory.remote.http import Http, error_of
+from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.thread import turn_inputs

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput
-from agent_memory.folding import folded
+from agent_memory.forgetting.accounts import add_accounts
+from agent_memory.forgetting.deletion import carry_out, finish_forgettings
+from agent_memory.forgetting.erasure import begin_erasure, count_documents
+from agent_memory.forgetting.plan import Plan, plan_claim, plan_place, tombstones
+from agent_memory.forgetting.selection import Archive, open_archive, select_id, select_place, select_query
+from agent_memory.forgetting.tombstones import Place, bury, of_place
 from agent_memory.models import ForgetReceipt, now
-from agent_memory.policy.accounts import add_accounts
-from agent_memory.policy.deletion import carry_out, finish_forgettings
-from agent_memory.policy.erasure import begin_erasure, count_documents
-from agent_memory.policy.forgetting import Plan, plan_claim, plan_place, tombstones
-from agent_memory.policy.selection import Archive, open_archive, select_id, select_place, select_query
-from agent_memory.policy.tombstones import Place, bury, of_place
 from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
 from agent_memory.store.client import Store
@@ -24,6 +23,7 @@ from agent_memory.store.counters import USER, Counters
 from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
 from agent_memory.store.replies import forget_replies
 from agent_memory.telemetry import operation
+from agent_memory.text.folding import folded
 
 PIECE = 5000
 """Turns that are forgotten at a time: as many as one piece of intended work may name."""

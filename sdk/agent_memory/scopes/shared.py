@@ -26,12 +26,12 @@ from agent_memory.models import (
     ThreadInfo,
     UtcTime,
 )
-from agent_memory.policy.retention import check_retention
-from agent_memory.policy.switches import Asked, read_rules
-from agent_memory.processing.over_memories import LARGEST_GROUP
 from agent_memory.recall.context import ContextRequest, build_context
 from agent_memory.recall.search import Searcher, search
+from agent_memory.rules.retention import check_retention
+from agent_memory.rules.switches import Asked, read_rules
 from agent_memory.runtime import Runtime
+from agent_memory.steps.over_memories import LARGEST_GROUP
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS

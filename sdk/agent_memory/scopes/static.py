@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.models import Memory, Receipt
-from agent_memory.policy.screen import without_secrets
 from agent_memory.runtime import Runtime
+from agent_memory.screening.screen import without_secrets
 from agent_memory.store.static import make_facts, read_facts, write_facts
 
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, Literal, Unpack, get_args
 
 from agent_memory.errors import InvalidInput
+from agent_memory.forgetting.deletion import delete_chunks
+from agent_memory.forgetting.tombstones import sent_again
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -26,10 +28,8 @@ from agent_memory.models import (
     TurnInput,
     Usage,
 )
-from agent_memory.policy.deletion import delete_chunks
-from agent_memory.policy.switches import Asked, Rules, read_rules
-from agent_memory.policy.tombstones import sent_again
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
+from agent_memory.rules.switches import Asked, Rules, read_rules
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, Unpack, get_args
 
 from agent_memory.errors import InvalidInput
+from agent_memory.forgetting.profiles import told_profile
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -19,11 +20,10 @@ from agent_memory.models import (
     ThreadInfo,
     UserProfile,
 )
-from agent_memory.policy.budgets import over_budget
-from agent_memory.policy.profiles import told_profile
-from agent_memory.policy.switches import Asked
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
+from agent_memory.rules.budgets import over_budget
+from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, find, tell, thread_infos, validated
 from agent_memory.scopes.thread import AsyncThreadScope

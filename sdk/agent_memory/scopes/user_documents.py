@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.errors import InvalidInput
+from agent_memory.forgetting.deletion import delete_items
 from agent_memory.models import Memory, Receipt, Usage
-from agent_memory.policy.deletion import delete_items
-from agent_memory.policy.retention import with_retention
-from agent_memory.policy.screen import screen_memories
+from agent_memory.rules.retention import with_retention
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.user_part import UserPart
+from agent_memory.screening.screen import screen_memories
 from agent_memory.store import library, queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, to_document

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
-from agent_memory.folding import folded
 from agent_memory.models import (
     FactKind,
     ForgetReceipt,
@@ -16,15 +15,15 @@ from agent_memory.models import (
     content_hash,
     now,
 )
-from agent_memory.policy.quotas import keep_within, require_room
-from agent_memory.policy.retention import with_retention
-from agent_memory.policy.review import approve, check_waits, set_aside, waiting
-from agent_memory.policy.screen import FORBIDDEN, screen_memories
-from agent_memory.processing.provenance import why
+from agent_memory.recall.provenance import why
+from agent_memory.rules.quotas import keep_within, require_room
+from agent_memory.rules.retention import with_retention
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.shared import listed, validated
 from agent_memory.scopes.user_part import UserPart
+from agent_memory.screening.review import approve, check_waits, set_aside, waiting
+from agent_memory.screening.screen import FORBIDDEN, screen_memories
 from agent_memory.store import untold
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES
@@ -33,6 +32,7 @@ from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history
 from agent_memory.store.static import refuse_static
 from agent_memory.store.values import check_json
+from agent_memory.text.folding import folded
 
 RememberedType = Literal["fact", "procedural", "episodic"]
 MOST_LINKS = 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.policy.switches import Asked, Rules, read_rules
+from agent_memory.rules.switches import Asked, Rules, read_rules
 from agent_memory.runtime import Runtime
 from agent_memory.store.ids import check_id
 

@@ -6,12 +6,10 @@ from datetime import datetime
 
 from agent_memory.models import Memory, Turn, content_hash, day, now
 from agent_memory.store.ids import derived_id
+from agent_memory.text.terms import QUESTION_MARKS
 
 SHORTEST = 8
 """Characters below which a turn ("ok", "thanks!") has nothing to be found by."""
-
-QUESTION_MARKS = ("?", "？", "؟")
-"""By which a sentence ends that asks."""
 
 
 def chunk_id(user_id: str, thread_id: str, turn_id: str, number: int = 0) -> str:

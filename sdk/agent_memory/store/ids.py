@@ -12,7 +12,7 @@ import time
 import uuid
 
 from agent_memory.errors import InvalidInput
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 USER_THREAD = "__user__"
 """The reserved thread that holds what belongs to a user and to no conversation."""

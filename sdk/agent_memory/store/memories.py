@@ -10,7 +10,6 @@ from typing import Any
 
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, MemoryType, SupersedeReason, iso, now
-from agent_memory.patterns import linear
 from agent_memory.store import queries, untold
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -18,6 +17,7 @@ from agent_memory.store.documents import Document, from_document
 from agent_memory.store.filters import types_and_kinds
 from agent_memory.store.ids import NOBODY, USER_THREAD
 from agent_memory.store.pages import newest
+from agent_memory.text.patterns import linear
 
 SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
 """What a memory that was replaced carries beside its own."""

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
+from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again
 from agent_memory.language.tasks import EmbeddingModel, ProfileView, SummaryView
 from agent_memory.models import (
     ImportReceipt,
@@ -31,11 +32,10 @@ from agent_memory.models import (
     UserProfile,
     content_hash,
 )
-from agent_memory.policy.quotas import room_left
-from agent_memory.policy.retention import check_retention, with_retention
-from agent_memory.policy.screen import is_clean, screen_memories
-from agent_memory.policy.switches import Rules, read_rules
-from agent_memory.policy.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.rules.quotas import room_left
+from agent_memory.rules.retention import check_retention, with_retention
+from agent_memory.rules.switches import Rules, read_rules
+from agent_memory.screening.screen import is_clean, screen_memories
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store

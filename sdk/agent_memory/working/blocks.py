@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import ModelError, NotFound, StaticMemoryError
-from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Memory
 from agent_memory.recall.bm25 import Bm25
-from agent_memory.recall.terms import query_terms
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope, ThreadStep
+from agent_memory.text.terms import query_terms
+from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.content import within
 from agent_memory.working.messages import ChatMessage, read_message, to_turn
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_memory.errors import InvalidInput
-from agent_memory.language.tokens import TokenCounter
 from agent_memory.models import Model, Turn
 from agent_memory.scopes.shared import validated
+from agent_memory.text.tokens import TokenCounter
 
 ChatRole = Literal["user", "assistant", "tool", "system"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_memory.errors import InvalidInput
-from agent_memory.language.tokens import TokenCounter
+from agent_memory.text.tokens import TokenCounter
 from agent_memory.working.messages import ChatMessage, count_tokens, last_exchange, units
 
 MAX_TOKENS = 100_000

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, StaticMemoryError
-from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Turn
-from agent_memory.patterns import linear
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope, ThreadStep
+from agent_memory.text.patterns import linear
+from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.blocks import AsyncLongTermBlock, CoveredByStep, Message
 from agent_memory.working.content import (
     SUMMARY_PREFIX,

@@ -10,12 +10,12 @@ from threading import Lock
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError, NotFound, StaticMemoryError
-from agent_memory.language.tokens import TiktokenCounter, TokenCounter
 from agent_memory.models import Hit, Memory, Turn
 from agent_memory.recall.bm25 import Bm25
-from agent_memory.recall.terms import query_terms
 from agent_memory.scopes import ThreadStep
 from agent_memory.sync import StaticScope, ThreadScope, UserScope
+from agent_memory.text.terms import query_terms
+from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 from agent_memory.working.blocks import (
     EXTRACTED,
     CoveredByStep,

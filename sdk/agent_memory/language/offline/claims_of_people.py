@@ -20,7 +20,7 @@ from agent_memory.language.offline.phrases import (
 )
 from agent_memory.language.offline.text import canon, content_stems, plain_words
 from agent_memory.language.offline.values import Value
-from agent_memory.patterns import Bounded, bounded
+from agent_memory.text.patterns import Bounded, bounded
 
 _RATE = bounded(
     r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|night|week|month|year)\b.*"

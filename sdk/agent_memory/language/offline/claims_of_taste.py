@@ -13,7 +13,7 @@ from agent_memory.language.offline.phrases import evaluative, head_words, object
 from agent_memory.language.offline.text import canon, stem
 from agent_memory.language.offline.values import Value
 from agent_memory.language.offline.verbs import is_gerund
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 _DIET_SPELLINGS = (("gluten free", "gluten-free"), ("dairy free", "dairy-free"), ("plant based", "plant-based"),
                    ("lactose intolerant", "lactose-intolerant"))  # fmt: skip

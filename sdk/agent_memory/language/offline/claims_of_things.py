@@ -24,7 +24,7 @@ from agent_memory.language.offline.phrases import (
 from agent_memory.language.offline.subjects import all_attributes
 from agent_memory.language.offline.text import canon, stem
 from agent_memory.language.offline.values import Value
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 _DETERMINED = r"(?:the|my|our|a|an|this|that) (?:new |total )?"
 _CHANGED = bounded(

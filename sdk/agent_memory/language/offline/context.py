@@ -16,7 +16,7 @@ from agent_memory.language.offline.phrases import thing_topic, typed_value, weak
 from agent_memory.language.offline.statements import trimmed
 from agent_memory.language.offline.text import canon, content_stems, either, plain_words, straighten
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
 _ANCHORED = bounded(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)

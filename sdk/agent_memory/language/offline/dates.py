@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import either, plain_words
-from agent_memory.patterns import bounded, is_short
+from agent_memory.text.patterns import bounded, is_short
 
 Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]

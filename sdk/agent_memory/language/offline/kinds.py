@@ -11,7 +11,7 @@ from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import canon, either, expand
 from agent_memory.models import FactKind
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _WE = r"(?:i|we)"

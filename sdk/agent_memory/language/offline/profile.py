@@ -11,7 +11,7 @@ from agent_memory.language.offline.reconcile import Statement, contradiction, du
 from agent_memory.language.offline.text import either
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
-from agent_memory.patterns import linear
+from agent_memory.text.patterns import linear
 
 MOST = 12
 

@@ -15,7 +15,7 @@ from agent_memory.language.offline.claims_of_taste import HABITS, TASTE
 from agent_memory.language.offline.claims_of_things import THINGS
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import content_stems, sentences
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 _READERS: tuple[Reader, ...] = (*TASTE, *PEOPLE, *THINGS, *TRAITS, *HABITS, *STATES)
 _CLAUSE_BREAK = bounded(

@@ -20,7 +20,7 @@ from agent_memory.language.offline.text import (
     straighten,
 )
 from agent_memory.language.offline.verbs import is_known, is_past
-from agent_memory.patterns import Bounded, bounded, is_short, linear
+from agent_memory.text.patterns import Bounded, bounded, is_short, linear
 
 _MOST_SENTENCES = 80
 

@@ -19,7 +19,7 @@ from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
 from agent_memory.language.offline.text import content_stems, content_words, either, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
-from agent_memory.patterns import bounded, linear
+from agent_memory.text.patterns import bounded, linear
 
 MOST_POINTS = 8
 MOST_OPEN = 6

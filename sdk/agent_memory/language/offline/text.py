@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.stems import stem as plain_stem
-from agent_memory.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, linear
+from agent_memory.text.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, linear
+from agent_memory.text.stems import stem as plain_stem
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 # What reads whole turns stays on Python's engine where it never goes back further than a word or a gap.

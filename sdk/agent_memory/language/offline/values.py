@@ -9,7 +9,7 @@ from typing import Literal
 
 from agent_memory.language.offline import dates, lexicon
 from agent_memory.language.offline.text import canon, plain_words
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 Kind = Literal["number", "clock", "date", "weekday", "text"]
 Relation = Literal["same", "different", "compatible"]

@@ -9,7 +9,7 @@ from typing import Literal
 
 from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.text import stem
-from agent_memory.language.stems import stem as plain_stem
+from agent_memory.text.stems import stem as plain_stem
 
 Time = Literal["now", "past", "ahead", "wish"]
 

@@ -13,7 +13,7 @@ from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
 from agent_memory.language.offline.text import content_words, either, expand, plain_words, stem
 from agent_memory.language.offline.topics import proper_nouns
-from agent_memory.patterns import bounded
+from agent_memory.text.patterns import bounded
 
 THRESHOLD = 3.0
 

@@ -1,0 +1,32 @@
+"""The questions of LoCoMo (Maharana et al., ACL 2024), whose evidence is named by the turns of its talks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent_memory.evaluation.dataset import ADVERSARIAL, Question
+from agent_memory.text.patterns import linear
+from agent_memory.transfer.readers.locomo import SESSION, turn_id
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: ADVERSARIAL}
+
+_EVIDENCE = linear(r"D:?(\d+):(\d+)")  # some samples write several in one text, or D:11:26
+
+
+def read_questions(sample: Mapping[str, Any]) -> tuple[list[Question], int]:
+    """The questions of a sample whose evidence is among its turns, and how many others there are.
+
+    Only the talk and the questions are read: never the facts, events and summaries that the data set holds as well.
+    """
+    talk = sample["conversation"]
+    there = {str(turn["dia_id"]) for name in talk if SESSION.fullmatch(name) for turn in talk[name]}
+    asked = sample.get("qa") or []
+    questions = []
+    for row in asked:
+        named = {f"D{session}:{turn}" for session, turn in _EVIDENCE.findall(" ".join(row.get("evidence") or []))}
+        evidence = frozenset(turn_id(sample["sample_id"], turn) for turn in named & there)
+        if evidence:
+            category = CATEGORIES.get(row.get("category"), str(row.get("category")))
+            questions.append(Question(str(row["question"]), category, evidence))
+    return questions, len(asked) - len(questions)

@@ -1,0 +1,323 @@
+"""Deletion: a forgetting carried out. What is to be done is in the store until it is done; each part may be repeated.
+
+The order is what makes it sure. First go the turns, then the cursors of their threads are touched: a draft that was
+thought before can no longer be committed (`commits.read_ahead`), one that is thought later does not see the turns.
+Then go the memories, and the cursors that stand over memories are touched, for the same reason. What was committed
+in between is found and goes too. Summaries and the profile go in one batch with the reset of their cursors, so that
+they are made again from what is left, and not merged with what they said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from agent_memory.errors import Conflict, NotFound, StoreUnavailable
+from agent_memory.forgetting.plan import made_from
+from agent_memory.models import Memory
+from agent_memory.store import queries, untold
+from agent_memory.store.client import Operation, Store
+from agent_memory.store.commits import delete, read_cursor
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.counters import Counters
+from agent_memory.store.documents import Document, from_document
+from agent_memory.store.ids import (
+    FORGOTTEN_THREAD,
+    NOBODY,
+    USER_SUMMARY_THREAD,
+    cursor_id,
+    state_id,
+    summary_id,
+    user_summary_id,
+)
+from agent_memory.store.memories import SUPERSESSION
+from agent_memory.store.replies import forget_replies
+from agent_memory.store.windows import cleared_cursor, forget_turns
+
+BATCH = 100
+"""Operations of a transactional batch."""
+SOURCES = 1000
+"""Turns whose chunks are asked for at once."""
+PARALLEL = 8
+_RETRIES = 20
+
+
+async def carry_out(store: Store, counters: Counters, job: Document) -> list[str]:
+    """Deletes what a job names, and what was derived from it meanwhile; whose summaries are to be made again.
+
+    Returns:
+        The threads whose summaries went; `__user_summary__` stands for the profile.
+    """
+    user_id = job["user_id"]
+    turns: dict[str, list[str]] = job["turns"]
+    await _all(delete_items(store, TURNS, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    await _touch_cursors(store, user_id, turns, {})
+    memories: dict[str, str] = job["memories"]
+    accounts = set(job.get("accounts", ()))  # what an earlier version intended names none
+    retold = accounts - turns.keys() - {USER_SUMMARY_THREAD}
+    if not job["keeps_memories"]:
+        memories = memories | await _late(store, user_id, job)
+    await _all(_delete_chunks(store, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    await _all(
+        delete_items(store, MEMORIES, (user_id, thread_id), ids) for thread_id, ids in _by_thread(memories).items()
+    )
+    if not job["keeps_memories"]:
+        await _touch_cursors(store, user_id, turns, memories)
+        late = await _late(store, user_id, job | {"memories": memories})
+        await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
+        memories = memories | late
+        # Summaries of other threads may tell what goes, in the place of what it had replaced there.
+        retold |= await untold.threads_that_say(store, user_id, memories) - turns.keys()
+    redo = [
+        thread_id
+        for thread_id, ids in [*turns.items(), *((thread_id, []) for thread_id in sorted(retold))]
+        if await _clear_thread(store, counters, user_id, thread_id, ids)
+    ]
+    if not job["keeps_memories"]:
+        await _mend(store, user_id, turns, memories)
+        for container in (MEMORIES, SUMMARIES):
+            for letter in await store.query(container, queries.DEAD_LETTERS, (user_id,)):
+                if not letter["turn_ids"]:  # of a pass over memories, or corrections; its error may quote what goes
+                    await untold.mark_again(store, user_id, letter["thread_id"])
+                    await store.delete(container, letter["id"], (user_id, letter["thread_id"]))
+    is_told = bool(memories) or USER_SUMMARY_THREAD in accounts
+    if is_told and await _reset(store, (user_id, USER_SUMMARY_THREAD), "profile", [user_summary_id(user_id)]):
+        await counters.redo_for_user(user_id, "profile")
+        redo.append(USER_SUMMARY_THREAD)
+    # At the end: whoever is at work by now may have read what went, who comes later does not.
+    await forget_replies(store, user_id)
+    await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
+    return redo
+
+
+async def finish_forgettings(store: Store, counters: Counters, user_id: str | None = None) -> int:
+    """Carries out what a crash left undone, of a user or (None, for the operator) of everybody; how many."""
+    partition = None if user_id is None else (user_id, FORGOTTEN_THREAD)
+    jobs = await store.query(MEMORIES, queries.FORGETTINGS, partition)
+    for job in jobs:
+        await carry_out(store, counters, job)
+    return len(jobs)
+
+
+async def delete_items(store: Store, container: str, partition: Sequence[str], ids: Collection[str]) -> int:
+    """Deletes those of these items that there are, in transactional batches; how many."""
+    deleted = 0
+    wanted = list(ids)
+    for start in range(0, len(wanted), BATCH):
+        part = wanted[start : start + BATCH]
+        for _ in range(_RETRIES):
+            there = await store.query(container, queries.IDS_THAT_EXIST, partition, ids=part)
+            try:
+                if there:
+                    await store.batch(container, partition, [delete(item_id) for item_id in there])
+            except Conflict:  # somebody else deleted one of them
+                continue
+            deleted += len(there)
+            break
+        else:
+            raise StoreUnavailable(f"the items of {partition} are changed by too many at once")
+    return deleted
+
+
+async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
+    """Deletes all that is indexed of a thread's talk; how many chunks that were. The turns stay covered by the index.
+
+    The cursor's new ETag refuses what was being indexed meanwhile; that is then made again.
+    """
+    partition = (user_id, thread_id)
+    await _rewrite(store, MEMORIES, cursor_id("index"), partition, dict)
+    return await delete_items(store, MEMORIES, partition, await store.query(MEMORIES, queries.CHUNK_IDS, partition))
+
+
+async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Sequence[str]) -> None:
+    """Deletes the chunks of turns that went, all that a long turn has.
+
+    They are found by their source, which no index has: the thread's chunks are read for each 1,000 turns. Their ids
+    could be told, but only as far as it is known into how many parts the index has ever cut a turn.
+    """
+    for start in range(0, len(turn_ids), SOURCES):
+        part = list(turn_ids[start : start + SOURCES])
+        await delete_items(
+            store, MEMORIES, partition, await store.query(MEMORIES, queries.CHUNKS_OF, partition, turns=part)
+        )
+
+
+def _by_thread(memories: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for memory_id, thread_id in memories.items():
+        found.setdefault(thread_id, []).append(memory_id)
+    return found
+
+
+async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
+    """What was derived from the turns of a job, or made from its memories, after the job was planned.
+
+    Also what was corrected by hand, which lies where it lay before, and no model made.
+    """
+    known = {*job["memories"], *job["kept"]}
+    rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
+    memories = [memory for memory in (from_document(Memory, row) for row in rows) if memory.id not in known]
+    return {
+        memory.id: memory.thread_id
+        for memory in memories
+        if made_from(memory, job["memories"])
+        or (memory.model is None and any(job["memories"].get(old) == memory.thread_id for old in memory.supersedes_ids))
+        or not set(job["turns"].get(memory.thread_id, ())).isdisjoint(memory.source_turn_ids)
+    }
+
+
+async def _touch_cursors(
+    store: Store, user_id: str, turns: Mapping[str, Iterable[str]], memories: Mapping[str, str]
+) -> None:
+    """Gives new ETags to the cursors of these threads and of the user, which then name nothing of what goes."""
+    for container in (MEMORIES, SUMMARIES):
+        for row in await store.query(container, queries.CURSORS, (user_id,)):
+            if row["thread_id"] in turns or row["thread_id"].startswith("__"):
+                gone = {*turns.get(row["thread_id"], ()), *memories}
+                partition = (user_id, row["thread_id"])
+                await _rewrite(store, container, row["id"], partition, partial(_unseen, gone=gone))
+
+
+def _unseen(cursor: Document, gone: set[str]) -> Document:
+    extra = dict(cursor["extra"])
+    if "intents" in extra:  # of a process that was killed
+        extra["intents"] = {
+            name: [intent for intent in intents if gone.isdisjoint(_named(intent))]
+            for name, intents in extra["intents"].items()
+        }
+    return cursor | {"seen": {item: ts for item, ts in cursor["seen"].items() if item not in gone}, "extra": extra}
+
+
+def _named(intent: Document | str) -> Iterable[str]:
+    """What an intent names: one about indexed talk is an id alone."""
+    return [intent] if isinstance(intent, str) else map(str, intent.values())
+
+
+async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memories: Mapping[str, str]) -> None:
+    """Takes what was deleted out of the memories that stay; what it had replaced stands again."""
+    everywhere = {turn_id for ids in turns.values() for turn_id in ids}
+    for row in await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,)):
+        # What was merged names turns of several threads.
+        gone = everywhere if row["thread_id"].startswith("__") else set(turns.get(row["thread_id"], ()))
+        mended = _mended(row, gone, memories)
+        if mended != row:
+            partition = (user_id, row["thread_id"])
+            await _rewrite(store, MEMORIES, row["id"], partition, partial(_mended, turns=gone, memories=memories))
+
+
+def _mended(document: Document, turns: set[str], memories: Mapping[str, str]) -> Document:
+    mended = dict(document)
+    if not turns.isdisjoint(document.get("source_turn_ids", ())):
+        mended["source_turn_ids"] = [turn_id for turn_id in document["source_turn_ids"] if turn_id not in turns]
+        mended.pop("quote", None)
+        mended.pop("time_phrase", None)
+    for name in ("source_ids", "supersedes_ids", "related_ids"):
+        if name in document:
+            mended[name] = [memory_id for memory_id in document[name] if memory_id not in memories]
+    successor = document.get("superseded_by")
+    if successor in memories and successor != NOBODY:
+        if document.get("supersede_reason") in ("update", "contradict"):
+            mended.pop("valid_to", None)
+        mended = {name: value for name, value in mended.items() if name not in SUPERSESSION}
+    return mended
+
+
+async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_id: str, turn_ids: list[str]) -> bool:
+    """Takes turns out of what is kept about their thread; whether its summary is to be made again."""
+    partition = (user_id, thread_id)
+    gone = set(turn_ids)
+    for container in (MEMORIES, SUMMARIES):
+        for letter in await store.query(container, queries.DEAD_LETTERS, partition):
+            # Others than those that go may have expired.
+            there = set(await store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=letter["turn_ids"]))
+            left = [turn_id for turn_id in letter["turn_ids"] if turn_id in there]
+            if not left:
+                await store.delete(container, letter["id"], partition)
+            elif len(left) < len(letter["turn_ids"]):
+                # What the model said of them may quote what was forgotten.
+                mended = {"turn_ids": left, "error": "a part of what it was about was forgotten; replay the rest"}
+                await _rewrite(store, container, letter["id"], partition, partial(_with, fields=mended))
+    ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
+    await forget_turns(store, user_id, thread_id, gone)
+    redo = await _reset(store, partition, "summarize", ids)
+    if redo:
+        await untold.mark_again(store, user_id, thread_id)
+    await counters.forget(user_id, thread_id, gone, redo=["summarize"] if redo else [])
+    await _recount(store, partition)
+    return redo
+
+
+def _with(document: Document, fields: Document) -> Document:
+    return document | fields
+
+
+async def _recount(store: Store, partition: tuple[str, str]) -> None:
+    """Brings the number of turns that extraction has covered in line with the turns that there are."""
+    for _ in range(_RETRIES):
+        stored = await read_cursor(store, MEMORIES, partition, "extract")
+        if not stored.etag:
+            return
+        cursor = stored.cursor
+        [covered] = await store.query(TURNS, queries.COVERED, partition, since=cursor.since, seen=list(cursor.seen))
+        document = await store.read(MEMORIES, cursor_id("extract"), partition)
+        if document is None or document["_etag"] != stored.etag:
+            continue
+        if document["count"] == covered:
+            return
+        try:
+            await store.replace(MEMORIES, document | {"count": covered}, stored.etag)
+        except (Conflict, NotFound):
+            continue
+        return
+    raise StoreUnavailable(f"the cursor of {partition} is moved by too many at once")
+
+
+async def _reset(store: Store, partition: tuple[str, str], step: str, ids: Sequence[str]) -> bool:
+    """Deletes what a step made, and sends it back to the beginning, together; whether it had begun.
+
+    What was imported may be there without a cursor.
+    """
+    for _ in range(_RETRIES):
+        there: list[str] = await store.query(SUMMARIES, queries.IDS_THAT_EXIST, partition, ids=list(ids))
+        cursor = await store.read(SUMMARIES, cursor_id(step), partition)
+        if cursor is None:
+            return bool(await delete_items(store, SUMMARIES, partition, there))
+        start = cursor | (await cleared_cursor(store, *partition)).to_document() | {"runs": cursor["runs"] + 1}
+        move: Operation = ("replace", (start["id"], start), {"if_match_etag": cursor["_etag"]})
+        try:
+            await store.batch(SUMMARIES, partition, [*(delete(item_id) for item_id in there), move])
+        except Conflict:
+            continue
+        return True
+    raise StoreUnavailable(f"{step} of {partition} is committed by too many at once")
+
+
+async def _rewrite(
+    store: Store, container: str, item_id: str, partition: Sequence[str], change: Callable[[Document], Document]
+) -> None:
+    """Changes a document that there may be, whoever else writes it."""
+    for _ in range(_RETRIES):
+        document = await store.read(container, item_id, partition)
+        if document is None:
+            return
+        try:
+            await store.replace(container, change(document), document["_etag"])
+        except Conflict:
+            continue
+        except NotFound:
+            return
+        return
+    raise StoreUnavailable(f"{item_id} of {partition} is written by too many at once")
+
+
+async def _all(work: Iterable[Any]) -> None:
+    """Does these things a few at a time."""
+    gate = asyncio.Semaphore(PARALLEL)
+
+    async def one(item: Any) -> None:
+        async with gate:
+            await item
+
+    await asyncio.gather(*(one(item) for item in work))

@@ -1,0 +1,337 @@
+"""Selection: what a request to forget means, found in memories and turns, whatever their standing.
+
+A claim (by id) is found in every wording that is recognised (`likeness`); a topic (by query) is what is about it, and
+what makes the same claims in other words; a place (thread, project, time range) is all that was said there.
+
+Turns may expire before what was indexed of them. Then their chunks stand in for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.forgetting.tombstones import Place
+from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.models import Memory, Turn, iso
+from agent_memory.store import queries
+from agent_memory.store.chunks import chunk_id, undated
+from agent_memory.store.client import Store
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import from_document
+from agent_memory.store.turns import answers_to, turns_by_id
+from agent_memory.text.likeness import Likeness, cosine, figures, roots, spellings, telling_part, unstamped
+
+NEAREST = 100
+"""Memories and chunks that are compared with a claim or a topic by meaning."""
+TELLING_TURN = 300
+"""Characters up to which all figures of a turn are taken for those of what it is to be forgotten for."""
+
+HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
+"""The invisible characters that turns are most often written with: words with them inside are not found as words."""
+
+TurnKey = tuple[str, str]
+"""A turn: its thread and its id, which means something in its thread only."""
+
+
+@dataclass(slots=True)
+class Selection:
+    """What was found, with the reason. `claims` are the texts that say what is to be forgotten, `topic` what it is."""
+
+    topic: str
+    place: Place
+    memories: dict[str, str] = field(default_factory=dict)
+    turns: dict[TurnKey, str] = field(default_factory=dict)
+    texts: dict[TurnKey, Turn] = field(default_factory=dict)
+    claims: dict[str, Vector] = field(default_factory=dict)
+
+    def add_turn(self, turn: Turn, why: str) -> None:
+        """Notes a turn."""
+        self.turns.setdefault((turn.thread_id, turn.id), why)
+        self.texts[turn.thread_id, turn.id] = turn
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where to look: the store, the memories of one user by id (chunks aside), and how texts are compared."""
+
+    store: Store
+    embeddings: EmbeddingModel
+    user_id: str
+    memories: Mapping[str, Memory]
+
+    @property
+    def likeness(self) -> Likeness:
+        """How texts are compared."""
+        return Likeness.of(self.embeddings.model_id)
+
+    async def embed(self, texts: Iterable[str]) -> dict[str, Vector]:
+        """The vectors of texts."""
+        unique = list(dict.fromkeys(texts))
+        return dict(zip(unique, (await self.embeddings.embed(unique)).vectors, strict=True))
+
+    async def nearest(self, vector: Vector) -> list[tuple[Memory, float]]:
+        """The memories and chunks that are nearest to a vector, with their cosines."""
+        rows = await self.store.query(
+            MEMORIES,
+            queries.NEAREST_OF_ALL,
+            (self.user_id,),
+            vector=vector,
+            model=self.embeddings.model_id,
+            limit=NEAREST,
+        )
+        return [(from_document(Memory, row), row["similarity"]) for row in rows]
+
+    async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
+        """The turns that hold all, or any, of some words."""
+        if not words:
+            return []
+        named = {f"w{number}": word for number, word in enumerate(words)}
+        sql = queries.turns_that_say(len(words), every=every)
+        turns = [from_document(Turn, row) for row in await self.store.query(TURNS, sql, (self.user_id,), **named)]
+        sql = queries.chunks_that_say(len(words), every=every)
+        indexed = {
+            (row["thread_id"], row["turn"]) for row in await self.store.query(MEMORIES, sql, (self.user_id,), **named)
+        }
+        return turns + await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
+
+    async def read_turns(self, keys: Iterable[TurnKey]) -> list[Turn]:
+        """These turns, or what is indexed of them."""
+        by_thread: dict[str, list[str]] = {}
+        for thread_id, turn_id in sorted(keys):
+            by_thread.setdefault(thread_id, []).append(turn_id)
+        turns = []
+        for thread_id, ids in by_thread.items():
+            found = await turns_by_id(self.store, self.user_id, thread_id, ids)
+            gone = set(ids) - {turn.id for turn in found}
+            turns += found + await self.indexed_turns((self.user_id, thread_id), gone)
+        return turns
+
+    async def not_indexed(self, named: str) -> list[TurnKey]:
+        """The turn whose chunk will have this id: a search tells what was just said under it before it is indexed."""
+        if not named.startswith("chunk_"):
+            return []
+        rows = await self.store.query(TURNS, queries.TURN_KEYS, (self.user_id,))
+        keys: list[TurnKey] = [(row["thread_id"], row["id"]) for row in rows]
+        return [key for key in keys if chunk_id(self.user_id, *key) == named]
+
+    async def indexed_turns(self, partition: Sequence[str], ids: Iterable[str]) -> list[Turn]:
+        """What is indexed of turns with these ids, in a thread or of the user."""
+        wanted = sorted(ids)
+        if not wanted:
+            return []
+        rows = await self.store.query(MEMORIES, queries.CHUNKS_OF_TURNS, partition, turns=wanted)
+        return stand_ins([from_document(Memory, row) for row in rows])
+
+
+async def open_archive(store: Store, embeddings: EmbeddingModel, user_id: str) -> Archive:
+    """Reads all memories of a user, without their vectors and without chunks: one pass over what there is of them."""
+    rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
+    memories = [from_document(Memory, row) for row in rows]
+    return Archive(store, embeddings, user_id, {memory.id: memory for memory in memories})
+
+
+async def select_id(archive: Archive, item_id: str, place: Place) -> Selection:
+    """The memory or turn with this id, and what makes the same claim.
+
+    Raises:
+        NotFound: if the user has neither.
+        InvalidInput: if several threads have such a turn.
+    """
+    memory = archive.memories.get(item_id)
+    if memory is not None:
+        selection = Selection(memory.content, Place())
+        selection.memories[item_id] = "named"
+    else:
+        turn = await _turn(archive, item_id, place)
+        selection = Selection(turn.content, Place())
+        selection.add_turn(turn, "named")
+    selection.claims = await archive.embed([selection.topic])
+    await _add_other_wordings(archive, selection)
+    return selection
+
+
+async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
+    chunk_sql = queries.MEMORY_BY_ID.format(types='"episodic"')
+    rows = await archive.store.query(MEMORIES, chunk_sql, (archive.user_id,), id=item_id)
+    if rows:
+        turns = await archive.read_turns([(rows[0]["thread_id"], rows[0]["source_turn_ids"][0])])
+    else:
+        partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
+        found = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=item_id)
+        turns = [from_document(Turn, row) for row in found] or await archive.indexed_turns(partition, [item_id])
+        if not turns:
+            turns = await archive.read_turns(await archive.not_indexed(item_id))
+    if not turns:
+        raise NotFound(f"no memory and no turn {item_id} in this scope")
+    if len(turns) > 1:
+        raise InvalidInput(f"several threads have a turn {item_id}: name the thread too")
+    return turns[0]
+
+
+async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
+    """What is about a topic, by its words or its meaning, and what makes the same claims in other words."""
+    selection = Selection(topic, place)
+    like = archive.likeness
+    found: dict[TurnKey, None] = {}
+    for memory, similarity in await archive.nearest((await archive.embed([topic]))[topic]):
+        if not like.about(topic, memory.content, similarity) or not _lies_in(place, memory):
+            continue
+        if memory.kind == "chunk":
+            found[memory.thread_id, memory.source_turn_ids[0]] = None
+        else:
+            selection.memories[memory.id] = "about it"
+    for memory in archive.memories.values():
+        if like.about(topic, memory.content, None) and _lies_in(place, memory):
+            selection.memories.setdefault(memory.id, "about it")
+    said = await archive.turns_that_say(sorted(roots(topic)), every=True)
+    said += await archive.turns_that_say(HIDING, every=False)
+    for turn in said:
+        if like.about(topic, turn.content, None) and _lies_in(place, turn):
+            selection.add_turn(turn, "about it")
+    for turn in await archive.read_turns(set(found) - set(selection.turns)):
+        selection.add_turn(turn, "about it")
+    claims = [archive.memories[memory_id].content for memory_id in selection.memories]
+    claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
+    selection.claims = await archive.embed(claims)
+    await _add_other_wordings(archive, selection)
+    return selection
+
+
+async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
+    """Up to `limit` turns that were said in a place, as far as they are there or indexed, and its memories."""
+    selection = Selection("", place)
+    bounds: dict[str, Any] = {"project": place.project_id}
+    bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
+    given = {name: value is not None for name, value in bounds.items()}
+    values = {name: value for name, value in bounds.items() if value is not None} | {"limit": limit}
+    partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
+    rows = await archive.store.query(TURNS, queries.turns_of(**given), partition, **values)
+    turns = [from_document(Turn, row) for row in rows]
+    for turn in turns:
+        selection.add_turn(turn, "said there")
+    if len(turns) < limit:
+        rows = await archive.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
+        for turn in stand_ins([from_document(Memory, row) for row in rows]):
+            if (turn.thread_id, turn.id) not in selection.turns:
+                selection.add_turn(turn, "said there")
+    selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
+    for memory in archive.memories.values():
+        if memory.id not in selection.memories and await _tells_of_expired(archive, place, memory):
+            selection.memories[memory.id] = "tells of that time, and rests on what has expired"
+    return selection
+
+
+async def _tells_of_expired(archive: Archive, place: Place, memory: Memory) -> bool:
+    """Whether an account of a stretch of talk reaches into a place, though it ends elsewhere, and has lost turns.
+
+    As long as its turns are there, they say themselves where they were said.
+    """
+    match memory.metadata:
+        case {"date_range": {"start": str(start)}} if memory.kind == "session":
+            begins_late = place.until is not None and start > iso(place.until)
+        case _:
+            return False
+    if begins_late or not _lies_in(replace(place, until=None), memory):
+        return False
+    partition = (archive.user_id, memory.thread_id)
+    there = await archive.store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=memory.source_turn_ids)
+    return len(there) < len(memory.source_turn_ids)
+
+
+async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
+    """Adds what makes the same claims: by meaning among memories and indexed talk, by figures also elsewhere."""
+    like, place = archive.likeness, selection.place
+    chunks: dict[TurnKey, None] = {}
+    for claim, vector in selection.claims.items():
+        for memory, similarity in await archive.nearest(vector):
+            if not like.same_claim(claim, memory.content, similarity) or not _lies_in(place, memory):
+                continue
+            if memory.kind == "chunk":
+                chunks[memory.thread_id, memory.source_turn_ids[0]] = None
+            else:
+                selection.memories.setdefault(memory.id, "the same in other words")
+    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in figures(claim)}
+    for memory in archive.memories.values():
+        if told & figures(memory.content) and _lies_in(place, memory):
+            selection.memories.setdefault(memory.id, "has the same figure")
+    words = [spelling for figure in sorted(told) for spelling in spellings(figure)]
+    for turn in await archive.turns_that_say(words, every=False):
+        if told & figures(turn.content) and _lies_in(place, turn):
+            selection.add_turn(turn, "has the same figure")
+    for turn in await archive.read_turns(set(chunks) - set(selection.turns)):
+        selection.add_turn(turn, "the same in other words")
+
+
+async def add_answers(archive: Archive, selection: Selection) -> None:
+    """Adds the answers to the user's turns that go, as far as they take up what is forgotten; they too are its traces.
+
+    What else an agent answered stays.
+    """
+    by_thread: dict[str, list[Turn]] = {}
+    for key, turn in selection.texts.items():
+        if turn.role == "user" and key in selection.turns:
+            by_thread.setdefault(turn.thread_id, []).append(turn)
+    pairs: list[tuple[str, str, Turn]] = []
+    for thread_id, asked in by_thread.items():
+        found = await answers_to(archive.store, asked)
+        told = {turn.id: telling_part(turn.content, selection.topic) for turn in asked}
+        new = [(thread_id, turn_id) for turn_id in found if (thread_id, turn_id) not in selection.turns]
+        for answer in await archive.read_turns(new):
+            said = told[found[answer.id]]
+            pairs.append((said, telling_part(answer.content, f"{said} {selection.topic}"), answer))
+    vectors = await archive.embed(text for said, part, _ in pairs for text in (said, part))
+    for said, part, answer in pairs:
+        near = cosine(vectors[said], vectors[part])
+        if _lies_in(selection.place, answer) and archive.likeness.takes_up(selection.topic, said, part, near):
+            selection.add_turn(answer, "answers what goes, and takes it up")
+
+
+def stand_ins(chunks: Iterable[Memory]) -> list[Turn]:
+    """A turn for each that these chunks are of, with the words of its chunks."""
+    turns: dict[TurnKey, Turn] = {}
+    for chunk in chunks:
+        key = (chunk.thread_id, chunk.source_turn_ids[0])
+        said = undated(chunk.content).split(": ", 1)[-1]
+        known = turns.get(key)
+        turns[key] = Turn(
+            id=key[1],
+            user_id=chunk.user_id,
+            thread_id=chunk.thread_id,
+            role="agent" if chunk.source == "agent" else "user",
+            content=said if known is None else f"{known.content}\n{said}",
+            created_at=chunk.created_at,
+            project_id=chunk.project_id,
+        )
+    return list(turns.values())
+
+
+async def read_texts(archive: Archive, selection: Selection) -> None:
+    """Reads the turns of a selection that it knows by id only."""
+    for turn in await archive.read_turns(set(selection.turns) - set(selection.texts)):
+        selection.texts[turn.thread_id, turn.id] = turn
+
+
+def _lies_in(place: Place, item: Memory | Turn) -> bool:
+    return (
+        (place.thread_id is None or item.thread_id == place.thread_id)
+        and (place.project_id is None or place.project_id in _projects(item))
+        and (place.since is None or item.created_at >= place.since)
+        and (place.until is None or item.created_at <= place.until)
+    )
+
+
+def _projects(item: Memory | Turn) -> list[str | None]:
+    """The projects that an item is of: several only for an account of a stretch of talk."""
+    match item:
+        case Memory(kind="session", metadata={"project_ids": [*projects]}):
+            return [*projects, item.project_id]
+        case _:
+            return [item.project_id]
+
+
+def claim_in(like: Likeness, claims: Mapping[str, Vector], text: str, vector: Vector) -> bool:
+    """Whether a text makes one of these claims."""
+    return any(like.same_claim(claim, unstamped(text), cosine(known, vector)) for claim, known in claims.items())

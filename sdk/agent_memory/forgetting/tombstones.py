@@ -1,0 +1,207 @@
+"""Tombstones: that something was forgotten (or rejected), so that it does not come back. They hold no text.
+
+What was said up to the time of a tombstone, and is like it by its hash, its meaning or its place, is kept out: by the
+steps that derive memories, and by imports. What is said afterwards is new. A hash is keyed by the user, but who has
+the store can still try texts against it, and a vector gives away the gist of a text: tombstones are as private as the
+memories beside them, and go with the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from agent_memory.language.tasks import EmbeddingModel, Vector
+from agent_memory.models import Turn, content_hash, iso
+from agent_memory.store import queries
+from agent_memory.store.client import Operation, Store
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import VECTOR_DECIMALS, Document
+from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
+from agent_memory.text.likeness import Likeness, cosine
+
+Reason = Literal["forgotten", "rejected"]
+ASKED = 500
+"""Turns that one query asks for; their hashes stay within the size of a query."""
+BATCH = 50
+"""Tombstones written at once; with vectors of 3,072 numbers they stay within the 2 MB of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and when something was said: in a thread, for a project, in a time range (both ends included)."""
+
+    thread_id: str | None = None
+    project_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it narrows anything."""
+        return self != Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that was said, or is about to be kept: what, when and where, with its vector if there is one."""
+
+    text: str
+    at: datetime
+    thread_id: str
+    project_id: str | None = None
+    turn_id: str | None = None
+    vector: Vector | None = None
+
+
+def of_words(
+    user_id: str, text: str, at: datetime, reason: Reason, vector: Sequence[float] | None, embedding_model: str
+) -> Document:
+    """The tombstone of what a text says."""
+    document = _tombstone(user_id, at, reason, "said", _keyed(user_id, content_hash(text)))
+    if vector is not None:
+        document["embedding"] = [round(value, VECTOR_DECIMALS) for value in vector]
+        document["embedding_model"] = embedding_model
+    return document
+
+
+def of_turn(user_id: str, thread_id: str, turn_id: str, at: datetime) -> Document:
+    """The tombstone of a turn, which a writer may send again."""
+    return _tombstone(user_id, at, "forgotten", "turn", _keyed(user_id, thread_id, turn_id))
+
+
+def of_place(user_id: str, place: Place, at: datetime) -> Document:
+    """The tombstone of all that was said in a place."""
+    bounds = {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
+    names = {"thread": place.thread_id, "project": place.project_id}
+    kept = {name: value for name, value in bounds.items() if value is not None}
+    kept |= {name: _keyed(user_id, value) for name, value in names.items() if value is not None}
+    key = "\0".join(f"{name}={value}" for name, value in sorted(kept.items()))
+    return _tombstone(user_id, at, "forgotten", "place", key) | {"place": kept}
+
+
+async def bury(store: Store, user_id: str, tombstones: Sequence[Document]) -> None:
+    """Writes tombstones. One that is there already is moved to the newer time."""
+    unique = list({document["id"]: document for document in tombstones}.values())
+    for start in range(0, len(unique), BATCH):
+        operations: list[Operation] = [("upsert", (document,), {}) for document in unique[start : start + BATCH]]
+        await store.batch(MEMORIES, (user_id, FORGOTTEN_THREAD), operations)
+
+
+class Forgotten:
+    """What a user has forgotten, as far as it concerns something that was said a while ago."""
+
+    def __init__(self, user_id: str, tombstones: Sequence[Document], embedding_model: str) -> None:
+        self._user_id = user_id
+        self._model = embedding_model
+        self._likeness = Likeness.of(embedding_model)
+        self._turns = {one["turn"] for one in tombstones if "turn" in one}
+        self._said = {one["said"]: one["at"] for one in tombstones if "said" in one}
+        self._places = [one for one in tombstones if "place" in one]
+        self._meanings = [
+            (one["at"], one["embedding"]) for one in tombstones if one.get("embedding_model") == embedding_model
+        ]
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self._turns or self._said or self._places)
+
+    @property
+    def has_meanings(self) -> bool:
+        """Whether anything was forgotten by its meaning."""
+        return bool(self._meanings)
+
+    def has_turn(self, thread_id: str, turn_id: str) -> bool:
+        """Whether this turn was forgotten."""
+        return _keyed(self._user_id, thread_id, turn_id) in self._turns
+
+    def covers(self, said: Said) -> bool:
+        """Whether this was forgotten after it was said."""
+        at = iso(said.at)
+        if said.turn_id is not None and _keyed(self._user_id, said.thread_id, said.turn_id) in self._turns:
+            return True  # the same turn sent again, whatever time it was given
+        if self._said.get(_keyed(self._user_id, content_hash(said.text)), "") >= at:
+            return True
+        if any(one["at"] >= at and self._holds(one["place"], said, at) for one in self._places):
+            return True
+        return said.vector is not None and any(
+            when >= at and cosine(vector, said.vector) >= self._likeness.same for when, vector in self._meanings
+        )
+
+    def _holds(self, place: dict[str, str], said: Said, at: str) -> bool:
+        names = {"thread": said.thread_id, "project": said.project_id}
+        for name, value in names.items():
+            if name in place and (value is None or _keyed(self._user_id, value) != place[name]):
+                return False
+        return place.get("since", "") <= at <= place.get("until", "9999")
+
+
+async def forgotten_after(store: Store, user_id: str, first_said: datetime, embedding_model: str) -> Forgotten:
+    """What was forgotten after a time: nothing else can concern what was said then, or later.
+
+    One query of one partition (about 3 request units when it finds nothing).
+    """
+    rows = await store.query(MEMORIES, queries.TOMBSTONES, (user_id, FORGOTTEN_THREAD), since=iso(first_said))
+    return Forgotten(user_id, rows, embedding_model)
+
+
+async def sent_again(store: Store, turns: Sequence[Turn]) -> set[str]:
+    """Those of these turns (of one thread) that were forgotten: known by their ids, or word for word.
+
+    One query of one partition for every 500 turns, without vectors.
+    """
+    found: set[str] = set()
+    for start in range(0, len(turns), ASKED):
+        part = turns[start : start + ASKED]
+        user_id = part[0].user_id
+        rows = await store.query(
+            MEMORIES,
+            queries.TOMBSTONES_OF_TURNS,
+            (user_id, FORGOTTEN_THREAD),
+            turns=[_keyed(user_id, turn.thread_id, turn.id) for turn in part],
+            said=[_keyed(user_id, content_hash(turn.content)) for turn in part],
+        )
+        forgotten = Forgotten(user_id, rows, "")
+        found |= {turn.id for turn in part if forgotten.covers(_said(turn))}
+    return found
+
+
+async def forgotten_turns(store: Store, embeddings: EmbeddingModel, user_id: str, turns: Sequence[Turn]) -> set[str]:
+    """Those of these turns (of one thread) that were forgotten after they were said.
+
+    They are embedded only where something was forgotten by its meaning, and their place and words do not tell.
+
+    Raises:
+        ModelError: if the embedding model is needed and unavailable.
+    """
+    first = min(turn.created_at for turn in turns)
+    forgotten = await forgotten_after(store, user_id, first, embeddings.model_id)
+    found = {turn.id for turn in turns if forgotten.covers(_said(turn))}
+    unknown = [turn for turn in turns if turn.id not in found]
+    if not unknown or not forgotten.has_meanings:
+        return found
+    vectors = (await embeddings.embed([turn.content for turn in unknown])).vectors
+    alike = zip(unknown, vectors, strict=True)
+    return found | {turn.id for turn, vector in alike if forgotten.covers(_said(turn, vector))}
+
+
+def _said(turn: Turn, vector: Vector | None = None) -> Said:
+    return Said(turn.content, turn.created_at, turn.thread_id, turn.project_id, turn.id, vector)
+
+
+def _tombstone(user_id: str, at: datetime, reason: Reason, kind: str, key: str) -> Document:
+    document: dict[str, Any] = {
+        "id": derived_id("tombstone", user_id, kind, key),
+        "user_id": user_id,
+        "thread_id": FORGOTTEN_THREAD,
+        "type": "tombstone",
+        "reason": reason,
+        "at": iso(at),
+    }
+    return document | ({} if kind == "place" else {kind: key})
+
+
+def _keyed(user_id: str, *parts: str) -> str:
+    """A hash that is another one for every user."""
+    return derived_id("h", user_id, *parts)

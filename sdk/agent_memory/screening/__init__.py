@@ -1,0 +1,1 @@
+"""Screening: finds secrets, orders and injected text before anything is remembered."""

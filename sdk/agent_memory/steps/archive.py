@@ -1,0 +1,97 @@
+"""Archive: an account of a stretch of talk that can be found from other conversations (rows S2-29 to S2-32).
+
+A stretch is what one run covers. It becomes an episodic memory of the kind `session`, with what the talk was about in
+its metadata. Each stretch is archived once. Questions about earlier talk are left out, with the answers to them.
+"""
+
+from __future__ import annotations
+
+from agent_memory.forgetting.accounts import projects_with
+from agent_memory.forgetting.tombstones import forgotten_turns
+from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
+from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
+from agent_memory.screening.screen import FORBIDDEN, screen_values
+from agent_memory.steps.draft import Draft
+from agent_memory.steps.gather import StepRequest, Tools, TurnRange, view_turns
+from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import derived_id
+from agent_memory.text.asked_back import note_of, telling
+
+NAME = "archive"
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Asks for an account of the next turns. None if there are none.
+
+    Raises:
+        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
+            letter instead.
+    """
+
+    async def derive(found: TurnRange) -> Derived:
+        forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
+        turns = telling([turn for turn in found.turns if turn.id not in forgotten])
+        if not turns:
+            return Derived(ProcessResult(step=NAME))
+        answer = await tools.chat.run(ARCHIVE, ArchiveInput(turns=view_turns(turns)))
+        kept = screen_values(answer.output.model_dump(), tools.rules, tools.policy)
+        if not kept.get("summary"):
+            rejected = [*answer.rejected, f"an account {FORBIDDEN}, or not to be trusted"]
+            return Derived(ProcessResult(step=NAME, rejected=rejected, usage=answer.usage))
+        account = ArchiveOutput.model_validate(kept)
+        session = _session(turns, account).model_copy(
+            update={
+                "model": answer.model,
+                "prompt_version": answer.prompt_version,
+                "embedding_model": tools.embeddings.model_id,
+            }
+        )
+        # What it is about, without the frame and the dates, which are alike in all of them.
+        about = ", ".join([*account.topics, *account.entities])
+        embedded = await tools.embeddings.embed([f"{account.summary}\n{about}".strip()])
+        return Derived(
+            ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=answer.usage + embedded.usage),
+            create=[to_document(session, embedded.vectors[0])],
+        )
+
+    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:
+    first, last = turns[0], turns[-1]
+    start, end = iso(first.created_at), iso(last.created_at)
+    projects = projects_with([], turns) or []
+    text = f"# Conversation Summary\n## Date Range: {start} to {end}\n## Summary: {account.summary}"
+    return Memory(
+        id=derived_id("session", last.user_id, last.thread_id, first.id, last.id),
+        user_id=last.user_id,
+        thread_id=last.thread_id,
+        type="episodic",
+        kind="session",
+        content=text,
+        confidence=1.0,
+        source="user" if any(turn.role == "user" for turn in turns) else "agent",
+        source_turn_ids=[turn.id for turn in turns],
+        metadata={
+            "namespace": f"conversations:{last.user_id}",
+            "doc_type": "conversation",
+            "session_id": str(note_of(last).get("session_id") or last.thread_id),
+            "agent_id": last.agent_id,
+            "conversation_topics": account.topics,
+            "entities_mentioned": account.entities,
+            "decisions_made": account.decisions,
+            "open_questions": account.questions,
+            "message_count": len(turns),
+            "date_range": {"start": start, "end": end},
+            **({"project_ids": projects} if len(projects) > 1 else {}),
+        },
+        agent_id=last.agent_id,
+        project_id=last.project_id,
+        run_id=last.run_id,
+        created_at=last.created_at,
+        valid_from=last.created_at,
+        recorded_at=now(),
+        content_hash=content_hash(text),
+    )

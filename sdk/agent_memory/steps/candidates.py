@@ -1,0 +1,51 @@
+"""Candidates: which of a user's facts a reconciliation compares.
+
+The newest ones, as many as one prompt may hold (rows S1-29, S1-32). If there are more facts than that, a part of the
+room goes to older ones that lie near to what is new since the last time: so a contradiction is found however long ago
+the other side of it was said. Costs at most `SEEDS` vector queries and two others, and no model call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from agent_memory.models import Memory
+from agent_memory.steps.gather import Tools
+from agent_memory.store.memories import nearest_active, newest_facts, recorded_since
+from agent_memory.text.restated import Nearness
+
+SEEDS = 20
+"""New facts whose neighbours are looked for; reconciliation is due after some ten."""
+NEIGHBOURS = 8
+OLDER_SHARE = 3
+"""One in so many places may go to older facts."""
+
+
+async def candidates(tools: Tools, user_id: str, since: str) -> list[Memory]:
+    """Active facts, newest first, as many as a reconciliation takes.
+
+    `since` is when the newest of the facts of the last time was recorded.
+    """
+    limit = tools.limits.reconcile_candidates
+    newest = await newest_facts(tools.store, user_id, limit)
+    if len(newest) < limit:
+        return newest  # these are all
+    older = await _near_what_is_new(tools, user_id, since, {fact.id for fact in newest})
+    taken = older[: limit // OLDER_SHARE]
+    pool = newest[: limit - len(taken)] + taken
+    return sorted(pool, key=lambda fact: (fact.created_at, fact.id), reverse=True)
+
+
+async def _near_what_is_new(tools: Tools, user_id: str, since: str, known: set[str]) -> list[Memory]:
+    """The facts beyond the newest that are new themselves or near to what is new, the nearest first."""
+    model = tools.embeddings.model_id
+    related = Nearness.of(model).related
+    seeds = await recorded_since(tools.store, user_id, since, model, SEEDS)
+    rings = await asyncio.gather(
+        *(nearest_active(tools.store, user_id, "fact", vector, model, NEIGHBOURS) for _, vector in seeds)
+    )
+    best: dict[str, tuple[float, Memory]] = {fact.id: (1.0, fact) for fact, _ in seeds if fact.id not in known}
+    for fact, similarity in (found for ring in rings for found in ring):
+        if fact.id not in known and similarity > related:
+            best[fact.id] = max(best.get(fact.id, (0.0, fact)), (similarity, fact), key=lambda entry: entry[0])
+    return [fact for _, fact in sorted(best.values(), key=lambda entry: (-entry[0], entry[1].id))]

@@ -1,0 +1,173 @@
+"""Dead letters: ranges of turns that a step gave up on, kept in sight until they are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.errors import Conflict, ModelError, NotFound
+from agent_memory.models import DeadLetter, Turn, Usage, now
+from agent_memory.steps.gather import StepRequest
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.commits import replace, upsert
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.ids import (
+    FEED_THREAD,
+    PROCEDURES_THREAD,
+    STORE_USER,
+    USER_SUMMARY_THREAD,
+    USER_THREAD,
+    cursor_id,
+    derived_id,
+)
+from agent_memory.telemetry import dead_letters
+
+LONGEST_REASON = 200
+"""Characters of what a dead letter says of itself in an overview."""
+INTAKE = "intake"
+"""Stands for the step in the dead letter of a turn that could not be counted."""
+_PLACES = {"profile": (SUMMARIES, USER_SUMMARY_THREAD), "synthesize": (MEMORIES, PROCEDURES_THREAD)}
+"""Where the steps over a user's memories commit that do so elsewhere than in `USER_THREAD`."""
+
+
+def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
+    """The record of a range that a step gave up on."""
+    dead_letters.add(1, {"step": step})
+    return DeadLetter(
+        id=derived_id("dead", step, request.user_id, request.thread_id, turns[0].id, turns[-1].id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        step=step,
+        turn_ids=[turn.id for turn in turns],
+        error=str(error),
+        created_at=now(),
+        usage=Usage.model_validate(error.cost),
+    )
+
+
+def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> DeadLetter:
+    """The record, one for each thread, that its summary could not be told of what was replaced elsewhere."""
+    dead_letters.add(1, {"step": step})
+    return DeadLetter(
+        id=derived_id("dead", step, request.user_id, request.thread_id, "corrections"),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        step=step,
+        turn_ids=[],
+        error=f"what was replaced in other conversations could not be corrected: {error}",
+        created_at=now(),
+        usage=Usage.model_validate(error.cost),
+    )
+
+
+async def note_failure(store: Store, user_id: str, step: str, error: ModelError, kept: Mapping[str, Any]) -> None:
+    """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
+
+    One record for each step: its work stays due as a whole, so the next answer that can be used settles all of it.
+    It is written together with the step's cursor, which keeps `kept` too; where that is gone the user was erased,
+    and nothing is written.
+    """
+    dead_letters.add(1, {"step": step})
+    container, partition = _place(user_id, step)
+    while True:
+        cursor = await store.read(container, cursor_id(step), partition)
+        if cursor is None:
+            return
+        before = await _failure(store, user_id, step)
+        letter = DeadLetter(
+            id=_failure_id(user_id, step),
+            user_id=user_id,
+            thread_id=partition[1],
+            step=step,
+            turn_ids=[],
+            error=str(error),
+            created_at=before.created_at if before else now(),
+            usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
+        )
+        moved = cursor | {"extra": cursor["extra"] | kept}
+        try:
+            await store.batch(container, partition, [upsert(to_document(letter)), replace(moved, cursor["_etag"])])
+        except Conflict:
+            continue
+        return
+
+
+async def clear_failure(store: Store, user_id: str, step: str) -> None:
+    """Removes that record, if there is one. Costs a point read."""
+    if await _failure(store, user_id, step) is not None:
+        container, partition = _place(user_id, step)
+        await store.delete(container, _failure_id(user_id, step), partition)
+
+
+async def _failure(store: Store, user_id: str, step: str) -> DeadLetter | None:
+    container, partition = _place(user_id, step)
+    document = await store.read(container, _failure_id(user_id, step), partition)
+    return from_document(DeadLetter, document) if document else None
+
+
+def _place(user_id: str, step: str) -> tuple[str, tuple[str, str]]:
+    """The container and the partition that a step over a user's memories commits to."""
+    container, thread_id = _PLACES.get(step, (MEMORIES, USER_THREAD))
+    return container, (user_id, thread_id)
+
+
+def _failure_id(user_id: str, step: str) -> str:
+    return derived_id("dead", step, user_id)
+
+
+def make_unreadable(document: Document, problem: str) -> DeadLetter:
+    """The record of a turn in the change feed that cannot be counted. It stays with its user, if it names one."""
+    dead_letters.add(1, {"step": INTAKE})
+    user_id, item_id = document.get("user_id"), document.get("id")
+    owner = user_id if isinstance(user_id, str) and user_id else STORE_USER
+    return DeadLetter(
+        id=derived_id("dead", INTAKE, owner, str(document.get("_rid")), str(item_id)),
+        user_id=owner,
+        thread_id=FEED_THREAD,
+        step=INTAKE,
+        turn_ids=[str(item_id)],
+        error=f"a turn that cannot be counted: {problem}",
+        created_at=now(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LetterCount:
+    """How many dead letters there are, and what the newest says, in one line."""
+
+    count: int
+    newest: str
+
+
+async def count_dead_letters(store: Store) -> LetterCount:
+    """The dead letters of everybody, without reading them all; for the operator."""
+    containers = (MEMORIES, SUMMARIES)
+    count = sum([int(sum(await store.query(name, queries.DEAD_LETTER_COUNT))) for name in containers])
+    if not count:
+        return LetterCount(0, "")
+    rows = [row for name in containers for row in await store.query(name, queries.NEWEST_DEAD_LETTER)]
+    newest = max(rows, key=lambda row: str(row["created_at"]), default=None)
+    said = "" if newest is None else f"of {newest['step']}: {str(newest['error'])[:LONGEST_REASON]}"
+    return LetterCount(count, said)
+
+
+async def list_dead_letters(store: Store, user_id: str | None = None) -> list[DeadLetter]:
+    """The dead letters of a user, or (None, for the operator) of everybody, oldest first."""
+    partition = None if user_id is None else (user_id,)
+    rows = [row for name in (MEMORIES, SUMMARIES) for row in await store.query(name, queries.DEAD_LETTERS, partition)]
+    return sorted((from_document(DeadLetter, row) for row in rows), key=lambda letter: (letter.created_at, letter.id))
+
+
+async def find_dead_letter(store: Store, dead_letter_id: str) -> DeadLetter:
+    """One dead letter, of whomever it is; for the operator.
+
+    Raises:
+        NotFound: if there is no such dead letter.
+    """
+    for letter in await list_dead_letters(store):
+        if letter.id == dead_letter_id:
+            return letter
+    raise NotFound(f"no dead letter {dead_letter_id}")

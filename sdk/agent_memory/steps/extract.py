@@ -1,0 +1,227 @@
+"""Extract: facts, procedures and episodes out of turns, each with the words that it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.forgetting.tombstones import Said, forgotten_after
+from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
+from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
+from agent_memory.rules.quotas import make_room
+from agent_memory.screening.screen import screen_memories
+from agent_memory.steps.draft import Draft, Reaffirmation, Retirement
+from agent_memory.steps.gather import StepRequest, Tools, TurnRange, on_record, view_turns
+from agent_memory.steps.near import settle_near
+from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.pieces import portions
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import derived_id
+from agent_memory.store.memories import active_by_hash
+from agent_memory.store.turns import turns_before
+from agent_memory.store.values import check_json
+from agent_memory.telemetry import exact_dedup_skipped
+
+NAME = "extract"
+SHORTEST = 20
+"""Characters of talk below which no model is asked (row S3-08)."""
+
+TOO_SHORT = f"fewer than {SHORTEST} characters of talk: no model was asked"
+LARGEST_METADATA = 2_000
+"""Bytes of JSON that the metadata of a memory may take, those of the first entries that fit: a model wrote them."""
+_OURS = frozenset(("date", "source"))
+"""Names in the metadata of a fact that mean something here, so that no model gives them."""
+_SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool", "system": "agent"}
+_PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Asks for the memories in the next turns. None if there are no turns.
+
+    Raises:
+        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
+            letter instead.
+    """
+
+    async def derive(found: TurnRange) -> Derived:
+        extracted = await extract(tools, found.turns)
+        return await _keep(tools, request.user_id, extracted)
+
+    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The memories that a model found in turns, not yet compared with what is known; `asked` is whether one was."""
+
+    memories: list[Memory] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    asked: bool = True
+
+
+async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
+    """Asks for the memories in turns. Ids, statuses and times are settled here, whoever asks.
+
+    Raises:
+        ModelError: if a model is unavailable, or its answer cannot be used.
+    """
+    before = view_turns(on_record(await turns_before(tools.store, turns[0], tools.limits.turns_before)), "b")
+    if sum(len(view.content.strip()) for view in [*before, *view_turns(turns)]) < SHORTEST:
+        return Extracted(rejected=[TOO_SHORT], asked=False)
+    never = sorted(tools.rules.deny)
+    memories: list[Memory] = []
+    rejected: list[str] = []
+    usage = Usage()
+    ordinals: Counter[tuple[str, str]] = Counter()
+    for portion in portions(turns, tools.limits.batch_tokens):
+        data = ExtractInput(turns=view_turns(portion), before=before, never=never)
+        answer = await tools.chat.run(EXTRACT, data)
+        found = _memories(portion, answer.output.memories, ordinals)
+        maker = {"model": answer.model, "prompt_version": answer.prompt_version}
+        memories += [memory.model_copy(update=maker) for memory in found]
+        rejected += answer.rejected
+        usage += answer.usage
+    kept = memories[: tools.limits.batch_memories]
+    if len(kept) < len(memories):
+        rejected.append(f"{len(memories) - len(kept)} more than one commit can hold")
+    made_for = {"embedding_model": tools.embeddings.model_id}
+    screened = screen_memories([memory.model_copy(update=made_for) for memory in kept], tools.rules, tools.policy)
+    return Extracted(screened.memories, rejected + screened.rejected, usage)
+
+
+async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
+    """The documents of what was extracted, less what is known word for word."""
+    fresh, again = await _without_known(tools, user_id, extracted.memories)
+    skipped = len(extracted.memories) - len(fresh)
+    exact_dedup_skipped.add(skipped)
+    embedded = await tools.embeddings.embed([memory.content for memory in fresh])
+    kept = await unforgotten(tools, user_id, list(zip(fresh, embedded.vectors, strict=True)))
+    settled = await settle_near(tools, user_id, kept)
+    kept = settled.memories
+    room = await make_room(tools.store, tools.rules, user_id, [memory for memory, _ in kept])
+    left_out = {
+        "that were forgotten since they were said": len(fresh) - len(kept),
+        f"for which the tier {tools.rules.tier_name} has no room": len(room.refused),
+    }
+    return Derived(
+        ProcessResult(
+            step=NAME,
+            created=len(kept) - len(room.refused),
+            exact_dedup_skipped=skipped,
+            rejected=extracted.rejected + [f"{number} {why}" for why, number in left_out.items() if number],
+            usage=extracted.usage + embedded.usage,
+        ),
+        create=[to_document(memory, vector) for memory, vector in kept if memory not in room.refused],
+        supersede=[one for one in settled.supersede if one.winner_id not in {memory.id for memory in room.refused}],
+        reaffirm=again,
+        retire=[Retirement(memory_id=m.id, thread_id=m.thread_id, reason="evicted") for m in room.retire],
+    )
+
+
+async def unforgotten(
+    tools: Tools, user_id: str, memories: Sequence[tuple[Memory, Vector]]
+) -> list[tuple[Memory, Vector]]:
+    """Those of these memories (each with its vector) that were not forgotten after they were said."""
+    if not memories:
+        return []
+    first = min(memory.created_at for memory, _ in memories)
+    forgotten = await forgotten_after(tools.store, user_id, first, tools.embeddings.model_id)
+    return [
+        (memory, vector)
+        for memory, vector in memories
+        if not forgotten.covers(
+            Said(memory.content, memory.created_at, memory.thread_id, memory.project_id, vector=vector)
+        )
+    ]
+
+
+def _memories(
+    turns: Sequence[Turn], extracted: Sequence[ExtractedMemory], ordinals: Counter[tuple[str, str]]
+) -> list[Memory]:
+    """The memories of an answer. `ordinals` counts those of each turn, over all parts in which it was shown."""
+    by_ref = {f"t{number}": turn for number, turn in enumerate(turns, 1)}
+    memories = []
+    for item in extracted:
+        anchor = by_ref[item.turns[-1]]
+        ordinal = ordinals[anchor.id, item.type]
+        ordinals[anchor.id, item.type] += 1
+        memories.append(_memory(anchor, ordinal, item, [by_ref[ref].id for ref in item.turns]))
+    return memories
+
+
+def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: list[str]) -> Memory:
+    source = _SOURCES[anchor.role]
+    # What an agent or a tool said must not become a standing instruction without review (decision D9).
+    status: Status = "candidate" if item.type == "procedural" and source != "user" else "active"
+    # A date ahead of us is when something will happen; that it will is true from when it was said.
+    since = min(item.valid_from, anchor.created_at) if item.valid_from else anchor.created_at
+    return Memory(
+        id=derived_id(_PREFIX[item.type], anchor.user_id, anchor.thread_id, anchor.id, str(ordinal)),
+        user_id=anchor.user_id,
+        thread_id=anchor.thread_id,
+        type=item.type,
+        kind=item.kind if item.type == "fact" else None,
+        content=item.content,
+        confidence=item.confidence,
+        importance=item.importance,
+        source=source,
+        status=status,
+        quote=item.quote,
+        source_turn_ids=source_turn_ids,
+        time_phrase=item.time_phrase,
+        tags=item.tags,
+        metadata=_noted(item.metadata) | ({"date": iso(item.valid_from)} if item.valid_from else {}),
+        agent_id=anchor.agent_id,
+        project_id=anchor.project_id,
+        run_id=anchor.run_id,
+        created_at=anchor.created_at,
+        valid_from=since,
+        valid_to=item.valid_to,
+        recorded_at=now(),
+        content_hash=content_hash(item.content),
+    )
+
+
+def _noted(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the metadata that a model gave, what can be kept."""
+    kept: dict[str, Any] = {}
+    room = LARGEST_METADATA
+    for name, value in metadata.items():
+        try:
+            check_json({name: value}, "metadata")
+        except InvalidInput:
+            continue
+        room -= len(json.dumps({name: value}, ensure_ascii=False).encode())
+        if room < 0:
+            break
+        if name not in _OURS:
+            kept[name] = value
+    return kept
+
+
+async def _without_known(
+    tools: Tools, user_id: str, memories: Sequence[Memory]
+) -> tuple[list[Memory], list[Reaffirmation]]:
+    """Leaves out what an active memory, or an earlier one of this batch, already says word for word (S1-37).
+
+    That it was said again is kept: who says "Rome", then "Oslo", then "Rome" again means Rome.
+    """
+    known = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in memories])
+    fresh: dict[str, Memory] = {}
+    again = []
+    for memory in memories:
+        digest = memory.content_hash
+        if digest in known:
+            stored = known[digest]
+            again.append(Reaffirmation(memory_id=stored.id, thread_id=stored.thread_id, at=memory.created_at))
+        elif digest in fresh:
+            fresh[digest] = fresh[digest].model_copy(update={"reaffirmed_at": memory.created_at})
+        else:
+            fresh[digest] = memory
+    return list(fresh.values()), again

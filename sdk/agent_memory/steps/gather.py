@@ -1,0 +1,157 @@
+"""Gathering: which turns a run covers, and how a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from agent_memory.errors import NotFound
+from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
+from agent_memory.models import DeadLetter, Memory, Model, Turn
+from agent_memory.rules.switches import Rules
+from agent_memory.screening.injected import without_injected
+from agent_memory.settings import Limits, PolicySettings
+from agent_memory.steps.pieces import size
+from agent_memory.store.client import Store
+from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import from_document
+from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by_id
+from agent_memory.store.windows import place_of, read_window
+from agent_memory.text.folding import folded
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a step works with. `rules` are those of the scope that it works for."""
+
+    store: Store
+    chat: ChatModel
+    embeddings: EmbeddingModel
+    limits: Limits
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    rules: Rules = field(default_factory=Rules)
+
+
+class StepRequest(Model):
+    """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
+
+    `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
+    `retired` only turns are covered that have left the live view. With `recent_k` a model reads no more than so many of
+    the newest turns, or of a profile memories; older ones are covered unread. Steps of a whole user leave `thread_id`
+    aside. `memory_ids` are the facts that a consolidation merges, `project_id` says whose memories are reflected on.
+    """
+
+    user_id: str
+    thread_id: str = ""
+    dead_letter_id: str | None = None
+    n: int | None = None
+    prompt_version: str | None = None
+    retired: bool = False
+    recent_k: int | None = None
+    memory_ids: list[str] | None = None
+    project_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRange:
+    """The turns of one run in the order of the talk, and where the cursor stands after them.
+
+    Turns that are off the record are covered and left out; `covered` counts them too. Those that `recent_k` leaves
+    unread count nowhere.
+    """
+
+    turns: list[Turn]
+    before: StoredCursor
+    cursor: Cursor
+    more: bool
+    covered: int = 0
+
+
+async def gather_turns(
+    tools: Tools, request: StepRequest, container: str, step: str, behind: str | None = None
+) -> TurnRange:
+    """The next turns that a step has not covered, bounded by number and tokens.
+
+    A step that goes `behind` another is given only what that one has covered.
+    """
+    partition = (request.user_id, request.thread_id)
+    if request.dead_letter_id is not None:
+        stored = await read_cursor(tools.store, container, partition, step)
+        document = await tools.store.read(container, request.dead_letter_id, partition)
+        if document is None:
+            raise NotFound(f"no dead letter {request.dead_letter_id} in this thread")
+        letter = from_document(DeadLetter, document)
+        turns = await turns_by_id(tools.store, *partition, letter.turn_ids)
+        return TurnRange(on_record(turns), stored, stored.cursor, more=False)
+    limit = tools.limits.batch_turns
+    covered = None if behind is None else (await read_cursor(tools.store, container, partition, behind)).cursor
+    window = await read_window(tools.store, *partition) if request.retired else None
+    full = False
+    unread: list[tuple[str, int]] = []
+
+    async def read(stored: StoredCursor) -> list[tuple[Turn, int]]:
+        nonlocal full, unread
+        if request.recent_k is not None:
+            unread, recent = await recent_turns(tools.store, *partition, stored.cursor, request.recent_k, limit)
+            full = len(recent) == limit
+            return recent
+        new = await new_turns(tools.store, *partition, stored.cursor, limit)
+        found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
+        if window is not None:  # up to the first that is live: a cursor passes over nothing
+            found = list(takewhile(lambda one: not window.shows_at(place_of(one[0]), "user", one[1]), found))
+        full = len(found) == limit
+        return found
+
+    stored, found = await read_ahead(tools.store, container, partition, step, read)
+    if not found:
+        return TurnRange([], stored, stored.cursor, more=False)
+    taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
+    cursor = stored.cursor.advanced([*unread, *((turn.id, ts) for turn, ts in taken)])
+    more = full or len(taken) < len(found)
+    return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more, len(taken))
+
+
+def on_record(turns: Sequence[Turn]) -> list[Turn]:
+    """These turns without those that were written while memory was off."""
+    return [turn for turn in turns if not turn.off_record]
+
+
+def _within_tokens(turns: Sequence[Turn], budget: int) -> int:
+    """How many of these turns fit a budget; at least one, which may be too long alone."""
+    total = 0
+    for index, turn in enumerate(turns):
+        total += size(turn)
+        if total > budget and index > 0:
+            return index
+    return len(turns)
+
+
+def view_turns(turns: Sequence[Turn], prefix: str = "t") -> list[TurnView]:
+    """Turns as a model sees them: numbered, folded, without our ids and what we ourselves put into them."""
+    return [
+        TurnView(
+            ref=f"{prefix}{number}",
+            role=turn.role,
+            name=None if turn.name is None else folded(turn.name),
+            content=without_injected(folded(turn.content)),
+            created_at=turn.created_at,
+        )
+        for number, turn in enumerate(turns, 1)
+    ]
+
+
+def view_facts(facts: Sequence[Memory], prefix: str = "f") -> list[FactView]:
+    """Memories as a model sees them: numbered, without our ids."""
+    return [
+        FactView(
+            ref=f"{prefix}{number}",
+            kind=fact.kind or fact.type,
+            content=fact.content,
+            quote=fact.quote,
+            confidence=fact.confidence,
+            said_at=fact.last_said_at,
+        )
+        for number, fact in enumerate(facts, 1)
+    ]

@@ -1,0 +1,97 @@
+"""Index: makes the raw conversation searchable, without touching turns (decision C29).
+
+A chunk is one turn with its date and speaker in the text, and with its speaker in the vector: beside a search by
+words a date in the vector does harm (LoCoMo, all-MiniLM-L6-v2: evidence among the first ten 81.6 without, 80.6 with
+it). Windows of several turns lower recall, so neighbours are brought in when searching instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_memory.forgetting.tombstones import forgotten_turns
+from agent_memory.language.aside import aside
+from agent_memory.models import ProcessResult, Turn
+from agent_memory.screening.injected import without_injected
+from agent_memory.screening.screen import screen_lines
+from agent_memory.steps.draft import Draft
+from agent_memory.steps.gather import StepRequest, Tools, TurnRange
+from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.pieces import cut
+from agent_memory.store.chunks import SHORTEST, chunk_of, chunk_text, undated
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import to_document
+from agent_memory.text.folding import folded
+
+NAME = "index"
+PART = 1000
+"""Bytes of text in one chunk; a longer turn becomes several. The embedded model reads 256 tokens, about as much.
+
+LoCoMo with up to 30 turns put together in one: evidence among the first five turns 66.1 in 100 with parts of 1,000,
+64.1 of 2,000, 61.5 of 8,000; and its own words are in 44.7, 33.2 and 25.3 of 100 contexts of 650 tokens.
+"""
+MOST_PARTS = 24
+"""Chunks of one turn at most: a commit holds 2 MB, and a vector of 1,536 numbers takes 30 KB of it."""
+MOST_CHUNKS = 80
+"""Of all turns of a run together: a commit has 100 operations."""
+LONGEST_PART = 8000
+"""Bytes in each part of a very long turn, as much as embedding models read."""
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Embeds the next turns. None if there are none.
+
+    Raises:
+        ModelError: if the embedding model is unavailable; nothing advances then.
+    """
+
+    async def derive(found: TurnRange) -> Derived:
+        forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
+        kept = {
+            turn.id: await aside(_screened, turn, tools)
+            for turn in found.turns
+            if turn.role in ("user", "agent") and turn.id not in forgotten
+        }
+        parts = await aside(parts_of, {turn_id: said for turn_id, (_, said) in kept.items()})
+        too_long = [
+            f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
+            for turn in found.turns
+            if len(parts.get(turn.id, [])) > MOST_PARTS
+        ]
+        chunks = [
+            chunk_of(turn, f"{kept[turn.id][0]}: {part}", tools.embeddings.model_id, position=position, number=number)
+            for position, turn in enumerate(found.turns, found.before.cursor.count)
+            for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
+            if len(part) >= SHORTEST
+        ]
+        embedded = await tools.embeddings.embed([undated(chunk.content) for chunk in chunks])
+        return Derived(
+            ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
+            create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
+            new_chunks=[chunk.id for chunk in chunks],
+        )
+
+    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+
+
+def _screened(turn: Turn, tools: Tools) -> tuple[str, str]:
+    """When and who, and what was said, as far as the screen lets it pass.
+
+    It sees a turn before that is cut: a key that goes over many lines, or what belongs to a forbidden subject, is seen
+    for what it is in the whole, and not in a part.
+    """
+    blocks = cut(without_injected(folded(turn.content)).strip(), LONGEST_PART)
+    passed = screen_lines((chunk_text(turn, block) for block in blocks), tools.rules, tools.policy)
+    heads_and_texts = [text.partition(": ") for text in passed]
+    return heads_and_texts[0][0] if passed else "", "".join(text for _, _, text in heads_and_texts)
+
+
+def parts_of(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """The texts of a run in short parts, in longer ones where short ones would be too many of one text or of all."""
+    longest = PART
+    while True:
+        parts = {key: list(cut(text, longest)) for key, text in texts.items()}
+        most, total = max(map(len, parts.values()), default=0), sum(map(len, parts.values()))
+        if longest == LONGEST_PART or (most <= MOST_PARTS and total <= MOST_CHUNKS):
+            return parts
+        longest = min(2 * longest, LONGEST_PART)

@@ -1,0 +1,74 @@
+"""Near-duplicates: what is told anew takes the place of what was told before (rows S0-052 to S0-054, conflict C19).
+
+Nothing is overwritten: the older memory is superseded, as `duplicate` if it said the same, as `update` if it said
+another amount. It must be the same user's, of the same type, and nearer than the embedding model's threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_memory.language.tasks import Vector
+from agent_memory.models import Memory
+from agent_memory.steps.draft import Supersession
+from agent_memory.steps.gather import Tools
+from agent_memory.store.memories import nearest_active
+from agent_memory.text.likeness import cosine
+from agent_memory.text.restated import Nearness, Restated, restates
+
+_TYPES = ("fact", "procedural")
+NEIGHBOURS = 3
+"""How many of the nearest memories are looked at; S0 looks at one, which may be another thing's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """New memories with what they took over from those whose place they take."""
+
+    memories: list[tuple[Memory, Vector]] = field(default_factory=list)
+    supersede: list[Supersession] = field(default_factory=list)
+
+
+async def settle_near(tools: Tools, user_id: str, fresh: Sequence[tuple[Memory, Vector]]) -> Settled:
+    """Compares new memories (each with its vector) with their nearest neighbours, stored or of this batch.
+
+    Costs one vector query for each new active fact or procedure, and no model call.
+    """
+    model = tools.embeddings.model_id
+    near = Nearness.of(model)
+    memories: list[tuple[Memory, Vector]] = []
+    supersede: list[Supersession] = []
+    taken: set[str] = set()
+    for memory, vector in fresh:
+        if memory.type in _TYPES and memory.status == "active":
+            stored = await nearest_active(
+                tools.store, user_id, memory.type, vector, tools.embeddings.model_id, NEIGHBOURS
+            )
+            batch = [(earlier, cosine(theirs, vector)) for earlier, theirs in memories if earlier.type == memory.type]
+            for old, similarity in sorted([*stored, *batch], key=lambda pair: -pair[1]):
+                how = restates(old.content, memory.content) if similarity > near.same else None
+                if how is None or old.id in taken or old.status != "active" or old.last_said_at > memory.created_at:
+                    continue
+                taken.add(old.id)
+                supersede.append(_supersession(old, memory, how))
+                memory = _heir(old, memory, how)
+        memories.append((memory, vector))
+    return Settled(memories, supersede)
+
+
+def _supersession(old: Memory, new: Memory, how: Restated) -> Supersession:
+    ends = max(new.valid_from or new.created_at, old.valid_from or old.created_at) if how == "update" else None
+    return Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=new.id, reason=how, valid_to=ends)
+
+
+def _heir(old: Memory, new: Memory, how: Restated) -> Memory:
+    """The new memory with the old one's age and certainty if it says the same, and with its name in any case."""
+    changes: dict[str, object] = {"supersedes_ids": [*new.supersedes_ids, old.id]}
+    if how == "duplicate":
+        changes |= {
+            "valid_from": min(new.valid_from or new.created_at, old.valid_from or old.created_at),
+            "confidence": max(new.confidence, old.confidence),
+            "importance": max(new.importance, old.importance),
+        }
+    return new.model_copy(update=changes)

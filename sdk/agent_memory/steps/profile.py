@@ -1,0 +1,138 @@
+"""Profile: merges what has changed among a user's memories into the picture of the user (rows S1-14 to S1-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agent_memory.forgetting.accounts import projects_with
+from agent_memory.forgetting.profiles import held_up, read_profile_document, render_profile, sources_until
+from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
+from agent_memory.models import Memory, ProcessResult, UserProfile, now
+from agent_memory.screening.orders import find_instructions
+from agent_memory.screening.screen import screen_values
+from agent_memory.settings import PolicySettings
+from agent_memory.steps.draft import Draft
+from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.store import queries
+from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.containers import MEMORIES, SUMMARIES
+from agent_memory.store.documents import Document, from_document, to_document
+from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
+from agent_memory.store.memories import active_by_hash, list_memories
+
+NAME = "profile"
+KINDS = ("fact", "procedural")
+"""The types of the memories that a profile is made of."""
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Merges the memories that are new, changed or superseded since the last run. None if there are none.
+
+    With `recent_k`, of the new ones only those that are among so many newest memories of the user; what is no longer
+    so leaves the profile all the same.
+
+    Raises:
+        ModelError: if the model gave nothing usable; the profile stays as it is.
+    """
+    partition = (request.user_id, USER_SUMMARY_THREAD)
+
+    async def read(stored: StoredCursor) -> list[Document]:
+        limit = tools.limits.profile_facts + len(stored.cursor.seen) + 1
+        rows = await tools.store.query(
+            MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
+        )
+        # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
+        return [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
+
+    stored, changed = await read_ahead(tools.store, SUMMARIES, partition, NAME, read)
+    if not changed:
+        return None
+    taken = changed[: tools.limits.profile_facts]
+    cursor = stored.cursor.advanced((row["_etag"], row["_ts"]) for row in taken)
+    memories = [from_document(Memory, row) for row in taken]
+    draft = Draft(
+        step=NAME,
+        container=SUMMARIES,
+        user_id=request.user_id,
+        thread_id=USER_SUMMARY_THREAD,
+        cursor=cursor.to_document(),
+        etag=stored.etag,
+        more=len(taken) < len(changed),
+        result=ProcessResult(step=NAME),
+    )
+    before = await read_profile_document(tools.store, request.user_id)
+    earlier = await held_up(tools.store, before) if before else None
+    told = set(earlier.source_ids) if earlier else set()
+    # What was recalled, said again, pinned or derived again has changed, and says what the profile knows.
+    current = [memory for memory in memories if _holds(memory) and memory.id not in told]
+    if request.recent_k is not None:
+        listed = await list_memories(tools.store, request.user_id, types=KINDS, limit=request.recent_k)
+        newest = {memory.id for memory in listed}
+        current = [memory for memory in current if memory.id in newest]
+    gone = [memory for memory in memories if not _holds(memory)]
+    lost = before is not None and len(told) < len(before["source_ids"])
+    if not current and not lost and told.isdisjoint(memory.id for memory in gone):
+        return draft
+    view = ProfileView.model_validate(earlier.model_dump()) if earlier else None
+    newest_first = sorted(current, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    untold = await _no_longer_said(tools, request.user_id, gone)
+    answer = await tools.chat.run(
+        PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
+    )
+    # Its memories passed the screen; what a model made of them passes it again; what is allowed was told by labels.
+    policy = _minding(tools.policy, [*([earlier.content] if earlier else []), *(one.content for one in current)])
+    kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), policy)
+    profile = _merge(request.user_id, earlier, ProfileOutput.model_validate(kept), current, gone).model_copy(
+        update={"model": answer.model, "prompt_version": answer.prompt_version}
+    )
+    embedded = await tools.embeddings.embed([profile.content])
+    document = to_document(profile, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
+    draft.upsert = [document | {"thread_id": USER_SUMMARY_THREAD} | sources_until(taken, before)]
+    draft.result = ProcessResult(
+        step=NAME,
+        created=1 if earlier is None else 0,
+        rejected=answer.rejected,
+        usage=answer.usage + embedded.usage,
+    )
+    return draft
+
+
+def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
+    """The policy for a profile: orders are minded, unless the user has approved of one that it is made of."""
+    return replace(policy, instructions="allow") if any(map(find_instructions, told)) else policy
+
+
+async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) -> list[Memory]:
+    """Those of these memories whose sentence no other memory holds up: of two that were alike, one went."""
+    held = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in gone])
+    sentences = {memory.content for memory in held.values()}
+    return [memory for memory in gone if memory.content not in sentences]
+
+
+def _holds(memory: Memory) -> bool:
+    """Whether a memory is believed now."""
+    ended = memory.valid_to is not None and memory.valid_to <= now()
+    return memory.superseded_by is None and memory.status == "active" and not ended
+
+
+def _merge(
+    user_id: str,
+    earlier: UserProfile | None,
+    output: ProfileOutput,
+    current: Sequence[Memory],
+    gone: Sequence[Memory],
+) -> UserProfile:
+    clock = now()
+    left = {memory.id for memory in gone}
+    sources = {*(earlier.source_ids if earlier else []), *(memory.id for memory in current)}
+    return UserProfile(
+        id=user_summary_id(user_id),
+        user_id=user_id,
+        content=render_profile(output),
+        source_ids=sorted(sources - left),
+        project_ids=projects_with([] if earlier is None else earlier.project_ids, current),
+        created_at=earlier.created_at if earlier else clock,
+        updated_at=clock,
+        **ProfileView.model_validate(output.model_dump()).model_dump(),
+    )

@@ -1,0 +1,187 @@
+"""Reconcile: finds duplicates and contradictions among a user's facts in one pass (rows S1-29 to S1-34).
+
+The model only says which facts clash. Who wins is decided here, the same way every time: the fact that was said
+last, then the surer one, then the greater id. Since that is a total order, chains need no care and there are no
+cycles: every loser points at a fact that beats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutput
+from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
+from agent_memory.steps.candidates import candidates
+from agent_memory.steps.draft import Draft, Supersession, finish
+from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.store import queries
+from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import USER_THREAD, derived_id
+from agent_memory.store.memories import newest_facts
+
+NAME = "reconcile"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a reconciliation will do: new merged facts, and who is replaced by whom."""
+
+    merged: list[Memory]
+    supersede: list[Supersession]
+    counts: dict[str, int]
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Asks for duplicates and contradictions among the newest facts, and older ones near to what is new.
+
+    None if there are fewer than two.
+
+    Raises:
+        ModelError: if the model gave nothing usable; the facts stay as they are.
+    """
+    partition = (request.user_id, USER_THREAD)
+    await finish(tools.store, MEMORIES, partition, NAME)
+
+    async def read(stored: StoredCursor) -> list[Memory]:
+        if request.n is not None:  # a caller's own number is taken at its word
+            facts = await newest_facts(tools.store, request.user_id, request.n)
+        else:
+            facts = await candidates(tools, request.user_id, stored.extra.get("recorded", ""))
+        return facts if len(facts) > 1 else []
+
+    stored, facts = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    if len(facts) < 2:
+        return None
+    answer = await tools.chat.run(RECONCILE, ReconcileInput(facts=view_facts(facts)))
+    by_ref = {f"f{number}": fact for number, fact in enumerate(facts, 1)}
+    plan = make_plan(by_ref, answer.output, tools.embeddings.model_id)
+    embedded = await tools.embeddings.embed([memory.content for memory in plan.merged])
+    return Draft(
+        step=NAME,
+        container=MEMORIES,
+        user_id=request.user_id,
+        thread_id=USER_THREAD,
+        cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
+        etag=stored.etag,
+        extra={
+            **await answered(tools, request.user_id),
+            "recorded": max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)]),
+        },
+        upsert=[to_document(memory, vector) for memory, vector in zip(plan.merged, embedded.vectors, strict=True)],
+        supersede=plan.supersede,
+        result=ProcessResult(
+            step=NAME,
+            created=len(plan.merged),
+            rejected=answer.rejected,
+            counts=plan.counts,
+            usage=answer.usage + embedded.usage,
+        ),
+    )
+
+
+async def count_extractions(tools: Tools, user_id: str) -> int:
+    """How many extractions have been committed for a user, over all threads."""
+    return int(sum(await tools.store.query(MEMORIES, queries.EXTRACTIONS, (user_id,))))
+
+
+async def answered(tools: Tools, user_id: str) -> dict[str, int]:
+    """What the cursor keeps after an answer, also one that cannot be used: from where the next run is counted."""
+    return {"extractions": await count_extractions(tools, user_id)}
+
+
+async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
+    """The number of the reconciliation that is due: when so many extractions were committed since the last (row S1-38).
+
+    None if none is; 0 for `every` is never.
+    """
+    if every <= 0:
+        return None
+    stored = await read_cursor(tools.store, MEMORIES, (user_id, USER_THREAD), NAME)
+    extractions = await count_extractions(tools, user_id) - int(stored.extra.get("extractions", 0))
+    return stored.cursor.runs if extractions >= every else None
+
+
+def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model: str) -> Plan:
+    """Turns a model's findings into supersessions. Refs that are not in `facts` and repeats are passed over."""
+    merged: list[Memory] = []
+    stands_for: dict[str, Memory] = {}
+    supersede: list[Supersession] = []
+    for group in output.duplicates:
+        members = [facts[ref] for ref in dict.fromkeys(group.refs) if ref in facts and ref not in stands_for]
+        if len(members) < 2:
+            continue
+        result = _merged(members, group.content, embedding_model)
+        merged.append(result)
+        stands_for |= {ref: result for ref in group.refs if ref in facts}
+        supersede += [
+            Supersession(loser_id=m.id, loser_thread_id=m.thread_id, winner_id=result.id, reason="duplicate")
+            for m in members
+        ]
+    lost = _lost(facts, output, stands_for)
+    supersede += lost
+    losers = {intent.loser_id for intent in supersede}
+    kept = sum(fact.id not in losers for fact in facts.values())
+    counts = {"kept": kept, "merged": len(supersede) - len(lost), "contradicted": len(lost)}
+    return Plan(merged, supersede, counts)
+
+
+def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[str, Memory]) -> list[Supersession]:
+    """The losers of contradictions, each to the fact that was nearest above it in rank; the lowest first.
+
+    In that order every winner still stands when its loser is marked, also if it is a loser itself.
+    """
+    beaten_by: dict[str, tuple[Memory, Memory, Supersession]] = {}
+    for pair in output.contradictions:
+        if any(ref not in facts for ref in pair.refs):
+            continue
+        loser, winner = sorted((stands_for.get(ref, facts[ref]) for ref in pair.refs), key=_rank)
+        known = beaten_by.get(loser.id)
+        if loser.id == winner.id or (known and _rank(known[1]) <= _rank(winner)):
+            continue
+        intent = Supersession(
+            loser_id=loser.id,
+            loser_thread_id=loser.thread_id,
+            winner_id=winner.id,
+            reason=pair.reason,
+            valid_to=_end(loser, winner),
+        )
+        beaten_by[loser.id] = (loser, winner, intent)
+    return [intent for _, _, intent in sorted(beaten_by.values(), key=lambda entry: _rank(entry[0]))]
+
+
+def _rank(memory: Memory) -> tuple[datetime, float, str]:
+    """Who wins a contradiction: said later, then surer, then the greater id (conflict C20)."""
+    return (memory.last_said_at, memory.confidence, memory.id)
+
+
+def _end(loser: Memory, winner: Memory) -> datetime:
+    """Until when the loser was true: until the winner was, but never before it began."""
+    since = winner.reaffirmed_at or winner.valid_from or winner.created_at
+    return max(since, loser.valid_from or loser.created_at)
+
+
+def _merged(members: Sequence[Memory], content: str, embedding_model: str) -> Memory:
+    """One fact in the place of several that say the same: as old as the oldest, as sure as the surest."""
+    newest = max(members, key=_rank)
+    ids = sorted(member.id for member in members)
+    return newest.model_copy(
+        update={
+            "id": derived_id("fact", *ids),
+            "thread_id": USER_THREAD,
+            "content": content,
+            "confidence": max(member.confidence for member in members),
+            "importance": max(member.importance for member in members),
+            "source_turn_ids": list(dict.fromkeys(turn for member in members for turn in member.source_turn_ids)),
+            "supersedes_ids": ids,
+            "valid_from": min(member.valid_from or member.created_at for member in members),
+            "recorded_at": now(),
+            "updated_at": None,
+            "content_hash": content_hash(content),
+            "embedding_model": embedding_model,
+        }
+    )

@@ -1,0 +1,120 @@
+"""Reflect: what a user's memories show together that none of them says (rows S0-020 and S0-067).
+
+Insights and lessons, each with the memories that it rests on; a count in one is that of its evidence. What came from
+anybody but the user makes a candidate. An insight of which fewer than two memories still hold is withdrawn. One model
+call, and none as long as the memories are the same. A request may confine it to the memories of a project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_memory.language.tasks import REFLECT, Insight, ReflectInput
+from agent_memory.models import Memory, ProcessResult
+from agent_memory.steps.draft import Draft, Retirement, Supersession, finish
+from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.steps.over_memories import conclude, digest, taken_together
+from agent_memory.store import queries
+from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import from_document
+from agent_memory.store.ids import USER_THREAD
+from agent_memory.store.memories import get_memories
+
+NAME = "reflect"
+FEWEST = 2
+"""Memories that an insight rests on at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What is reflected on, the insights there are, and those whose evidence fell. No memories: they are known."""
+
+    memories: list[Memory]
+    earlier: list[Memory]
+    fallen: list[Memory]
+    seen: str
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Reflects on the newest memories. None if they are the same as the last time and nothing fell.
+
+    Raises:
+        ModelError: if the model gave nothing usable; everything stays as it is.
+    """
+    partition = (request.user_id, USER_THREAD)
+    await finish(tools.store, MEMORIES, partition, NAME)
+
+    async def read(stored: StoredCursor) -> list[Material]:
+        material = await _gather(tools, request.user_id, request.project_id)
+        if len(material.memories) < FEWEST or stored.extra.get("seen") == material.seen:
+            material = Material([], material.earlier, material.fallen, material.seen)
+        return [material] if material.memories or material.fallen else []
+
+    stored, found = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    if not found:
+        return None
+    material = found[0]
+    made: list[Memory] = []
+    supersede: list[Supersession] = []
+    result = ProcessResult(step=NAME)
+    if material.memories:
+        data = ReflectInput(memories=view_facts(material.memories), earlier=view_facts(material.earlier, "r"))
+        answer = await tools.chat.run(REFLECT, data)
+        result = ProcessResult(step=NAME, rejected=answer.rejected, usage=answer.usage)
+        marks = {"type": "reflection", "model": answer.model, "prompt_version": answer.prompt_version}
+        for insight, members, replaced in _read(answer.output.insights, material):
+            reflection = taken_together("refl", members, insight.content, stored.cursor.runs, USER_THREAD)
+            made.append(reflection.model_copy(update=marks | {"kind": insight.kind}))
+            supersede += [
+                Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=reflection.id, reason="update")
+                for old in replaced
+            ]
+    updated = {intent.loser_id for intent in supersede}
+    revoked = [one for one in material.fallen if one.id not in updated]
+    result.counts = {"insights": len(made), "updated": len(updated), "revoked": len(revoked)}
+    retire = [Retirement(memory_id=one.id, thread_id=one.thread_id, reason="revoked") for one in revoked]
+    return await conclude(
+        tools, request, USER_THREAD, stored, material.seen, made, result, supersede=supersede, retire=retire
+    )
+
+
+async def _gather(tools: Tools, user_id: str, project_id: str | None) -> Material:
+    limit = tools.limits.deepen_memories
+    sql, project = queries.EVIDENCE, {}
+    if project_id is not None:
+        sql, project = queries.EVIDENCE_OF_PROJECT, {"project": project_id}
+    rows = await tools.store.query(MEMORIES, sql, (user_id,), limit=limit, **project)
+    memories = [from_document(Memory, row) for row in rows]
+    rows = await tools.store.query(MEMORIES, queries.INSIGHTS, (user_id,), limit=limit)
+    earlier = [from_document(Memory, row) for row in rows]
+    named = sorted({source for insight in earlier for source in insight.source_ids})
+    holding = {one.id for one in await get_memories(tools.store, user_id, named) if one.superseded_by is None}
+    fallen = [one for one in earlier if _is_ours(one) and len(holding.intersection(one.source_ids)) < FEWEST]
+    if project_id is not None:
+        earlier = [one for one in earlier if one.project_id == project_id]
+    return Material(memories, earlier, fallen, digest(memories))
+
+
+def _read(insights: Sequence[Insight], material: Material) -> list[tuple[Insight, list[Memory], list[Memory]]]:
+    """The insights that say something new, with their evidence and what they bring up to date."""
+    memories = {f"f{number}": memory for number, memory in enumerate(material.memories, 1)}
+    earlier = {f"r{number}": memory for number, memory in enumerate(material.earlier, 1)}
+    known = {memory.content for memory in material.earlier}
+    found = []
+    for insight in insights:
+        members = [memories[ref] for ref in insight.refs if ref in memories]
+        if len(members) < FEWEST or insight.content in known:
+            continue
+        old = [earlier[ref] for ref in insight.replaces if ref in earlier]
+        # A candidate takes the place of nothing that is active.
+        trusted = all(member.source == "user" for member in members)
+        replaced = [one for one in old if _is_ours(one) and (trusted or one.status != "active")]
+        found.append((insight, members, replaced))
+    return found
+
+
+def _is_ours(insight: Memory) -> bool:
+    """Whether nobody has corrected or pinned it by hand."""
+    return insight.model is not None and not insight.pinned

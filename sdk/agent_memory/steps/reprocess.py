@@ -1,0 +1,222 @@
+"""Reprocess: derives the memories of old turns anew, with the model and the prompt of today.
+
+A pass over a thread is for one target: the model, the prompt's version, and whose work is to be done again. It has a
+cursor of its own that follows that of the extraction and never runs ahead of it, so a pass that was cut short goes
+on where it stopped, and one that is through is not made again. What the turns still give stays, under the new
+version; what they give in other words is a new version; what they give no more is withdrawn, and with it what it was
+merged into, whose other parts stand again. What was remembered or
+corrected by hand, and what is pinned, is not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.language.tasks import EXTRACT
+from agent_memory.models import Memory, ProcessResult
+from agent_memory.steps import extract
+from agent_memory.steps.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
+from agent_memory.steps.gather import StepRequest, Tools, TurnRange
+from agent_memory.steps.matching import Matched, match
+from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.store import queries
+from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import from_document, to_document
+from agent_memory.store.ids import derived_id
+from agent_memory.store.memories import Part, active_by_hash, unmerged
+
+NAME = "reprocess"
+PLAN = "reprocess.plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """With what turns are derived anew, and (`only`) the prompt version whose work is done again; None: every other."""
+
+    model: str
+    version: str
+    only: str | None
+
+    @classmethod
+    def of(cls, tools: Tools, request: StepRequest) -> Target:
+        """The target of a request."""
+        return cls(tools.chat.model_id, tools.chat.prompt_version(EXTRACT), request.prompt_version)
+
+    @property
+    def key(self) -> str:
+        """What a cursor remembers of it."""
+        return "\n".join((self.model, self.version, self.only or ""))
+
+    def is_stale(self, model: str | None, version: str | None) -> bool:
+        """Whether what this model derived with this prompt version is to be done again."""
+        if self.only is not None:
+            return version == self.only
+        return (model, version) != (self.model, self.version)
+
+
+async def plan(tools: Tools, request: StepRequest) -> list[str]:
+    """The threads of a user that hold work to be done again, or whose pass was cut short; at the cost of two queries.
+
+    A thread that gave nothing so far may give something to a new prompt, so it is among them, unless the work of one
+    version is asked for.
+    """
+    target = Target.of(tools, request)
+    cursors = await tools.store.query(MEMORIES, queries.DERIVING_CURSORS, (request.user_id,))
+    passes = {row["thread_id"]: row["extra"] for row in cursors if row["step"] == NAME}
+    extracted = {row["thread_id"] for row in cursors if row["step"] == extract.NAME}
+    rows = await tools.store.query(MEMORIES, queries.DERIVATIONS, (request.user_id,))
+    fruitful = {row["thread_id"] for row in rows}
+    stale = {row["thread_id"] for row in rows if target.is_stale(row.get("model"), row.get("prompt_version"))}
+    begun = {thread for thread, extra in passes.items() if extra.get("target") == target.key}
+    unfinished = {thread for thread in begun if not passes[thread].get("done")}
+    barren = extracted - fruitful - begun if target.only is None else set()
+    planned = sorted(extracted & (stale | unfinished | barren))
+    return [thread for thread in planned if request.thread_id in ("", thread)]
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Derives the next turns of a thread anew. None if the pass is through.
+
+    The first draft of a pass only puts its cursor to the beginning.
+
+    Raises:
+        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
+            letter instead, and the old memories stay.
+    """
+    target = Target.of(tools, request)
+    partition = (request.user_id, request.thread_id)
+    await finish(tools.store, MEMORIES, partition, NAME)
+
+    async def read(_: StoredCursor) -> list[Target]:
+        return [target]
+
+    stored, _ = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    replay = request.dead_letter_id is not None
+    if not replay and stored.extra.get("target") != target.key:
+        return _draft(request, stored, Cursor(runs=stored.cursor.runs + 1), _begun(stored, target), more=True)
+    if not replay and stored.extra.get("done"):
+        return None
+    generation = request.dead_letter_id or str(stored.extra["pass"])
+
+    async def derive(found: TurnRange) -> Derived:
+        return await _derive(tools, request, found, target, generation)
+
+    draft = await think_over_turns(tools, request, MEMORIES, NAME, derive, behind=extract.NAME)
+    if draft is None:
+        return _draft(request, stored, stored.cursor.advanced([]), stored.extra | {"done": True}, more=False)
+    extra = stored.extra if replay or draft.more else stored.extra | {"done": True}
+    return draft.model_copy(update={"extra": extra})
+
+
+def _begun(stored: StoredCursor, target: Target) -> dict[str, Any]:
+    return {"target": target.key, "pass": int(stored.extra.get("pass", 0)) + 1}
+
+
+def _draft(request: StepRequest, stored: StoredCursor, cursor: Cursor, extra: dict[str, Any], *, more: bool) -> Draft:
+    """A draft that moves the cursor and writes nothing."""
+    return Draft(
+        step=NAME,
+        container=MEMORIES,
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        cursor=cursor.to_document(),
+        etag=stored.etag,
+        extra=extra,
+        more=more,
+        result=ProcessResult(step=NAME),
+    )
+
+
+async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: Target, generation: str) -> Derived:
+    ids = [turn.id for turn in found.turns]
+    rows = await tools.store.query(
+        MEMORIES, queries.DERIVED_FROM_TURNS, (request.user_id, request.thread_id), turns=ids
+    )
+    # A memory belongs to the turn that settles it, which is the last of its turns.
+    before = [memory for row in rows if (memory := from_document(Memory, row)).source_turn_ids[-1] in ids]
+    wanted = any(target.is_stale(memory.model, memory.prompt_version) for memory in before)
+    if not wanted and (before or target.only is not None):
+        return Derived(ProcessResult(step=NAME))
+    extracted = await extract.extract(tools, found.turns)
+    if not extracted.asked:  # what is left of the talk is too short to judge what was made of it
+        return Derived(ProcessResult(step=NAME))
+    matched = match(before, extracted.memories, lambda old: target.is_stale(old.model, old.prompt_version))
+    derived = await _write(tools, request, matched, target, generation)
+    derived.result.rejected = extracted.rejected
+    derived.result.usage += extracted.usage
+    return derived
+
+
+async def _write(tools: Tools, request: StepRequest, matched: Matched, target: Target, generation: str) -> Derived:
+    """The documents and intents that bring what is stored to what was matched."""
+    replaces = {new.id: old for old, new in matched.changed}
+    candidates = [*(new for _, new in matched.changed), *matched.added]
+    known = await active_by_hash(tools.store, request.user_id, [new.content_hash for new in candidates])
+    stand_in = {new.id: known[new.content_hash] for new in candidates if new.content_hash in known}
+    renewed = [_renewed(new, generation, replaces.get(new.id)) for new in candidates if new.id not in stand_in]
+    embedded = await tools.embeddings.embed([memory.content for memory in renewed])
+    fresh = await extract.unforgotten(tools, request.user_id, list(zip(renewed, embedded.vectors, strict=True)))
+    kept_out = {memory.id for memory in renewed} - {memory.id for memory, _ in fresh}
+    lost = [old for old, new in matched.changed if _new_id(new, generation) in kept_out]
+    changed = [
+        Supersession(
+            loser_id=old.id,
+            loser_thread_id=old.thread_id,
+            winner_id=stand_in[new.id].id if new.id in stand_in else _new_id(new, generation),
+            reason="duplicate" if new.id in stand_in else "rederived",
+        )
+        for old, new in matched.changed
+        if old not in lost
+    ]
+    merges, parts = await unmerged(tools.store, request.user_id, matched.orphaned)
+    gone = [*matched.gone, *lost, *merges]
+    counts = {
+        "kept": len(matched.kept) + len(matched.settled),
+        "changed": len(changed),
+        "added": len(matched.added),
+        "gone": len(gone),
+    }
+    return Derived(
+        ProcessResult(step=NAME, created=len(fresh), counts=counts, usage=embedded.usage),
+        create=[to_document(memory, vector) for memory, vector in fresh],
+        patch={old.id: _stamp(target) for old in matched.kept if not _stamped(old, target)},
+        supersede=changed,
+        retire=[Retirement(memory_id=old.id, thread_id=old.thread_id, reason="revoked") for old in gone],
+        release=[_release(part) for part in parts],
+        reaffirm=_again(candidates, stand_in),
+    )
+
+
+def _release(part: Part) -> Release:
+    one = part.memory
+    winner_id = str(one.superseded_by)
+    return Release(memory_id=one.id, thread_id=one.thread_id, winner_id=winner_id, merge_id=part.merge_id)
+
+
+def _again(candidates: Sequence[Memory], stand_in: dict[str, Memory]) -> list[Reaffirmation]:
+    return [
+        Reaffirmation(memory_id=stand_in[new.id].id, thread_id=stand_in[new.id].thread_id, at=new.created_at)
+        for new in candidates
+        if new.id in stand_in
+    ]
+
+
+def _renewed(new: Memory, generation: str, old: Memory | None) -> Memory:
+    return new.model_copy(update={"id": _new_id(new, generation), "supersedes_ids": [old.id] if old else []})
+
+
+def _new_id(new: Memory, generation: str) -> str:
+    """An id of this pass: that of the place in the transcript belongs to the first derivation."""
+    return derived_id(new.id.partition("_")[0], new.id, generation)
+
+
+def _stamp(target: Target) -> dict[str, str]:
+    return {"model": target.model, "prompt_version": target.version}
+
+
+def _stamped(memory: Memory, target: Target) -> bool:
+    return (memory.model, memory.prompt_version) == (target.model, target.version)

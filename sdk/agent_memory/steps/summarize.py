@@ -1,0 +1,267 @@
+"""Summarize: merges new turns into a thread's summary and its current state; never rebuilds (row S1-11).
+
+What was replaced in another conversation is corrected along with the next turns, or after a reconciliation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from agent_memory.errors import ModelError
+from agent_memory.forgetting.accounts import projects_with
+from agent_memory.language.tasks import (
+    SUMMARIZE,
+    SummarizeInput,
+    SummarizeOutput,
+    SummaryView,
+    TaskResult,
+)
+from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
+from agent_memory.screening.screen import screen_values
+from agent_memory.steps.corrections import Untold, read_untold, within_tokens
+from agent_memory.steps.dead_letters import make_untold_letter
+from agent_memory.steps.draft import Draft
+from agent_memory.steps.gather import StepRequest, Tools, TurnRange, view_turns
+from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.pieces import portions
+from agent_memory.store.commits import read_cursor
+from agent_memory.store.containers import SUMMARIES
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import state_id, summary_id
+from agent_memory.store.summaries import read_state, read_summary
+from agent_memory.store.untold import Told, mark_again, untold_threads
+from agent_memory.text.asked_back import telling
+
+NAME = "summarize"
+PLAN = "summarize.plan"
+
+
+async def plan(tools: Tools, request: StepRequest) -> list[str]:
+    """The threads of a user whose summaries do not know yet what was replaced in other conversations."""
+    return await untold_threads(tools.store, request.user_id)
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Merges the next turns into the summary, and corrects what was replaced elsewhere. None if there is neither.
+
+    Raises:
+        ModelError: if a model is unavailable, or a replay failed again; the summary stays as it is. Of an answer that
+            cannot be used comes a dead letter instead: of the turns, or of the corrections if the turns do without.
+    """
+    user_id, thread_id = request.user_id, request.thread_id
+    if request.dead_letter_id is not None:  # its turns were not there when others were told
+        await mark_again(tools.store, user_id, thread_id)
+    made: list[Written] = []
+
+    async def derive(found: TurnRange) -> Derived:
+        untold = await read_untold(tools, user_id, thread_id)
+        written = await _write(tools, request, found.turns, untold, last=not found.more)
+        made.append(written)
+        return written.derived
+
+    draft = await think_over_turns(tools, request, SUMMARIES, NAME, derive)
+    for written in made:
+        assert draft is not None  # there are turns
+        draft = draft.model_copy(update={"told": written.told, "more": draft.more or written.more})
+    if draft is None or (request.dead_letter_id is not None and not made):
+        untold = await read_untold(tools, user_id, thread_id)
+        return await _correct(tools, request, untold, draft) if untold else draft
+    return draft
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary to be written, what it was told, and whether there was more to tell than one call has room for."""
+
+    derived: Derived
+    told: list[Told] = field(default_factory=list)
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is known of a thread ahead of a merge."""
+
+    summary: ThreadSummary | None
+    state: ThreadState | None
+
+    def text(self, turns: Sequence[Turn]) -> str:
+        """All that a merge with these turns may say."""
+        known = [self.summary.content] if self.summary else []
+        state = json.dumps(self.state.state if self.state else {}, ensure_ascii=False)
+        return "\n".join([*known, state, *(turn.content for turn in turns)])
+
+
+async def _write(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], untold: Sequence[Untold], *, last: bool = True
+) -> Written:
+    """Has turns merged into the summary, with the corrections that concern it; asks no model if there is neither.
+
+    Nothing counts as told as long as these are not the last turns: what is still to be summarised may say it too.
+    What no model can make anything of is given up: it becomes a dead letter, and the turns go without it.
+    """
+    before = Before(
+        await read_summary(tools.store, request.user_id, request.thread_id),
+        await read_state(tools.store, request.user_id, request.thread_id),
+    )
+    text = before.text(turns)
+    taken = within_tokens(untold, text, tools.limits.batch_tokens)
+    told = [one.told() for one in taken]
+    needed = [one for one in taken if one.concerning(text)]
+    if not turns and not needed:
+        return Written(Derived(ProcessResult(step=NAME)), told)
+    try:
+        derived = await _merge(tools, request, turns, before, needed)
+    except ModelError as error:
+        if error.retryable or not needed or (request.dead_letter_id is not None and not turns):
+            raise
+        return Written(await _do_without(tools, request, turns, before, error), told, len(taken) < len(untold))
+    if needed:
+        derived.result.counts["corrected"] = len(needed)
+    return Written(derived, told if last else [], last and len(taken) < len(untold))
+
+
+async def _do_without(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, error: ModelError
+) -> Derived:
+    """The turns merged without the corrections that an error is about, and a dead letter of these."""
+    spent = Usage.model_validate(error.cost)
+    try:
+        derived = await _merge(tools, request, turns, before, []) if turns else Derived(ProcessResult(step=NAME))
+    except ModelError as other:  # so it is the turns
+        other.cost = (Usage.model_validate(other.cost) + spent).model_dump()
+        raise
+    letter = make_untold_letter(request, NAME, error)
+    changes = {
+        "dead_letters": 1,
+        "rejected": [*derived.result.rejected, letter.error],
+        "usage": derived.result.usage + spent,
+    }
+    return replace(
+        derived,
+        upsert=[*derived.upsert, to_document(letter)],
+        result=derived.result.model_copy(update=changes),
+    )
+
+
+async def _merge(
+    tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, needed: Sequence[Untold]
+) -> Derived:
+    """The summary and the state that a model makes of turns, of corrections, and of what was known."""
+    text = before.text(turns)
+    told = [*(before.summary.told_ids if before.summary else []), *(one.winner_id for one in needed)]
+    view = SummaryView.model_validate(before.summary.model_dump()) if before.summary else None
+    answer: TaskResult[SummarizeOutput] | None = None
+    for portion in list(portions(turns, tools.limits.batch_tokens)) or [[]]:
+        data = SummarizeInput(
+            earlier=answer.output if answer else view,
+            earlier_state=answer.output.state if answer else before.state.state if before.state else {},
+            turns=view_turns(portion),
+            never=sorted(tools.rules.deny),
+            corrections=[correction for one in needed for correction in one.concerning(text)],
+        )
+        answer = _after(answer, await tools.chat.run(SUMMARIZE, data))
+    assert answer is not None  # there is a portion
+    output = _screened(tools, answer.output)
+    summary = _merged(request, turns, before.summary, output).model_copy(
+        update={
+            "told_ids": list(dict.fromkeys(told)),
+            "only_asks": not telling(turns) and (before.summary is None or before.summary.only_asks),
+            "model": answer.model,
+            "prompt_version": answer.prompt_version,
+        }
+    )
+    new_state = ThreadState(
+        id=state_id(request.user_id, request.thread_id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        state=output.state,
+        updated_at=summary.updated_at,
+    )
+    embedded = await tools.embeddings.embed([summary.content])
+    document = to_document(summary, embedded.vectors[0]) | {"embedding_model": tools.embeddings.model_id}
+    result = ProcessResult(
+        step=NAME,
+        created=1 if before.summary is None else 0,
+        rejected=answer.rejected,
+        usage=answer.usage + embedded.usage,
+    )
+    return Derived(result, upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}])
+
+
+async def _correct(tools: Tools, request: StepRequest, untold: Sequence[Untold], draft: Draft | None) -> Draft | None:
+    """The draft that corrects a summary without new turns, over that of a replay; that if there is no summary."""
+    stored = await read_cursor(tools.store, SUMMARIES, (request.user_id, request.thread_id), NAME)
+    if not stored.etag or await read_summary(tools.store, request.user_id, request.thread_id) is None:
+        return draft
+    written = await _write(tools, request, [], untold)
+    draft = draft or Draft(
+        step=NAME,
+        container=SUMMARIES,
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        cursor=stored.cursor.advanced([]).to_document(),
+        etag=stored.etag,
+        result=written.derived.result,
+    )
+    return draft.model_copy(
+        update={
+            "upsert": written.derived.upsert,
+            "told": written.told,
+            "more": written.more,
+            "result": written.derived.result,
+        }
+    )
+
+
+def _screened(tools: Tools, output: SummarizeOutput) -> SummarizeOutput:
+    """A summary without what the user wants forgotten at once, without secrets, and without orders to a model."""
+    kept = screen_values(output.model_dump(), tools.rules, tools.policy)
+    return SummarizeOutput.model_validate(kept)
+
+
+def _after(
+    before: TaskResult[SummarizeOutput] | None, answer: TaskResult[SummarizeOutput]
+) -> TaskResult[SummarizeOutput]:
+    """An answer that goes on from another, with what both cost."""
+    if before is None:
+        return answer
+    return replace(answer, usage=before.usage + answer.usage, rejected=before.rejected + answer.rejected)
+
+
+def render_summary(view: SummaryView) -> str:
+    """A summary as prose for a reader and for the index."""
+    parts = [
+        ("Topic", [view.topic] if view.topic else []),
+        ("Key points", view.key_points),
+        ("Decisions", view.decisions),
+        ("Open issues", view.open_issues),
+        ("Next steps", view.next_steps),
+    ]
+    return "\n".join(f"{title}: " + "; ".join(line.rstrip(".") for line in lines) for title, lines in parts if lines)
+
+
+def _merged(
+    request: StepRequest, turns: Sequence[Turn], earlier: ThreadSummary | None, output: SummarizeOutput
+) -> ThreadSummary:
+    times = [turn.created_at for turn in turns]
+    clock = now()
+    return ThreadSummary(
+        id=summary_id(request.user_id, request.thread_id),
+        user_id=request.user_id,
+        thread_id=request.thread_id,
+        content=render_summary(output) or "Nothing of note yet.",
+        topic=output.topic,
+        key_points=output.key_points,
+        decisions=output.decisions,
+        open_issues=output.open_issues,
+        next_steps=output.next_steps,
+        turn_count=(earlier.turn_count if earlier else 0) + len(turns),
+        covers_from=min([*times, *([earlier.covers_from] if earlier and earlier.covers_from else [])], default=None),
+        covers_to=max([*times, *([earlier.covers_to] if earlier and earlier.covers_to else [])], default=None),
+        project_ids=projects_with([] if earlier is None else earlier.project_ids, turns),
+        created_at=earlier.created_at if earlier else clock,
+        updated_at=clock,
+    )

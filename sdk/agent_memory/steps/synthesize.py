@@ -1,0 +1,111 @@
+"""Synthesize: puts one procedure together from how-tos for one purpose that were told in several conversations.
+
+The how-tos stay; the procedure names them as its sources. When they change it is put together again, and when one of
+them no longer holds and nothing takes its place, it is withdrawn. What was told by anybody but the user makes a
+candidate, which is no instruction before it is approved. One model call for all new groups, none without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_memory.language.tasks import SYNTHESIZE, SynthesizeInput
+from agent_memory.models import Memory, ProcessResult
+from agent_memory.steps.draft import Draft, Retirement, Supersession, finish
+from agent_memory.steps.gather import StepRequest, Tools
+from agent_memory.steps.over_memories import alike, conclude, digest, read_known, taken_together, view_groups
+from agent_memory.store import queries
+from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.ids import PROCEDURES_THREAD
+
+NAME = "synthesize"
+SMALLEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Groups of how-tos that no procedure stands for yet, the procedures there are, and those whose sources fell."""
+
+    groups: list[list[Memory]]
+    made: list[Memory]
+    fallen: list[Memory]
+
+
+async def think(tools: Tools, request: StepRequest) -> Draft | None:
+    """Puts procedures together where there is something new, and withdraws those whose sources fell.
+
+    Raises:
+        ModelError: if the model gave nothing usable; everything stays as it is.
+    """
+    partition = (request.user_id, PROCEDURES_THREAD)
+    await finish(tools.store, MEMORIES, partition, NAME)
+
+    async def read(stored: StoredCursor) -> list[Material]:
+        material = await _gather(tools, request.user_id)
+        if stored.extra.get("seen") == _seen(material.groups):  # the model was asked, and saw no procedure in them
+            material = Material([], material.made, material.fallen)
+        return [material] if material.groups or material.fallen else []
+
+    stored, found = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    if not found:
+        return None
+    material = found[0]
+    made: list[Memory] = []
+    result = ProcessResult(step=NAME)
+    if material.groups:
+        views, by_ref = view_groups(material.groups)
+        answer = await tools.chat.run(SYNTHESIZE, SynthesizeInput(groups=views))
+        result = ProcessResult(step=NAME, rejected=answer.rejected, usage=answer.usage)
+        for conclusion in answer.output.procedures:
+            members = [by_ref[ref] for ref in conclusion.refs if ref in by_ref]
+            if len(members) >= SMALLEST:
+                procedure = taken_together("proc", members, conclusion.content, stored.cursor.runs, PROCEDURES_THREAD)
+                marks = {"kind": "synthesized", "model": answer.model, "prompt_version": answer.prompt_version}
+                made.append(procedure.model_copy(update=marks))
+    supersede = _replaced(material.made, made)
+    replaced = {intent.loser_id for intent in supersede}
+    revoked = [one for one in material.fallen if one.id not in replaced]
+    result.counts = {"procedures": len(made), "updated": len(replaced), "revoked": len(revoked)}
+    retire = [Retirement(memory_id=one.id, thread_id=one.thread_id, reason="revoked") for one in revoked]
+    seen = _seen(material.groups) if material.groups else str(stored.extra.get("seen", ""))
+    return await conclude(
+        tools, request, PROCEDURES_THREAD, stored, seen, made, result, supersede=supersede, retire=retire
+    )
+
+
+async def _gather(tools: Tools, user_id: str) -> Material:
+    known = await read_known(tools, user_id, queries.PROCEDURES)
+    told = [one for one in known if one.memory.thread_id != PROCEDURES_THREAD and one.memory.status == "active"]
+    made = [one.memory for one in known if one.memory.thread_id == PROCEDURES_THREAD]
+    standing = {one.memory.id for one in told}
+    covered = [set(one.source_ids) for one in made]
+    groups = [
+        group
+        for group in await alike(told, tools.embeddings.model_id, SMALLEST)
+        if len({one.thread_id for one in group}) >= SMALLEST and {one.id for one in group} not in covered
+    ]
+    fallen = [one for one in made if _is_ours(one) and not standing.issuperset(one.source_ids)]
+    return Material(groups, made, fallen)
+
+
+def _replaced(made: Sequence[Memory], new: Sequence[Memory]) -> list[Supersession]:
+    """Which procedures give way to the new ones that share a source with them. A candidate replaces no active one."""
+    return [
+        Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=one.id, reason="update")
+        for old in made
+        for one in new
+        if _is_ours(old)
+        and not set(old.source_ids).isdisjoint(one.source_ids)
+        and (one.status == "active" or old.status != "active")
+    ]
+
+
+def _is_ours(procedure: Memory) -> bool:
+    """Whether nobody has corrected or pinned it by hand."""
+    return procedure.model is not None and not procedure.pinned
+
+
+def _seen(groups: Sequence[Sequence[Memory]]) -> str:
+    return digest(memory for group in groups for memory in group)

@@ -1,0 +1,1 @@
+"""Text: normalisation, sentences, figures, names, dates and likeness. Pure functions."""

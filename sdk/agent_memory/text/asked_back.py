@@ -1,0 +1,86 @@
+"""Questions about earlier talk: "What did we discuss about authentication?" tells nothing itself.
+
+An account of a talk that only asks such a question, and hears what memory brought, is nearer to the same question than
+the talk that answers it. So neither the question nor its answer is told in an account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_memory.models import Turn
+from agent_memory.settings import ARCHIVE_TRIGGERS
+from agent_memory.text.terms import QUESTION_MARKS
+
+SESSION_NOTE = "agent_session"
+"""In the metadata of a turn, what an agent's session notes of it: `session_id`, and the `trigger` that it holds."""
+_WORDS_BESIDE = 8
+"""Words beside the question of a message that only asks: "Hello again, and thanks for yesterday!"."""
+_ORDER = "remind"
+"""Begins a phrase by which people ask without a question mark, unless it goes on with one of `_TELLING`."""
+_TELLING = ("that", "to")
+
+
+def trigger_in(message: str, triggers: Sequence[str]) -> str | None:
+    """The phrase by which a message refers to other conversations; None if there is none (row S2-33)."""
+    text = _plain(message)
+    return next((phrase for phrase in triggers if phrase and _plain(phrase) in text), None)
+
+
+def note_of(turn: Turn) -> Mapping[str, Any]:
+    """What an agent's session noted of a turn."""
+    note = turn.metadata.get(SESSION_NOTE)
+    return note if isinstance(note, Mapping) else {}
+
+
+def asks_back(turn: Turn) -> bool:
+    """Whether a user only asks for what was said before."""
+    noted = note_of(turn).get("trigger")
+    phrase = noted if isinstance(noted, str) and noted else trigger_in(turn.content, ARCHIVE_TRIGGERS)
+    if turn.role != "user" or phrase is None:
+        return False
+    asked, beside = False, 0
+    for sentence in _sentences(turn.content):
+        if sentence.endswith(QUESTION_MARKS) or _orders(sentence, phrase):
+            asked = True
+        else:
+            beside += len(sentence.split())
+    return asked and beside <= _WORDS_BESIDE
+
+
+def telling(turns: Sequence[Turn]) -> list[Turn]:
+    """Turns without questions about earlier talk and the answers to them; none if all that is left are questions."""
+    kept: list[Turn] = []
+    answers = False
+    for turn in turns:
+        if turn.role == "user":
+            answers = asks_back(turn)
+        if not answers:
+            kept.append(turn)
+    told = (not turn.content.rstrip().endswith(QUESTION_MARKS) for turn in kept if turn.role in ("user", "agent"))
+    return kept if any(told) else []
+
+
+def _orders(sentence: str, phrase: str) -> bool:
+    if not _plain(phrase).startswith(_ORDER):
+        return False
+    _, found, rest = _plain(sentence).partition(_plain(phrase))
+    return bool(found) and not rest.strip(" ,:").startswith(_TELLING)
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences, as far as their marks tell: the end of a line, or a mark with a space behind it."""
+    sentences: list[str] = []
+    for line in text.splitlines():
+        begin = 0
+        for position, character in enumerate(line):
+            if character in ".!?？؟。" and (position + 1 == len(line) or line[position + 1] == " "):
+                sentences.append(line[begin : position + 1].strip())
+                begin = position + 1
+        sentences.append(line[begin:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _plain(text: str) -> str:
+    return text.replace("’", "'").casefold()

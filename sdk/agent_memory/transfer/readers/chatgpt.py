@@ -1,0 +1,94 @@
+"""The export of ChatGPT (`conversations.json`): a conversation is a tree of edits, of which one branch is current."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+
+_SPOKEN = {"text", "multimodal_text", "code", "execution_output"}
+"""Content that ChatGPT shows as part of the talk. The rest (thoughts, browsing, custom instructions) is its own."""
+
+
+def is_chatgpt(conversation: object) -> bool:
+    """Whether this looks like a conversation of an export."""
+    return isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict)
+
+
+def read_chatgpt(conversations: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
+    """Reads the current branch of each conversation; hidden, system and empty messages are no part of the talk.
+
+    Raises:
+        InvalidInput: if a conversation has no tree, no current message or no id, or its tree is broken.
+    """
+    for place, conversation in conversations:
+        if not is_chatgpt(conversation):
+            raise place.error('not a conversation of a ChatGPT export: it has no "mapping"')
+        thread = conversation.get("conversation_id") or conversation.get("id")
+        if not thread:
+            raise place.error('the conversation has no "conversation_id"')
+        spoken = (message for message in _branch(place, conversation) if _is_spoken(message))
+        for position, message in enumerate(spoken):
+            here = place.within(f"message {message.get('id')}")
+            yield utterance(here, _fields(here, message), thread_id=thread, position=position)
+
+
+def _branch(place: Place, conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages from the root to the current one."""
+    nodes: Mapping[str, Any] = conversation["mapping"]
+    current = conversation.get("current_node")
+    if current is None:
+        raise place.error('the conversation has no "current_node"')
+    messages: list[Mapping[str, Any]] = []
+    visited: set[str] = set()
+    while current is not None:
+        node = nodes.get(current)
+        if not isinstance(node, dict) or current in visited:
+            fault = "appears twice in its own branch" if current in visited else "is not in the mapping"
+            raise place.error(f"the tree is broken: node {current} {fault}")
+        visited.add(current)
+        if isinstance(node.get("message"), dict):
+            messages.append(node["message"])
+        current = node.get("parent")
+    return messages[::-1]
+
+
+def _is_spoken(message: Mapping[str, Any]) -> bool:
+    metadata, content = message.get("metadata") or {}, message.get("content") or {}
+    hidden = metadata.get("is_visually_hidden_from_conversation") or _role(message) == "system"
+    return not hidden and content.get("content_type") in _SPOKEN and bool(_text(content).strip())
+
+
+def _role(message: Mapping[str, Any]) -> Any:
+    return (message.get("author") or {}).get("role")
+
+
+def _fields(place: Place, message: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {"role": _role(message), "content": _text(message["content"]), "id": message.get("id")}
+    if (seconds := message.get("create_time")) is not None:
+        try:
+            fields["created_at"] = datetime.fromtimestamp(seconds, UTC)
+        except (TypeError, ValueError, OverflowError, OSError):
+            raise place.error(f"create_time is no time: {seconds!r:.40}") from None
+    return fields
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    if isinstance(content.get("text"), str):
+        return str(content["text"])
+    parts = (_part(part) for part in content.get("parts") or [])
+    return "\n".join(part for part in parts if part)
+
+
+def _part(part: object) -> str:
+    """A piece of a message: text as it is, what was said aloud, a mark for a picture or a sound."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return ""
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    kind = str(part.get("content_type", "attachment"))
+    return f"[{kind.removesuffix('_asset_pointer').replace('_', ' ')}]"

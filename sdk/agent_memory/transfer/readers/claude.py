@@ -1,0 +1,48 @@
+"""The export of Claude (`conversations.json`): a list of conversations, each with its messages in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+
+
+def is_claude(conversation: object) -> bool:
+    """Whether this looks like a conversation of an export."""
+    return isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list)
+
+
+def read_claude(conversations: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
+    """Reads what people and Claude wrote; thoughts, the use of tools and empty messages are no part of the talk.
+
+    Raises:
+        InvalidInput: if a conversation has no messages or no id, or a message is wrong.
+    """
+    for place, conversation in conversations:
+        if not is_claude(conversation):
+            raise place.error('not a conversation of a Claude export: it has no "chat_messages"')
+        if not (thread := conversation.get("uuid")):
+            raise place.error('the conversation has no "uuid"')
+        for position, message in enumerate(conversation["chat_messages"]):
+            here = place.within(f"message {position + 1}")
+            if not isinstance(message, dict):
+                raise here.error("expected an object")
+            if content := _content(message):
+                fields = {"role": message.get("sender"), "content": content, "id": message.get("uuid")}
+                if message.get("created_at"):
+                    fields["created_at"] = message["created_at"]
+                yield utterance(here, fields, thread_id=thread, position=position)
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    """What was written, and a mark for each file that was sent along."""
+    parts = [part for part in message.get("content") or [] if isinstance(part, dict) and part.get("type") == "text"]
+    said = "\n".join(str(part.get("text") or "") for part in parts).strip() or str(message.get("text") or "").strip()
+    sent = [
+        f"[file: {file['file_name']}]"
+        for kind in ("attachments", "files")
+        for file in message.get(kind) or []
+        if isinstance(file, dict) and file.get("file_name")
+    ]
+    return "\n".join(part for part in (said, *sent) if part)

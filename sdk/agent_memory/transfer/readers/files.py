@@ -1,0 +1,142 @@
+"""Files as lists of objects: JSON, JSON lines, CSV, and the zip archives in which chat services export.
+
+Each object comes with its place, for error messages. What holds no objects is named, with what to do about it.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from agent_memory.errors import InvalidInput
+from agent_memory.transfer.readers.tables import is_table, read_table
+from agent_memory.transfer.readers.utterances import Place
+
+Row = tuple[Place, Any]
+
+UNPACKED_BYTES = 512 * 1024 * 1024
+"""What the conversations of an archive may take when they are unpacked. JSON takes several times as much in memory."""
+UNPACKED_TIMES = 200
+"""Conversations shrink to a tenth or so; what shrinks to less than this share of itself was made to fill memory."""
+_SMALL = 1024 * 1024
+"""Bytes that are unpacked whatever they shrink to."""
+
+_LINES = (".jsonl", ".ndjson")
+_TABLES = (".csv", ".tsv")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_BINARY = {
+    b"SQLite format 3\0": ("a SQLite database", "a store is opened with --store; a transcript is JSON or CSV"),
+    b"\x1f\x8b": ("compressed with gzip", "unpack it first: gunzip FILE"),
+    b"%PDF": ("a PDF", 'write the conversation as lines like {"role": "user", "content": "…"}'),
+}
+_WANTED = 'write a line for each turn: {"role": "user", "content": "…"} or {"role": "assistant", "content": "…"}'
+
+
+def rows_of(path: Path) -> list[Row]:
+    """The objects of a file, each with its place.
+
+    Raises:
+        InvalidInput: if the file cannot be read or holds no objects.
+    """
+    try:
+        with path.open("rb") as file:
+            is_zip = file.read(4) in _ZIP
+            if is_zip:
+                return [row for name, data in _unpacked(path) for row in _rows(name, ".json", data)]
+            file.seek(0)
+            return _rows(str(path), path.suffix.lower(), file.read())
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}") from error
+
+
+def _unpacked(path: Path) -> list[tuple[str, bytes]]:
+    """The files of an archive that hold conversations."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = [entry for entry in archive.infolist() if _holds_conversations(entry.filename)]
+            if not files:
+                missing = InvalidInput(f"{path}: the archive holds no conversations.json")
+                missing.add_note("the exports of ChatGPT and Claude hold one; unpack others, and name the file in it")
+                raise missing
+            size, packed = sum(entry.file_size for entry in files), sum(entry.compress_size for entry in files)
+            if size > UNPACKED_BYTES or size > max(_SMALL, packed * UNPACKED_TIMES):
+                huge = InvalidInput(f"{path}: its conversations would take {size / 1e6:,.0f} MB unpacked")
+                huge.add_note("if that is right, unpack the archive, and name the file in it")
+                raise huge
+            # An entry is read up to the size that it says it has, and no further.
+            return [(f"{path}/{entry.filename}", archive.read(entry)) for entry in files]
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise InvalidInput(f"{path}: the archive cannot be read: {error}") from error
+
+
+def _holds_conversations(name: str) -> bool:
+    file = PurePosixPath(name).name
+    return file.startswith("conversations") and file.endswith(".json")
+
+
+def _rows(name: str, suffix: str, data: bytes) -> list[Row]:
+    text = _text(name, data)
+    if suffix in _TABLES:
+        return list(read_table(name, text))
+    if suffix in _LINES or _is_lines(text):
+        lines = ((Place(name, number), line) for number, line in enumerate(text.split("\n"), start=1))
+        return [(place, _parse(place, line)) for place, line in lines if line.strip()]
+    if not text.strip():
+        return []
+    if suffix != ".json" and not text.lstrip().startswith(("{", "[")):
+        if is_table(text):
+            return list(read_table(name, text))
+        raise Place(name).error("plain text, which does not say who speaks", _hint_for_text(text))
+    return _document(name, text)
+
+
+def _text(name: str, data: bytes) -> str:
+    for magic, (what, hint) in _BINARY.items():
+        if data.startswith(magic):
+            raise Place(name).error(f"this is {what}, not a transcript", hint)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # as Excel writes "Unicode text"
+        return data.decode("utf-16", errors="replace")
+    if b"\0" in data[:8192]:
+        raise Place(name).error("this is a binary file, not a transcript", _WANTED)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = Place(name, data.count(b"\n", 0, error.start) + 1)
+        raise place.error("not UTF-8 text", "save the file as UTF-8") from None
+
+
+def _hint_for_text(text: str) -> str:
+    if text.lstrip()[:15].lower().startswith(("<!doctype", "<html")):
+        return "exports of ChatGPT hold conversations.json beside their HTML: give that, or the zip"
+    return _WANTED
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the first line that says something is a whole object, and another follows it."""
+    first, _, rest = text.lstrip().partition("\n")
+    if not first.startswith("{") or not rest.strip():
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _document(name: str, text: str) -> list[Row]:
+    """One JSON document: a list, or a single object that is taken as a list of one."""
+    whole = _parse(Place(name), text)
+    items = whole if isinstance(whole, list) else [whole]
+    return [(Place(name, item=f"item {number}"), item) for number, item in enumerate(items, start=1)]
+
+
+def _parse(place: Place, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = place.line or error.lineno
+        raise Place(place.file, line).error(f"not valid JSON: {error.msg} (column {error.colno})") from None
+    except (ValueError, RecursionError) as error:
+        raise place.error(f"JSON that cannot be read: {error}") from None

@@ -1,0 +1,47 @@
+"""Files of other systems that hold no conversations: named, with what to do about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_memory.transfer.readers.utterances import Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    """What a file is whose first object has all of these fields and none of the others."""
+
+    what: str
+    hint: str
+    fields: frozenset[str]
+    not_fields: frozenset[str] = frozenset({"role", "content", "messages", "conversations"})
+
+
+_IMPORT = "memories are taken in with: agent-memory import FILE --user ID"
+_MESSAGES = 'write the messages as lines like {"role": "user", "content": "…"}'
+_ZEP = ("edges", "facts", "fact")
+_FOREIGN = (
+    _Foreign("an export of this toolkit", _IMPORT, frozenset({"type", "format", "version"})),
+    _Foreign("memories of mem0", _IMPORT, frozenset({"memory"})),
+    _Foreign("memories of mem0", _IMPORT, frozenset({"results"})),
+    *(_Foreign("facts of Zep", "export the sessions that they come from", frozenset({name})) for name in _ZEP),
+    _Foreign("an agent file of Letta", f"list the agent's messages, and {_MESSAGES}", frozenset({"agents", "blocks"})),
+    _Foreign(
+        "messages of Letta",
+        f"take those of the types user_message and assistant_message, and {_MESSAGES}",
+        frozenset({"message_type"}),
+        frozenset({"role"}),
+    ),
+)
+
+
+def refuse_foreign(place: Place, first: object) -> None:
+    """Stops at a file of a known kind that holds no conversations.
+
+    Raises:
+        InvalidInput: naming the kind, with a note that says what to do.
+    """
+    if isinstance(first, dict):
+        for kind in _FOREIGN:
+            if kind.fields <= first.keys() and not kind.not_fields & first.keys():
+                raise Place(place.file).error(f"this holds {kind.what}, not conversations", kind.hint)

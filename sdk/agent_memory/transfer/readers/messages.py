@@ -1,0 +1,143 @@
+"""Turns and chat messages: one object a line, a list of them, or whole conversations under "messages"."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agent_memory.models import TurnInput
+from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+
+_TURN_FIELDS = set(TurnInput.model_fields)
+_TALKS = ("messages", "conversations")
+"""Where a conversation has its messages: as chat APIs take them, and as ShareGPT's files have them."""
+_SAME = {
+    "timestamp": "created_at",
+    "ts": "created_at",
+    "time": "created_at",
+    "date": "created_at",
+    "text": "content",
+    "value": "content",
+    "speaker": "name",
+    "author": "name",
+    "sender": "role",
+    "from": "role",
+    "message_id": "id",
+    "uuid": "id",
+}
+"""What other systems call the fields of a turn. The turn's own names go first."""
+_THREADS = ("thread_id", "conversation_id", "session_id", "chat_id")
+"""What other systems call the thread."""
+
+
+def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator[Utterance]:
+    """Reads turns (`{"role", "content", …}`) and conversations (`{"messages": […]}`), in any mixture.
+
+    `thread_id` is the thread of turns that name none; conversations without an id are numbered after it.
+
+    Raises:
+        InvalidInput: at the first row that is neither, or that is wrong.
+    """
+    positions: defaultdict[object, int] = defaultdict(int)
+    conversations = 0
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise place.error(f"expected an object, found {_kind(row)}")
+        if talk := next((name for name in _TALKS if name in row), None):
+            conversations += 1
+            yield from _conversation(place, row, talk, f"{thread_id}-{conversations}")
+        else:
+            thread = thread_id if (named := _thread(row)) is None else named
+            yield _turn(place, row, thread, row.get("user_id"), positions[str(thread)])
+            positions[str(thread)] += 1
+
+
+def _conversation(place: Place, row: Mapping[str, Any], talk: str, unnamed: str) -> Iterator[Utterance]:
+    messages = row[talk]
+    if not isinstance(messages, list):
+        raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
+    thread = _thread(row) or row.get("id") or row.get("uuid") or unnamed
+    for position, message in enumerate(messages):
+        here = place.within(f"message {position + 1}")
+        if not isinstance(message, dict):
+            raise here.error(f"expected an object, found {_kind(message)}")
+        yield _turn(here, message, thread, row.get("user_id"), position)
+
+
+def _thread(row: Mapping[str, Any]) -> Any:
+    """The thread that a row names, if it does; an empty name is wrong, and stays."""
+    return next((row[name] for name in _THREADS if row.get(name) is not None), None)
+
+
+def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
+    row = _with_our_names(row)
+    fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
+    fields["content"] = _content(place, row)
+    others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, *_THREADS, "user_id"}}
+    if others:
+        given = row.get("metadata") or {}
+        if not isinstance(given, dict):
+            raise place.error(f"metadata must be an object, not {_kind(given)}")
+        fields["metadata"] = {**others, **given}
+    return utterance(place, fields, thread_id=thread, user_id=user, position=position)
+
+
+def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(row.get("role_type"), str):  # Zep, which has the speaker's name where others have the role
+        row = {"name": row.get("role"), **row, "role": row["role_type"]}
+    named: dict[str, Any] = {}
+    for name, value in row.items():
+        ours = _SAME.get(name, name)
+        # An object under such a name is something else, and stays what it is.
+        named[name if ours in row or ours in named or not isinstance(value, str | int | float) else ours] = value
+    return named
+
+
+def _content(place: Place, row: Mapping[str, Any]) -> str:
+    """What a message says in words: its text, the text of its parts, or the calls that it makes."""
+    content = row.get("content")
+    if content is None and row.get("tool_calls"):
+        return "\n".join(_call(place, call) for call in row["tool_calls"])
+    if content is None:
+        raise place.error("content is missing")
+    if isinstance(content, list):
+        return "\n".join(_part(place, part) for part in content)
+    if not isinstance(content, str):
+        raise place.error(f"content must be a text or a list of parts, not {_kind(content)}")
+    return content
+
+
+def _part(place: Place, part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict):
+        for name in ("text", "refusal"):
+            if isinstance(part.get(name), str):
+                return str(part[name])
+        if isinstance(part.get("type"), str):
+            return f"[{part['type'].removesuffix('_url').removeprefix('input_')}]"
+    raise place.error(f"a part of content has neither a text nor a type: {json.dumps(part):.60}")
+
+
+def _call(place: Place, call: object) -> str:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise place.error("a tool call names no function")
+    return f"[calls {function['name']}({function.get('arguments', '')})]"
+
+
+def _kind(value: object) -> str:
+    """What JSON calls this."""
+    match value:
+        case None | bool():
+            return json.dumps(value)
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "a text"
+        case _:
+            return "a number"

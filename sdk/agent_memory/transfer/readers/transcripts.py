@@ -1,0 +1,66 @@
+"""Opens a transcript: finds out which format it has, and reads it into utterances.
+
+Nothing is left out silently: what cannot be read stops the reading, with the file, the line and the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_memory.errors import InvalidInput
+from agent_memory.text.patterns import linear
+from agent_memory.transfer.readers import Format
+from agent_memory.transfer.readers.chatgpt import is_chatgpt, read_chatgpt
+from agent_memory.transfer.readers.claude import is_claude, read_claude
+from agent_memory.transfer.readers.files import Row, rows_of
+from agent_memory.transfer.readers.foreign import refuse_foreign
+from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
+from agent_memory.transfer.readers.messages import read_messages
+from agent_memory.transfer.readers.utterances import Utterance
+
+_FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """A format: how its first object looks, and what reads its objects; the second argument names their thread."""
+
+    recognises: Callable[[object], bool]
+    read: Callable[[list[Row], str], Iterator[Utterance]]
+
+
+READERS = {
+    Format.CHATGPT: _Reader(is_chatgpt, lambda rows, _: read_chatgpt(rows)),
+    Format.CLAUDE: _Reader(is_claude, lambda rows, _: read_claude(rows)),
+    Format.LOCOMO: _Reader(is_locomo, lambda rows, _: read_locomo(rows)),
+    Format.MESSAGES: _Reader(lambda _: True, read_messages),
+}
+"""In the order in which they are asked."""
+
+
+def read_transcript(path: Path, format: Format | None = None) -> Iterator[Utterance]:
+    """Reads a transcript, in the order of the file.
+
+    `messages` is JSON, JSON lines or CSV: turns, or conversations of messages as chat APIs take them. `chatgpt` and
+    `claude` are the `conversations.json` of an export, or the zip that holds it, `locomo` the data set of that name.
+    Without `format` it is told from the content.
+
+    Raises:
+        InvalidInput: if the file cannot be read, or something in it is wrong; the message says where, and the note
+            what to do.
+    """
+    rows = rows_of(path)
+    if not rows:
+        raise InvalidInput(f"{path}: the file holds no turns")
+    place, first = rows[0]
+    if format is None:
+        refuse_foreign(place, first)
+        format = next(name for name, reader in READERS.items() if reader.recognises(first))
+    return READERS[format].read(rows, _thread_id(path))
+
+
+def _thread_id(path: Path) -> str:
+    """The thread of turns that name none: the file's name, without what ids may not hold."""
+    return _FORBIDDEN.sub("-", path.stem).lstrip("_")[:200] or "transcript"

@@ -1,0 +1,101 @@
+"""What was forgotten does not come back, unless it is said again."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.forgetting.tombstones import Place, bury, of_place, of_words
+from agent_memory.store.containers import MEMORIES
+from agent_memory.text.likeness import Likeness, figures, unstamped
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+async def derived(memory: AsyncMemory) -> list[str]:
+    alice = memory.user("alice")
+    await alice.thread("t1").process("extract")
+    rows = await memory.runtime.store.query(MEMORIES, "SELECT * FROM c WHERE c.type IN ('fact', 'episodic')")
+    return sorted(unstamped(row["content"]).removeprefix("fact: ") for row in rows)
+
+
+@pytest.mark.req("S0-064")
+async def test_what_was_said_before_it_was_forgotten_is_not_derived_and_what_is_said_after_is(memory: AsyncMemory):
+    model = memory.runtime.tools.embeddings
+    [vector] = (await model.embed(["the locker of the gym has the code seven"])).vectors
+    words = ["fact: the locker code is seven", "the locker code is seven"]
+    tombstones = [of_words("alice", text, NOON, "forgotten", vector, model.model_id) for text in words]
+    await bury(memory.runtime.store, "alice", tombstones)
+    chat = memory.user("alice").thread("t1")
+    await chat.add("user", "fact: the locker code is seven", created_at=NOON - HOUR)
+    await chat.add("user", "fact: The locker of the gym has the code seven!", created_at=NOON - HOUR)
+    await chat.add("user", "fact: the weather is fine in March", created_at=NOON - HOUR)
+    assert set(await derived(memory)) == {"the weather is fine in March"}
+    await chat.add("user", "fact: the locker code is seven", created_at=NOON + HOUR)
+    assert (await derived(memory)).count("the locker code is seven") == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "comes_back"),
+    [
+        (Place(thread_id="t1"), False),
+        (Place(thread_id="t2"), True),
+        (Place(project_id="p1"), False),
+        (Place(project_id="p2"), True),
+        (Place(thread_id="t1", project_id="p2"), True),
+        (Place(since=NOON - HOUR, until=NOON - HOUR), False),
+        (Place(since=NOON - HOUR / 2), True),
+        (Place(until=NOON - 2 * HOUR), True),
+    ],
+)
+async def test_a_place_that_was_forgotten_stays_empty(memory: AsyncMemory, place: Place, comes_back: bool):
+    await bury(memory.runtime.store, "alice", [of_place("alice", place, NOON)])
+    chat = memory.user("alice").thread("t1", project_id="p1")
+    await chat.add("user", "fact: it was said before noon", created_at=NOON - HOUR)
+    assert bool(await derived(memory)) is comes_back
+
+
+async def test_tombstones_of_another_user_do_not_count(memory: AsyncMemory):
+    await bury(memory.runtime.store, "bob", [of_place("bob", Place(thread_id="t1"), NOON)])
+    await memory.user("alice").thread("t1").add("user", "fact: it was said before noon", created_at=NOON - HOUR)
+    assert len(await derived(memory)) == 2
+
+
+async def test_a_tombstone_holds_no_text(memory: AsyncMemory):
+    await bury(
+        memory.runtime.store,
+        "alice",
+        [
+            of_words("alice", "the code is 4711", NOON, "forgotten", None, "m"),
+            of_place("alice", Place("dossier-9", "gold"), NOON),
+        ],
+    )
+    kept = str(await memory.runtime.store.query(MEMORIES, "SELECT * FROM c WHERE c.type = 'tombstone'"))
+    assert not any(text in kept for text in ("4711", "dossier-9", "gold"))
+
+
+@pytest.mark.parametrize(
+    ("text", "telling"),
+    [
+        ("My locker code is 4711.", {"4711"}),
+        ("It is 4-7-1-1, or 4 7 1 1", {"4711"}),
+        ("They pay me $84,500.00 a year", {"84500"}),
+        ("They pay me 84.500 euros", {"84500"}),
+        ("[5 March 2026] user: gate A113-x, ask ann@example.com", {"a113-x", "ann@example.com"}),
+        ("In 2026, on 2026-03-05 at 12:30, 10,000 steps and 50mg, 12 of them", set()),
+    ],
+)
+def test_figures_that_point_to_one_thing(text: str, telling: set[str]):
+    assert figures(text) == telling
+
+
+def test_two_wordings_are_told_from_two_claims():
+    like = Likeness.of("all-MiniLM-L6-v2-int8")
+    # The cosines are those of the model.
+    assert like.same_claim("My gym locker code is 4711", "By the way, 4711 opens it", 0.4)
+    assert like.same_claim("I take sertraline for my depression", "User takes sertraline, 50 mg.", 0.7)
+    assert not like.same_claim("My gym locker code is 4711", "My gym locker is on the second floor", 0.72)
+    assert not like.same_claim("I'm allergic to peanuts", "I'm allergic to cats", 0.66)
+    assert like.about("my divorce", "The divorce from Karen will be final in June.", 0.31)
+    assert not like.about("what I earn", "My rent is 1,450 euros", 0.35)

@@ -1,0 +1,75 @@
+"""Budgets: what one user's processing may cost in a day; beyond it turns are kept and wait."""
+
+from datetime import timedelta
+
+import pytest
+from policy_world import opened
+from scripted_model import ScriptedChat
+
+from agent_memory import Cadence, ModelError
+from agent_memory.errors import QuotaExceeded
+from agent_memory.models import now
+from agent_memory.settings import Environment
+
+
+async def test_over_the_budget_turns_are_kept_and_wait_for_the_next_day(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    async with opened(chat, daily_model_calls=1) as memory:
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "fact: city=Lisbon, since 2019")
+        assert (await thread.process("extract")).created == 1
+        assert (await memory.user("alice").stats()).paused
+        await thread.add("user", "fact: pet=a dog called Rex")
+        with pytest.raises(QuotaExceeded, match="budget of 1 model calls is spent"):
+            await thread.process("extract")
+        assert chat.calls["extract"] == 1
+        assert len(await thread.turns()) == 2
+        assert await thread.search("Rex"), "what was said can be found meanwhile"
+        health = await memory.health()
+        assert (health.ok, health.paused_users) == (True, 1)
+        assert any("1 users have spent" in warning for warning in health.warnings)
+
+        bob = memory.user("bob")
+        await bob.thread("t1").add("user", "fact: pet=a cat called Tom")
+        assert (await bob.thread("t1").process("extract")).created == 1, "a budget is one user's"
+
+        tomorrow = now() + timedelta(days=1)
+        monkeypatch.setattr("agent_memory.rules.budgets.now", lambda: tomorrow)
+        assert (await memory.user("alice").stats()).paused is None
+        result = await thread.process("extract")
+        assert (result.turns, result.created) == (1, 1)
+
+
+async def test_tokens_are_counted_also_of_an_answer_that_could_not_be_used(chat: ScriptedChat):
+    cost = {"model_calls": 1, "input_tokens": 900, "output_tokens": 200}
+
+    def unusable(task: str, call: int) -> ModelError | None:
+        return ModelError("no JSON", retryable=True, cost=cost) if call == 1 else None
+
+    chat.fault = unusable
+    async with opened(chat, daily_tokens=1000) as memory:
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "fact: city=Lisbon, since 2019")
+        with pytest.raises(QuotaExceeded, match="budget of 1000 tokens"):
+            await thread.process("extract")
+        assert chat.calls["extract"] == 1
+
+
+async def test_the_worker_leaves_such_work_due(chat: ScriptedChat):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    async with opened(chat, cadence, daily_model_calls=0) as memory:
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "fact: city=Lisbon, since 2019")
+        assert await memory.drain(timeout=1) == 1
+        assert chat.calls == {}
+
+
+async def test_without_budgets_nothing_is_counted(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        thread = memory.user("alice").thread("t1")
+        await thread.add("user", "fact: city=Lisbon, since 2019")
+        await thread.process("extract")
+        assert await memory.runtime.store.query("counter", 'SELECT * FROM c WHERE c.type = "budget"') == []
+    policy = Environment(MEMORY_DAILY_MODEL_CALLS="50", MEMORY_DAILY_TOKENS="100000").policy
+    assert (policy.daily_model_calls, policy.daily_tokens, policy.has_budgets) == (50, 100_000, True)

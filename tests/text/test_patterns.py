@@ -1,0 +1,68 @@
+"""Patterns for linear time read their classes of characters as Python's own engine does."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_memory.text.patterns import either_of, linear
+
+SAME_IN_BOTH = [
+    r"\w+",
+    r"[\w'-]+",
+    r"\W+",
+    r"\d+(?:[.,]\d+)*",
+    r"\s+",
+    r"\S+",
+    r"[^\s,]+",
+    r"[]x]",
+    r"[^]x]+",
+    r"\[\w+\]",
+    r"\\w",
+]
+
+
+# Python's \w leaves out combining marks and so cuts a word there; ours keeps it whole, which the next test shows.
+TEXTS = st.text(
+    st.one_of(st.sampled_from("aé猫_ü1٣²Ⅷ \t\n\x1c\u3000,.-'[]x\\w"), st.characters(exclude_categories=["M", "Cs"]))
+)
+
+
+@pytest.mark.parametrize("pattern", SAME_IN_BOTH)
+@given(text=TEXTS)
+def test_classes_hold_what_pythons_hold(pattern: str, text: str) -> None:
+    assert linear(pattern).findall(text) == re.compile(pattern).findall(text)
+
+
+def test_a_combining_mark_belongs_to_its_word() -> None:
+    assert linear(r"\w+").findall("cafe\u0301 noir") == ["cafe\u0301", "noir"]
+
+
+def test_flags_are_those_of_re() -> None:
+    assert linear("^b", re.M).search("a\nb")
+    assert linear("B", re.I).search("b")
+    assert linear("a.b", re.S).search("a\nb")
+    assert not linear("^b").search("a\nb")
+    assert not linear("a.b").search("a\nb")
+
+
+def test_what_would_need_backtracking_is_refused() -> None:
+    for pattern in ("(?=a)", "(?<!a)b", r"(a)\1"):
+        with pytest.raises(Exception, match="invalid"):
+            linear(pattern)
+    with pytest.raises(ValueError, match="MULTILINE"):
+        linear("a", re.VERBOSE)
+    with pytest.raises(ValueError, match=r"\\W inside"):
+        linear(r"[\W]")
+
+
+def test_half_a_surrogate_pair_is_read_as_a_sign_that_nobody_knows() -> None:
+    """UTF-8, which RE2 reads, cannot hold it; a query that came as JSON can."""
+    assert [match.span() for match in linear("[bc]").finditer("\ud800b\udc00c")] == [(1, 2), (3, 4)]
+    assert linear("b").sub("x", "\ud800b") == "\ufffdx"
+    assert linear("a").split("\ud800ab") == ["\ufffd", "b"]
+
+
+def test_texts_are_found_letter_by_letter() -> None:
+    assert either_of(["a.c", "?"], re.I).sub("-", "abc A.C ?") == "abc - -"
