@@ -14,7 +14,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/u
 BIN := .venv/bin
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format bench eval conformance bench-engine infra-check live store func clean
+.PHONY: help quickstart test check format bench eval conformance bench-engine dist dist-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,10 +46,19 @@ eval: .venv/.dev  ## Recall on conversations with known answers (DATA=FILE), bes
 	$(BIN)/agent-memory eval $(DATA) $(ARGS)
 
 bench-engine: .venv/.dev  ## What the embedded engine costs, beside the SDK and plain SQLite
-	$(BIN)/python benchmarks/engine.py $(ARGS)
+	$(BIN)/python sdk/embedded_cosmos/benchmarks/engine.py $(ARGS)
 
 conformance: .venv/.dev  ## Microsoft's own azure-cosmos tests, and the JavaScript client, against the engine's server
-	UV="$(UV)" $(BIN)/python tools/conformance.py $(ARGS)
+	UV="$(UV)" $(BIN)/python sdk/embedded_cosmos/conformance/conformance.py $(ARGS)
+
+dist: .venv/.dev  ## Wheels and source distributions of the library and the engine, in dist/
+	rm -rf dist
+	"$(UV)" build --quiet --out-dir dist .
+	"$(UV)" build --quiet --out-dir dist sdk/embedded_cosmos
+	@ls dist
+
+dist-check: dist  ## The wheels, installed with pip alone for each Python from 3.11 that is here
+	DIST_CHECK=1 $(BIN)/pytest tests/test_wheel.py $(ARGS)
 
 infra-check: .venv/.dev  ## The templates, worked out and checked without Azure; the package built and loaded
 	$(BIN)/python tools/infra_check.py --package

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
-DISTRIBUTION = "agent-memory-toolkit"
+DISTRIBUTION = "durable-agent-memory"
 """What this package is installed as."""
 
 

@@ -24,7 +24,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.worker import Pace
 from agent_memory.scopes import AsyncUserScope
 
-SUPPORT = Path(__file__).parents[1] / "support"
+SUPPORT = Path(__file__).parents[2] / "sdk/embedded_cosmos/tests/support"
 WORDS = ("zorptak", "quizzabella", "84731")
 TOLD = "My landlady is Quizzabella Zorptak and her phone number is 84731."
 OTHERS = 60

@@ -216,7 +216,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             "DEPLOY_APP=true",
             "on another condition",
         ),
-        "version of the template": ("azure.yaml", "toolkit@0.1.0", "toolkit@0.0.1", "version is not"),
+        "version of the template": ("azure.yaml", "memory@0.2.0", "memory@0.0.1", "version is not"),
         "hook that is not there": ("azure.yaml", "write_env.sh", "env.sh", "there is no"),
     },
     "quotas_are_left_to_azd": {
@@ -267,7 +267,7 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "package without its own code": (
             "requirements.txt",
             ".[functions]",
-            "agent-memory-toolkit[functions]",
+            "durable-agent-memory[functions]",
             "does not install this",
         ),
     },

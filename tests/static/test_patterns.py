@@ -19,7 +19,8 @@ from ambiguity import exponential
 from agent_memory.text.patterns import Bounded
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("sdk/agent_memory", "sdk/embedded_cosmos", "azure_functions")
+ENGINE = "sdk/embedded_cosmos/src/embedded_cosmos"
+SOURCES = ("sdk/agent_memory", ENGINE, "azure_functions")
 OFFLINE = "sdk/agent_memory/language/offline"
 
 CLASS = "one class without a repeat: it reads every character once"
@@ -85,13 +86,13 @@ PROOFS: dict[tuple[str, str], str] = {
         r'''f"[{CJK}]+|[^\\W{CJK}]+(?:[.,:'’\\-][^\\W{CJK}]+)*"''',
     ): "marks are no signs of words, and nothing follows: it goes back by one mark at most",
     ("sdk/agent_memory/text/terms.py", r"f'[{CJK}]'"): CLASS,
-    ("sdk/embedded_cosmos/query/analysis.py", r"f'[{_CJK}]|[^\\W{_CJK}]+'"): RUN,
+    (f"{ENGINE}/query/analysis.py", r"f'[{_CJK}]|[^\\W{_CJK}]+'"): RUN,
     (
-        "sdk/embedded_cosmos/sql/functions/dates.py",
+        f"{ENGINE}/sql/functions/dates.py",
         r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,7}))?(?:Z|([-+])(\d{2}):(\d{2}))?)?",
     ): SHORT,
     (
-        "sdk/embedded_cosmos/sql/lexer.py",
+        f"{ENGINE}/sql/lexer.py",
         """(?P<space>(?:\\s|--[^\\n]*)+)
     |(?P<number>(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][-+]?\\d+)?)
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
@@ -99,8 +100,8 @@ PROOFS: dict[tuple[str, str], str] = {
     |(?P<string>"(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*')
     |(?P<operator>>>>|<<|>>|<=|>=|!=|<>|\\|\\||\\?\\?|[-+*/%&|^~=<>?:.,()\\[\\]{}])""",
     ): "nothing behind a repeat can fail but the end of a string, and a string without one ends the reading",
-    ("sdk/embedded_cosmos/sql/lexer.py", r'\\.|"'): SHORT,
-    ("sdk/embedded_cosmos/sql/printer.py", r"[A-Za-z_][A-Za-z0-9_]*"): RUN,
+    (f"{ENGINE}/sql/lexer.py", r'\\.|"'): SHORT,
+    (f"{ENGINE}/sql/printer.py", r"[A-Za-z_][A-Za-z0-9_]*"): RUN,
     ("azure_functions/devhost/http.py", r"\{[^}]*:"): OURS,
     ("azure_functions/devhost/http.py", r"(.*)/\{(\w+)\?\}"): OURS,
     ("azure_functions/devhost/http.py", r"\{\*(\w+)\}"): OURS,
@@ -210,7 +211,8 @@ def _is_expression(written: str) -> bool:
 
 
 def _module(path: str) -> object:
-    return importlib.import_module(path.removeprefix("sdk/").removesuffix(".py").replace("/", "."))
+    relative = path.removeprefix(f"{ENGINE.rpartition('/')[0]}/").removeprefix("sdk/")
+    return importlib.import_module(relative.removesuffix(".py").replace("/", "."))
 
 
 EXAMPLES = {"names": ("Ann", "Al"), "said": "due date", "status": "single"}

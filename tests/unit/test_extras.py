@@ -6,9 +6,9 @@ import agent_memory.extras as extras
 def test_the_command_is_of_a_tool_that_is_there(monkeypatch, tmp_path):
     monkeypatch.setattr(extras, "__file__", str(tmp_path / "site-packages" / "agent_memory" / "extras.py"))
     monkeypatch.setattr(extras, "find_spec", lambda name: object())
-    assert extras.how_to_install("local") == "pip install 'agent-memory-toolkit[local]'"
+    assert extras.how_to_install("local") == "pip install 'durable-agent-memory[local]'"
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert extras.how_to_install("local") == "uv pip install 'agent-memory-toolkit[local]'"
+    assert extras.how_to_install("local") == "uv pip install 'durable-agent-memory[local]'"
 
 
 def test_in_the_repository_it_names_the_environment_that_make_makes(monkeypatch, tmp_path):

@@ -28,10 +28,14 @@ _NEEDED = (
     "LICENSE",
     "NOTICE",
     "sdk/agent_memory/__init__.py",
+    "sdk/embedded_cosmos/pyproject.toml",
     "prompts/extract.prompt.md",
 )
 _ENVIRONMENTS = ("venv/", "env/", "virtualenv/", "my_env/", "py313-env/", "myvenv/")
-_UNWANTED = ("tests/", "docs/", "infra/", "samples/", "benchmarks/", "tools/", ".venv/", ".git/", ".cache/")
+_UNWANTED = (
+    *("tests/", "docs/", "infra/", "samples/", "benchmarks/", "tools/", ".venv/", ".git/", ".cache/"),
+    *("sdk/embedded_cosmos/src/", "sdk/embedded_cosmos/tests/"),
+)
 _UNWANTED_FILES = (".env", "local.settings.json", "azure_functions/devhost/")
 _FOR_OLDER_PYTHON = "1.26.0"
 """Of azure-functions, whose 2.x line is for Python 3.13 and later only."""

@@ -1,4 +1,4 @@
-"""What an application would do with SQLite alone: the yardstick of benchmarks/engine.py."""
+"""What an application would do with SQLite alone: the yardstick of engine.py."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Run Microsoft's own azure-cosmos tests against the embedded engine's server, and compare with what is expected.
 
-`make conformance`, or `python tools/conformance.py [--jobs 3] [file …]`. The tests come with the source distribution
+`make conformance`, with ARGS="[--jobs 3] [file …]" if need be. The tests come with the source distribution
 of azure-cosmos on the package index, in the version that uv.lock names; they are kept in .cache/conformance and run
 in an environment of their own there. What is expected to fail, and what is out of scope, stands with its reason in
-tests/engine/expected_failures.txt; anything else that fails, and anything there that passes, is an error.
+expected_failures.txt; anything else that fails, and anything there that passes, is an error.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 CACHE = ROOT / ".cache" / "conformance"
-SUPPORT = ROOT / "tools" / "conformance_support"
-EXPECTATIONS = ROOT / "tests" / "engine" / "expected_failures.txt"
-JS_TEST = ROOT / "tests" / "engine" / "js"
+SUPPORT = HERE / "support"
+EXPECTATIONS = HERE / "expected_failures.txt"
+JS_TEST = HERE / "js"
 
 EMULATOR_KEY = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 TEST_TOOLS = ("pytest==9.1.1", "pytest-asyncio==1.4.0", "pytest-timeout==2.4.0", "aiohttp", "requests", "urllib3")

@@ -20,7 +20,7 @@ import embedded_cosmos.storage
 from embedded_cosmos import CosmosError, Engine
 from embedded_cosmos.storage import Storage
 
-SUPPORT = Path(__file__).parents[1] / "support"
+SUPPORT = Path(__file__).parent / "support"
 SECRET = "xylophone-7391"
 
 

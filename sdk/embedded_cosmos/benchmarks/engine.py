@@ -1,7 +1,7 @@
 """What the embedded engine costs, what the SDK above it costs, and what plain SQLite would cost, in one run.
 
-`python benchmarks/engine.py [--documents 10000 100000] [--json]`. All documents belong to one user, in ten threads:
-384 dimensions, thirty words, six fields. Times are wall-clock milliseconds through the sync client, p50 and p95. The
+`make bench-engine ARGS="--documents 10000 100000 --json"`. All documents belong to one user, in ten threads: 384
+dimensions, thirty words, six fields. Times are wall-clock milliseconds through the sync client, p50 and p95. The
 SDK's own cost is that of the same call with a transport that does nothing but give the answer it gave before; both are
 timed in turns. The baseline is SQLite alone: json_extract for filters, FTS5 for text, Python for cosines.
 """

@@ -24,6 +24,11 @@ class Clock:
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
