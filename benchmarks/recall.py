@@ -1,9 +1,11 @@
 """What recall costs on this machine, embedded: one user with a long history, and many users beside each other.
 
-`python benchmarks/recall.py [--memories 10000] [--turns 20000] [--users 1000] [--repeats 100] [--json]`. The store is
-filled with documents as processing writes them (a chunk for every turn), with deterministic vectors. Search and context
-are measured without the embedding of the query (its vector is prepared) and with that of all-MiniLM-L6-v2, beside a
-plain vector query through the azure-cosmos SDK in the same run. Times are wall-clock milliseconds.
+`python benchmarks/recall.py [--memories 10000] [--turns 20000] [--users 1000] [--each 100] [--repeats 100] [--json]`.
+The store is filled with documents as processing writes them (a chunk for every turn), with deterministic vectors.
+Search and context are measured without the embedding of the query (its vector is prepared) and with that of
+all-MiniLM-L6-v2, beside a plain vector query through the azure-cosmos SDK in the same run. Among the many users, a
+context is measured with memory and with memory switched off: the difference is what memory adds to an answer. Times are
+wall-clock milliseconds, and (`cpu`) the median of the processor time, which a busy machine hardly lengthens.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--memories", type=int, default=10_000, help="memories of the one user")
     options.add_argument("--turns", type=int, default=20_000, help="turns of the one user")
-    options.add_argument("--users", type=int, default=1_000, help="users beside each other, with 100 memories each")
+    options.add_argument("--users", type=int, default=1_000, help="users beside each other")
+    options.add_argument(
+        "--each", type=int, default=100, help="memories of each of them but the one that asks, who has 100"
+    )
     options.add_argument("--repeats", type=int, default=100, help="calls to time")
     options.add_argument("--json", action="store_true", help="print JSON only")
     arguments = options.parse_args()
@@ -86,11 +91,14 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]
         "memories": arguments.memories,
         "turns": arguments.turns,
         "users": arguments.users,
+        "memories_of_each": arguments.each,
         "milliseconds": alone | beside,
         "search_to_plain_vector_query": deep,
         "search_among_users_to_alone": round(
             beside["search, 1 of all users"]["p50"] / beside["search, 1 user"]["p50"], 2
         ),
+        "added_by_memory_at_p50": added(beside, "context, 1 of all users"),
+        "added_by_memory_at_p50_with_embedding": added(beside, "context of 1, query embedded"),
     }
 
 
@@ -124,7 +132,7 @@ async def one_user(path: Path, arguments: argparse.Namespace) -> tuple[dict[str,
 
 
 async def many_users(path: Path, arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """A user with 100 memories, before and after all the others are there."""
+    """A user with 100 memories, before and after all the others are there; with memory and without."""
     embeddings = PreparedEmbeddings(HashingEmbeddings())
     async with opened(path, embeddings) as memory:
         await fill(memory, embeddings, "user-0", 100, 0)
@@ -133,10 +141,24 @@ async def many_users(path: Path, arguments: argparse.Namespace) -> dict[str, dic
         async def search(question: str) -> None:
             assert await memory.user("user-0").search(question, limit=10)
 
-        alone = await timed({"search, 1 user": search}, arguments.repeats)
+        async def context(question: str) -> None:
+            assert (await memory.user("user-0").thread("now").context(question)).text
+
+        async def without(question: str) -> None:
+            off = memory.user("user-0", config={"enabled": False})
+            assert not (await off.thread("now").context(question)).text
+
+        figures = await timed({"search, 1 user": search}, arguments.repeats)
         for number in range(1, arguments.users):
-            await fill(memory, embeddings, f"user-{number}", 100, 0)
-        return alone | await timed({"search, 1 of all users": search}, arguments.repeats)
+            await fill(memory, embeddings, f"user-{number}", arguments.each, 0)
+        beside: Calls = {
+            "search, 1 of all users": search,
+            "context, 1 of all users": context,
+            "context, memory off": without,
+        }
+        figures |= await timed(beside, arguments.repeats)
+        embeddings.priced_by = MiniLMEmbeddings()
+        return figures | await timed({"context of 1, query embedded": context}, max(10, arguments.repeats // 4))
 
 
 def opened(path: Path, embeddings: PreparedEmbeddings) -> AsyncMemory:
@@ -234,21 +256,33 @@ QUESTIONS = [
 
 
 async def timed(calls: Calls, times: int) -> dict[str, dict[str, float]]:
-    """p50 and p95 of each call, in milliseconds; the calls take turns, so that a busy machine is busy for all."""
+    """p50 and p95 of each call, in milliseconds, and p50 of its processor time, of all threads.
+
+    The calls take turns, so that a busy machine is busy for all.
+    """
     spent: dict[str, list[float]] = {name: [] for name in calls}
+    worked: dict[str, list[float]] = {name: [] for name in calls}
     for n in range(-3, times):
         for name, call in calls.items():
-            started = time.perf_counter()
+            started, began = time.perf_counter(), time.process_time()
             await call(QUESTIONS[n % len(QUESTIONS)])
             if n >= 0:  # the first calls warm caches up
                 spent[name].append((time.perf_counter() - started) * 1000)
+                worked[name].append((time.process_time() - began) * 1000)
     return {
         name: {
             "p50": round(statistics.median(values), 2),
             "p95": round(statistics.quantiles(values, n=20, method="inclusive")[18], 2),
+            "cpu": round(statistics.median(worked[name]), 2),
         }
         for name, values in spent.items()
     }
+
+
+def added(figures: dict[str, dict[str, float]], name: str) -> dict[str, float]:
+    """Milliseconds that a context takes more with memory than without: by the clock, and of the processor."""
+    without = figures["context, memory off"]
+    return {one: round(figures[name][one] - without[one], 2) for one in ("p50", "cpu")}
 
 
 def ratio(figures: dict[str, dict[str, float]], one: str, other: str) -> float:
@@ -257,9 +291,10 @@ def ratio(figures: dict[str, dict[str, float]], one: str, other: str) -> float:
 
 def table(report: dict[str, Any]) -> str:
     """The report for a person."""
-    rows = [f"{name:<26}{value['p50']:>10.2f}{value['p95']:>10.2f}" for name, value in report["milliseconds"].items()]
+    times = report["milliseconds"].items()
+    rows = [f"{name:<30}{one['p50']:>10.2f}{one['p95']:>10.2f}{one['cpu']:>10.2f}" for name, one in times]
     notes = [f"{name.replace('_', ' ')}: {value}" for name, value in report.items() if name != "milliseconds"]
-    return "\n".join([*notes, "", f"{'ms':<26}{'p50':>10}{'p95':>10}", *rows])
+    return "\n".join([*notes, "", f"{'ms':<30}{'p50':>10}{'p95':>10}{'cpu':>10}", *rows])
 
 
 if __name__ == "__main__":

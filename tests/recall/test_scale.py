@@ -3,10 +3,14 @@
 import time
 
 import pytest
+from scripted_model import ScriptedChat
+from store_requests import Trips, count_trips, trips_meanwhile
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.hashing import HashingEmbeddings, embed_text
+from agent_memory.language.tasks import Embedded
 from agent_memory.models import Memory as Remembered
-from agent_memory.models import content_hash, now
+from agent_memory.models import Usage, content_hash, now
 from agent_memory.settings import RecallSettings
 from agent_memory.store.commits import create
 from agent_memory.store.documents import to_document
@@ -14,10 +18,10 @@ from agent_memory.store.documents import to_document
 WORDS = "garden river piano budget flight cat lentils marathon Oslo contract sister bicycle tea winter novel".split()
 
 
-async def fill(memory: AsyncMemory, user_id: str, number: int) -> None:
+async def fill(memory: AsyncMemory, user_id: str, number: int, first: int = 0) -> None:
     """Facts of two words each, with their vectors, as extraction would leave them."""
     embeddings, clock = memory.runtime.tools.embeddings, now()
-    texts = [f"The {WORDS[n % 15]} and the {WORDS[n // 15 % 15]} number {n}" for n in range(number)]
+    texts = [f"The {WORDS[n % 15]} and the {WORDS[n // 15 % 15]} number {n}" for n in range(first, number)]
     vectors = (await embeddings.embed(texts)).vectors
     documents = [
         to_document(
@@ -28,12 +32,19 @@ async def fill(memory: AsyncMemory, user_id: str, number: int) -> None:
             ),
             vector,
         )
-        for n, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+        for n, (text, vector) in enumerate(zip(texts, vectors, strict=True), first)
     ]  # fmt: skip
-    for start in range(0, number, 100):
+    for start in range(0, len(documents), 100):
         await memory.runtime.store.batch(
             "memories", (user_id, "t"), [create(document) for document in documents[start : start + 100]]
         )
+
+
+class OnTheLoop(HashingEmbeddings):
+    """Embeds at once: how long a thread takes must not tell which requests leave together."""
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        return Embedded([embed_text(text) for text in texts], Usage())
 
 
 async def milliseconds(memory: AsyncMemory, user_id: str) -> float:
@@ -46,7 +57,39 @@ async def milliseconds(memory: AsyncMemory, user_id: str) -> float:
     return min(times)
 
 
-@pytest.mark.req("S0-004", "S0-093")
+@pytest.mark.req("S0-093")
+async def test_what_is_asked_of_the_store_does_not_grow_with_the_memories(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    """`benchmarks/recall.py` has the milliseconds (`docs/operations.md`)."""
+    count_trips(monkeypatch)
+    quiet = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    embeddings = OnTheLoop()
+    async with AsyncMemory.local(chat_model=chat, embedding_model=embeddings, cadence=quiet) as memory:
+        alice = memory.user("alice")
+        thread = alice.thread("t")
+        for n in range(6):
+            await thread.add("user" if n % 2 == 0 else "assistant", f"We spoke of the {WORDS[n]}, did we not?")
+        await thread.process("index")
+        costs: list[tuple[Trips, Trips]] = []
+        known = 0
+        await thread.context("Where was I?")  # reads what a process reads once
+        for number in (500, 10_000):
+            await fill(memory, "alice", number, known)
+            known = number
+            with trips_meanwhile() as search:
+                assert len(await alice.search("Where are the garden and the river?", limit=10)) == 10
+            with trips_meanwhile() as context:
+                assert (await thread.context("Where are the garden and the river?")).degraded == []
+            costs.append((search, context))
+        assert costs[0] == costs[1]
+        search, context = costs[0]
+        assert search.sequential <= 3, "switches, matches, the talk around them"
+        assert context.sequential <= 4, "the last turns too"
+        assert search.documents < 200
+
+
+@pytest.mark.req("S0-004")
 async def test_a_search_takes_no_longer_for_other_users_memories(memory: AsyncMemory):
     await fill(memory, "alice", 500)
     alone = await milliseconds(memory, "alice")

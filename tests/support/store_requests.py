@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 
 import embedded_cosmos
 from embedded_cosmos import AsyncTransport
+from embedded_cosmos.messages import Request
 
 Asked = Counter[tuple[str, ...]]
 """Method, path, query, partition, status and request units of each request; how often."""
@@ -47,6 +50,68 @@ class Heedless(AsyncTransport):
                 request.headers.pop(name, None)
             request.headers["x-ms-documentdb-query-enablecrosspartition"] = "True"
         return await super().send(request, **options)
+
+
+@dataclass(slots=True)
+class Trips:
+    """What a call asks for: requests, documents in the answers, and how many round trips follow one another."""
+
+    requests: int = 0
+    documents: int = 0
+    sequential: int = 0
+    _leaving: asyncio.Future[None] | None = field(default=None, repr=False, compare=False)
+
+    async def leave(self) -> None:
+        """Waits until whoever can send a request now has done so; they all leave together."""
+        if self._leaving is not None:
+            await asyncio.shield(self._leaving)
+            return
+        self._leaving = asyncio.get_running_loop().create_future()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        leaving, self._leaving = self._leaving, None
+        self.sequential += 1
+        leaving.set_result(None)
+
+
+_TURNS = 200
+"""Of the event loop: more than a call takes to send all that waits for no answer."""
+_trips: ContextVar[Trips | None] = ContextVar("trips", default=None)
+
+
+class Counting(AsyncTransport):
+    """Counts the round trips of whoever listens, as a distant store would make them."""
+
+    def _is_quick(self, request: Request) -> bool:
+        """Answers all on the loop: how long a thread takes must not tell what leaves together."""
+        return True
+
+    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
+        """Answers a request together with all that are sent meanwhile."""
+        trips = None if str(request.url).endswith("/pkranges/") else _trips.get()
+        if trips is None:
+            return await super().send(request, **options)
+        await trips.leave()
+        response = await super().send(request, **options)
+        trips.requests += 1
+        trips.documents += int(response.headers.get("x-ms-item-count", 0))
+        return response
+
+
+def count_trips(patch: pytest.MonkeyPatch) -> None:
+    """From now on a memory that is opened counts round trips."""
+    patch.setattr(embedded_cosmos, "AsyncTransport", Counting)
+
+
+@contextmanager
+def trips_meanwhile() -> Iterator[Trips]:
+    """Counts what is asked inside."""
+    trips = Trips()
+    token = _trips.set(trips)
+    try:
+        yield trips
+    finally:
+        _trips.reset(token)
 
 
 def ignore_keys(patch: pytest.MonkeyPatch) -> None:
