@@ -334,6 +334,32 @@ async def test_the_two_tools_have_schemas_and_do_what_they_say(memory: AsyncMemo
     assert await stranger.search_knowledge_base("authentication") == await stranger.list_documents() == []
 
 
+@pytest.mark.req("S2-42", "S2-43")
+async def test_a_search_gives_five_conversations_and_a_list_ten_documents_if_nothing_else_is_said(memory: AsyncMemory):
+    agent = session(memory, ARCHIVING)
+    base = agent.knowledge_base
+    assert base is not None
+    for number in range(12):
+        await base.add_document(f"rule{number}", f"Rule {number}: the form is due on day {number}.")
+    query = {"query": "form", "search_type": "documents"}
+    for found in (
+        await agent.call_tool("search_knowledge_base", query),
+        await agent.search_knowledge_base("form", "documents"),
+        await base.search_knowledge_base("form", "documents"),
+    ):
+        assert len(found) == 5
+    for listed in (
+        await agent.call_tool("list_documents", {"doc_type": "documents"}),
+        await agent.list_documents("documents"),
+        await base.list_documents("documents"),
+    ):
+        assert len(listed) == 10
+    # Conversations are meant, of which there are none.
+    assert await agent.call_tool("search_knowledge_base", {"query": "form"}) == []
+    assert await agent.search_knowledge_base("form") == await agent.list_documents() == []
+    assert await agent.call_tool("list_documents", {}) == []
+
+
 @pytest.mark.req("S2-11", "S2-66")
 async def test_documents_are_indexed_in_pieces_beside_conversations(memory: AsyncMemory):
     agent = session(memory, ARCHIVING)

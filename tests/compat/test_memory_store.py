@@ -101,6 +101,14 @@ def test_memories_are_retrieved_by_meaning_within_a_limit_a_threshold_a_type_and
         found(store, "   ")
 
 
+@pytest.mark.req("S0-037", "S0-075")
+def test_five_memories_are_retrieved_if_no_limit_is_given(store: MemoryStore):
+    for number in range(7):
+        kept(store, f"The budget for trip {number} is ${number},000.")
+    assert len(found(store, "budget for a trip")) == 5
+    assert len(found(store, "budget for a trip", limit=6)) == 6
+
+
 @pytest.mark.req("S0-109")
 def test_each_result_has_its_similarity_as_score(store: MemoryStore):
     kept(store, "The budget for the Hawaii trip is $10,000.")

@@ -49,7 +49,7 @@ class KnowledgeBaseResource(Model):
         default=0.7,
         ge=0,
         le=1,
-        description="The least cosine, inclusive. Not given: what goes with the embedding model, if that is known.",
+        description="The least score of a conversation of another session, inclusive; see `compat.relevance`.",
     )
     search_triggers: list[str] = Field(default_factory=lambda: list(ARCHIVE_TRIGGERS))
     rerank_provider: str | None = None
