@@ -613,7 +613,7 @@ class UserScope:
         )
 
     def get(self, id: str) -> models.Memory:
-        """One memory of this user.
+        """One memory of this user, with how often it was recalled, where that is counted.
 
         Raises:
             NotFound: if the user has none with this id; another user's look the same.

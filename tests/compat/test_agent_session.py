@@ -293,6 +293,30 @@ async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMe
     assert await session(memory, off, name="session3")._cross_session(question) == []
 
 
+@pytest.mark.req("S2-35")
+async def test_the_session_that_is_going_on_is_left_out_also_where_another_agent_holds_it(memory: AsyncMemory):
+    for name in ("s1", "s2"):
+        async with session(memory, ARCHIVING | {"agent_id": "one"}, name, agent_scoped=True) as one:
+            await say(one, f"We chose authentication by tokens in {name}", "Good.")
+    other = session(memory, ARCHIVING | {"agent_id": "two"}, "s1", agent_scoped=True)
+    for question in ("What did we discuss about authentication?", "What did we discuss last time?"):
+        assert [found.metadata["session_id"] for found in await other._cross_session(question)] == ["s2"]
+
+
+@pytest.mark.req("S2-61", "S2-38")
+async def test_when_other_sessions_cannot_be_searched_the_conversation_goes_on(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    async def fails(*_: Any) -> None:
+        raise StoreUnavailable("the archive is down")
+
+    agent = session(memory, ARCHIVING)
+    await say(agent, "What did we discuss about authentication?")
+    monkeypatch.setattr(agent.knowledge_base, "look", fails)
+    assert [message["role"] for message in await agent.load_memory()] == ["user"]
+    assert "Other sessions cannot be searched, going on without: the archive is down" in caplog.text
+
+
 @pytest.mark.req("S2-42", "S2-43", "S2-12", "S2-61")
 async def test_the_two_tools_have_schemas_and_do_what_they_say(memory: AsyncMemory):
     for name in ("s1", "s2"):
@@ -368,12 +392,15 @@ async def test_documents_are_indexed_in_pieces_beside_conversations(memory: Asyn
     pieces = await agent.knowledge_base.add_document("handbook", text, title="Handbook")
     assert pieces == len(list(chunks(text, 800, 100))) > 2
     assert await agent.knowledge_base.add_document("handbook", text, title="Handbook") == pieces
-    assert len(await agent.list_documents("documents", limit=50)) == pieces
+    listed = await agent.list_documents("documents", limit=50)
+    assert sorted(one.content for one in listed) == sorted(chunks(text, 800, 100))
     (best, *_) = await agent.search_knowledge_base("When is form F42 due?", "documents")
     assert "form F42" in best.content
     assert (best.doc_type, best.metadata["document_id"], best.metadata["title"]) == ("document", "handbook", "Handbook")
     with pytest.raises(InvalidInput):
         await agent.knowledge_base.add_document("empty", "  ")
+    assert await agent.knowledge_base.delete_document("handbook") == pieces
+    assert await agent.list_documents("documents") == []
 
 
 def test_pieces_of_a_text_overlap_and_lose_nothing():
@@ -425,6 +452,8 @@ async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
     due = session(memory, profile(threshold_tokens=5, recent_messages_to_keep=5), name="s2")
     await say(due, LINE)
     assert (await due.diagnose()).should_compress
+    off = session(memory, profile(enabled=False, threshold_tokens=5), name="s2")
+    assert not (await off.diagnose()).should_compress
 
 
 @pytest.mark.req("S2-49", "S2-50", "S2-54")

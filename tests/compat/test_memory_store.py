@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_what_was_learned_from_a_conversation_says_so():
     memory.close()
 
 
-@pytest.mark.req("S0-059", "S0-037", "S0-038")
+@pytest.mark.req("S0-059", "S0-022", "S0-037", "S0-038")
 def test_memories_are_retrieved_by_meaning_within_a_limit_a_threshold_a_type_and_a_project(store: MemoryStore):
     kept(store, "The budget for the Hawaii trip is $10,000.", project_id="hawaii")
     kept(store, "The budget for the kitchen is $4,000.", project_id="kitchen")
@@ -177,3 +178,10 @@ def test_consolidation_and_reflection_run_on_demand(store: MemoryStore):
     kept(store, "The Hawaii budget is $10,000.")
     assert store.consolidate("alice").step == "consolidate"
     assert store.reflect("alice") == []
+
+
+@pytest.mark.req("S0-058")
+def test_the_time_that_a_memory_is_given_is_when_it_became_true(store: MemoryStore):
+    january = datetime(2026, 1, 1, tzinfo=UTC)
+    id = kept(store, "The budget is $10,000.", created_at=january)
+    assert store._memory.user("alice").get(id).valid_from == january

@@ -8,6 +8,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import ExtractInput
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import Work, due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
@@ -64,7 +65,17 @@ async def test_the_tenth_turn_extracts_and_rebuilds_the_state_and_the_ninth_does
         assert state is not None
         assert state.state == {"last": "fact: key9=value number 9"}
         (lifetime,) = await memory.runtime.store.query(SUMMARIES, 'SELECT VALUE c.ttl FROM c WHERE c.type = "state"')
-        assert lifetime == memory.runtime.tools.limits.state_ttl_seconds > 0
+        assert lifetime == 7 * 24 * 3600
+
+
+@pytest.mark.req("S0-046")
+async def test_a_batch_is_the_ten_new_turns_with_the_four_before_them(chat: ScriptedChat):
+    async with opened(chat) as memory:
+        await arrive(memory, DEFAULT, range(10))
+        await arrive(memory, DEFAULT, range(10, 20))
+        batches = [(len(data.before), len(data.turns)) for data in chat.seen if isinstance(data, ExtractInput)]
+        assert batches == [(0, 10), (4, 10)]
+        assert memory.runtime.tools.limits.batch_turns == 20  # of a backlog, two such batches at once
 
 
 @pytest.mark.req("S1-38")

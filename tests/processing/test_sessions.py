@@ -40,7 +40,7 @@ async def test_a_conversation_that_is_ended_is_archived_once(memory: AsyncMemory
     assert chat.calls["archive"] == 2
 
 
-@pytest.mark.req("S0-043")
+@pytest.mark.req("S0-043", "S0-019")
 @pytest.mark.parametrize("archive", [True, False])
 async def test_a_conversation_that_goes_quiet_is_archived_if_that_is_wanted(chat: ScriptedChat, archive: bool):
     cadence = Cadence(idle_seconds=0.5, archive=archive)

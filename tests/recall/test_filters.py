@@ -64,6 +64,7 @@ ALL = {"likes", "needs", "how", "event"}
         ({"min_importance": 0.9}, {"likes"}),
         ({"created_after": DAY + timedelta(days=1)}, {"event"}),
         ({"created_after": DAY, "created_before": DAY + timedelta(days=30)}, {"likes", "needs", "how"}),
+        ({"created_before": DAY}, set()),
         ({"agent_id": "gardener"}, {"how"}),
         ({"project_id": "green", "types": ["fact"]}, set()),
         ({"exclude_threads": ["t1"]}, {"how"}),

@@ -77,7 +77,7 @@ def test_key_terms_are_of_the_last_three_messages_newest_first():
     assert key_terms([" ".join(f"word{n}" for n in range(1000))], "How much?") == [f"word{n}" for n in range(10)]
 
 
-@pytest.mark.req("S0-030", "S0-033", "S0-083")
+@pytest.mark.req("S0-030", "S0-033", "S0-036", "S0-083")
 async def test_prepend_is_the_default_and_needs_no_model(caplog: pytest.LogCaptureFixture):
     chat = Writer(ModelError("must not be asked"))
     question = await build_question("How much?", TALK, "prepend", chat, 1)
@@ -87,7 +87,8 @@ async def test_prepend_is_the_default_and_needs_no_model(caplog: pytest.LogCaptu
     with caplog.at_level(logging.DEBUG, "agent_memory"):
         alone = await build_question("How much?", [], "prepend", chat, 1)
     assert (alone.text, alone.decision) == ("How much?", "as it is: no history")
-    assert any("no history" in message for message in caplog.messages)
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert ("DEBUG", "Memory: no history, searching by the query only") in logged
     assert RecallSettings().query_strategy == "prepend"
 
 

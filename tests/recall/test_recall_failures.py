@@ -16,6 +16,19 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 
 
+@pytest.mark.req("S0-086", "S0-009")
+async def test_a_fault_that_nobody_thought_of_costs_the_context_and_nothing_else(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("nobody thought of it")
+
+    monkeypatch.setattr("agent_memory.recall.context.fit", fails)
+    context = await memory.user("alice").context("How is the cat called?")
+    assert (context.messages, context.degraded) == ([], ["context: nobody thought of it"])
+    assert "Memory context failed, skipping" in caplog.messages
+
+
 @pytest.mark.req("S0-078", "S0-009")
 async def test_a_store_that_cannot_be_reached_disables_memory_and_nothing_else(caplog: pytest.LogCaptureFixture):
     def connect() -> CosmosClient:

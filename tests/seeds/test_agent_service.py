@@ -479,6 +479,8 @@ async def test_an_agent_is_composed_of_what_its_profile_wants(memory: AsyncMemor
     }
     base.set_embedding_provider(MiniLMEmbeddings())  # the one that the memory has
     assert "embedding_model" not in {one.setting for one in (await knowing.diagnose()).differences}
+    knowing.set_chat_provider(lambda messages: "So says the provider that was set.")
+    assert await knowing.chat("Who answers?") == "So says the provider that was set."
     for wrong in ("azure_openai_cc", None):
         with pytest.raises(InvalidInput):
             knowing.set_chat_provider(wrong)  # type: ignore[arg-type]

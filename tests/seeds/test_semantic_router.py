@@ -217,6 +217,7 @@ def test_reflect_counts_trouble_by_itself():
     for content in [*DEPLOYED, *CONFLICTS]:
         store.store(StoredMemory(user_id="user_123", content=content, project_id="deployment"))
     store.store(StoredMemory(user_id="user_123", content="Prefers docker-compose.", project_id="deployment"))
+    store.store(StoredMemory(user_id="user_123", content="Port conflict when payment-service started at home."))
     for number in range(3):
         store.store(StoredMemory(user_id="user_123", content=f"Walks the dog at {number + 6} o'clock."))
     scoped = store.reflect(MemoryScope(user_id="user_123", project_id="deployment"))
@@ -228,7 +229,11 @@ def test_reflect_counts_trouble_by_itself():
     assert {one.kind for one in scoped} == {"insight", "lesson"}
     assert all(one.project_id == "deployment" for one in scoped)
     everything = {one.content for one in store.reflect(MemoryScope(user_id="user_123"))}
-    assert everything >= {*told, "Comes up again and again: walks dog (3 times)."}
+    assert everything >= {
+        "Comes up again and again: payment service (19 times).",
+        "Trouble that comes up again and again: port conflict (7 times).",
+        "Comes up again and again: walks dog (3 times).",
+    }
     store.close()
 
 
@@ -273,13 +278,17 @@ REQUEST = {
 
 
 @pytest.mark.req("S0-070", "S0-071", "S0-072")
-async def test_the_example_request(http: httpx.AsyncClient):
+async def test_the_example_request(http: httpx.AsyncClient, memory: AsyncMemory):
     await keep(http, BUDGET)
     told = (await http.post("/v1/memory/context", json=REQUEST)).json()
     assert BUDGET in told["text"]
     foreign = REQUEST | {"memory_context": {"user_id": "user_456"}}
     for path in ("search", "context", "exchanges"):
         assert (await http.post(f"/v1/memory/{path}", json=foreign)).status_code == 403
+    of_project = REQUEST | {"memory_context": {"user_id": "user_123", "project_id": "project_abc"}}
+    assert (await http.post("/v1/memory/exchanges", json=of_project | {"output": "$10,000"})).status_code == 201
+    kept = await memory.user("user_123").thread("resp_abc123").turns()
+    assert [(turn.role, turn.project_id) for turn in kept] == [("user", "project_abc"), ("agent", "project_abc")]
 
 
 @pytest.mark.req("S0-070", "S0-038")
@@ -585,9 +594,11 @@ async def test_a_context_stays_within_650_tokens_however_long_the_session(turns:
         told = await thread.context("What's my budget for the trip?")
         assert 0 < told.tokens <= 650
         assert "$10,000" in str(told.messages)
+        recent = [message["content"] for message in told.messages[1:]]
+        assert recent == [said.format(n) for n in range(turns - 5, turns)]
 
 
-@pytest.mark.req("S0-102")
+@pytest.mark.req("S0-102", "S0-068")
 async def test_what_is_recalled_is_counted_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch):
     for name, counted in (("false", 0), ("true", 1)):
         monkeypatch.setenv("AGENT_MEMORY_RECALL_COUNT_USES", name)
@@ -598,6 +609,9 @@ async def test_what_is_recalled_is_counted_where_the_environment_says_so(monkeyp
             await memory.runtime.uses.flush()
             uses = await read_uses(memory.runtime.store, "user_456")
             assert uses.of(kept).access_count == counted
+            async with client_of(memory) as client:
+                client.headers["x-user-id"] = "user_456"
+                assert (await client.get(f"/v1/memory/{kept.id}")).json()["access_count"] == counted
 
 
 @pytest.mark.req("S0-076", "S0-049")

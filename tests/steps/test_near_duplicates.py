@@ -119,6 +119,7 @@ def test_words_tell_restatements_from_other_facts_however_near_they_are(pair: di
     assert restates(pair["old"], pair["new"]) == wanted
 
 
+@pytest.mark.req("S0-052", "S0-053")
 def test_thresholds_are_kept_per_embedding_model():
     assert Nearness.of("all-MiniLM-L6-v2-int8") == Nearness(0.9, 0.7)
     assert Nearness.of("hashing-384").same < Nearness.of("text-embedding-3-large").same == 0.9

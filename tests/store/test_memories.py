@@ -1,5 +1,6 @@
 """Memories given, read, corrected; and the store that holds them."""
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,6 +35,18 @@ async def test_remember_get_update_and_history(memory: AsyncMemory):
         await alice.update(second.id, content=" ")
     with pytest.raises(NotFound):
         await alice.get("fact_none")
+
+
+@pytest.mark.req("S0-105")
+async def test_of_two_who_correct_a_memory_at_once_one_is_told_of_the_conflict(memory: AsyncMemory):
+    alice = memory.user("alice")
+    first = await alice.remember("Allergic to peanuts")
+    outcomes = await asyncio.gather(
+        *(alice.update(first.id, content=f"Allergic to {nuts}") for nuts in ("cashews", "almonds")),
+        return_exceptions=True,
+    )
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Conflict", "Memory"]
+    assert len(await alice.memories()) == 1
 
 
 @pytest.mark.req("S1-20")
@@ -146,9 +159,13 @@ async def test_a_store_of_another_embedding_model_is_refused(tmp_path: Path):
     class Other(HashingEmbeddings):
         model_id = "other"
 
-    with pytest.raises(ConfigurationError, match="hashing-384"):
-        async with AsyncMemory.local(path, chat_model=ScriptedChat(), embedding_model=Other()):
-            pass
+    class Wider(HashingEmbeddings):
+        dimensions = 512
+
+    for other, message in ((Other(), "384 dimensions, made by hashing-384"), (Wider(), "hashing-384 makes 512")):
+        with pytest.raises(ConfigurationError, match=message):
+            async with AsyncMemory.local(path, chat_model=ScriptedChat(), embedding_model=other):
+                pass
 
 
 async def test_a_foreign_file_is_refused(tmp_path: Path):

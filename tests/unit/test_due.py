@@ -71,6 +71,7 @@ def test_an_instance_id_can_stand_in_a_url_and_names_one_thread_only():
     assert all(plain.fullmatch(one) for one in ids)
 
 
+@pytest.mark.req("S0-043")
 def test_a_thread_is_idle_when_its_last_turn_is_old_enough():
     old, new = (counter(0).counted([("a", ts)]) for ts in (100, 140))
     assert idle([old, new], Cadence(idle_seconds=60), 170.0) == [old]

@@ -31,6 +31,7 @@ from agent_memory.store.documents import to_document
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history
 from agent_memory.store.static import refuse_static
+from agent_memory.store.uses import read_uses
 from agent_memory.store.values import check_json
 from agent_memory.text.folding import folded
 
@@ -143,12 +144,15 @@ class UserMemories(UserPart):
 
     @audited(changes=False)
     async def get(self, id: str) -> Memory:
-        """One memory of this user.
+        """One memory of this user, with how often it was recalled, where that is counted.
 
         Raises:
             NotFound: if the user has none with this id; another user's look the same.
         """
-        return (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
+        memory = (await get_memory(self._runtime.store, self.user_id, check_id(id, "id")))[0]
+        if not self._runtime.searcher.settings.count_uses:
+            return memory
+        return (await read_uses(self._runtime.store, self.user_id)).of(memory)
 
     @audited(changes=True)
     async def update(
