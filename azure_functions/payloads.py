@@ -21,7 +21,9 @@ _SCALE = 10**VECTOR_DECIMALS
 
 
 def pack(payload: Json) -> Json:
-    """A payload with its vectors, if it is a draft, as text."""
+    """A payload with its vectors, if it is a draft or holds drafts by their steps, as text."""
+    if "drafts" in payload:
+        return {"drafts": {step: draft and pack(draft) for step, draft in payload["drafts"].items()}}
     return _with_vectors(payload, _to_text)
 
 

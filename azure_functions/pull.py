@@ -8,7 +8,7 @@ from typing import Any
 
 import azure.durable_functions as df
 
-from agent_memory.api.processing import step_request, turns_covered
+from agent_memory.api.processing import settling, step_request, turns_covered
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id, is_run_of
@@ -36,7 +36,7 @@ class DurableProcessing:
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
         """Starts an orchestration, unless the same is running."""
         client = durable_client.get()
-        request = step_request(user_id, step, query)
+        request = step_request(user_id, step, query) | settling(self._runtime, step)
         mark = f"pull-{await turns_covered(self._runtime, request)}" + (f"-{query.n}" if query.n else "")
         mark += "-retired" if query.retired else ""
         mark += f"-recent-{query.recent_k}" if query.recent_k else ""

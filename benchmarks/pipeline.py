@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import platform
@@ -20,7 +21,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -28,7 +29,15 @@ from typing import Any
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.offline.chat import OfflineChat
 from agent_memory.language.openai_chat import OpenAIChat
-from agent_memory.language.tasks import EXTRACT, PROFILE, RECONCILE, SUMMARIZE, ChatModel
+from agent_memory.language.tasks import (
+    EXTRACT,
+    EXTRACT_AND_SUMMARIZE,
+    PROFILE,
+    RECONCILE,
+    SUMMARIZE,
+    ChatModel,
+    Task,
+)
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import Work, due_work
@@ -62,6 +71,8 @@ class Feed:
     """The change feed of a memory, and what it sets off."""
 
     memory: AsyncMemory
+    cadence: Cadence = CADENCE
+    rejected: int = 0
     usage: Usage = field(default_factory=Usage)
     runs: Counter[str] = field(default_factory=Counter)
     _continuations: dict[str, str] = field(default_factory=dict)
@@ -80,10 +91,10 @@ class Feed:
     async def _batch(self, page: list[Document]) -> None:
         runtime = self.memory.runtime
         touched = await count_turns(runtime.tools, runtime.counters, page)
-        for work in due_work(touched, CADENCE):
+        for work in due_work(touched, self.cadence):
             await self._run(work)
         for user_id in {counter.user_id for counter in touched}:
-            for work in await due_user_work(runtime.tools, runtime.counters, CADENCE, user_id):
+            for work in await due_user_work(runtime.tools, runtime.counters, self.cadence, user_id):
                 await self._run(work)
 
     async def _run(self, work: Work) -> None:
@@ -91,7 +102,9 @@ class Feed:
         results = await run_workflow(work.workflow, work.request, runtime.activities)
         await mark(runtime.counters, work)
         self.runs[work.workflow] += 1
-        self.usage = sum((ProcessResult.model_validate(result).usage for result in results), self.usage)
+        for result in map(ProcessResult.model_validate, results):
+            self.usage += result.usage
+            self.rejected += len(result.rejected)
 
 
 # --- model calls --------------------------------------------------------------------------------------------
@@ -118,15 +131,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        task = {one.name: one for one in (EXTRACT, SUMMARIZE, PROFILE, RECONCILE)}[
+        task = {one.name: one for one in (EXTRACT, SUMMARIZE, EXTRACT_AND_SUMMARIZE, PROFILE, RECONCILE)}[
             request["response_format"]["json_schema"]["name"]
         ]
         system, user = (message["content"] for message in request["messages"])
-        result = asyncio.run(OfflineChat().run(task, task.input.model_validate_json(user)))
-        answer = result.output.model_dump(mode="json")
-        if "state" in answer:  # strict schemas know no free keys: a list of keys and values stands for them
-            answer["state"] = [{"key": key, "value": value} for key, value in answer["state"].items()]
-        content = json.dumps(answer)
+        content = json.dumps(asyncio.run(_answer(task, task.input.model_validate_json(user))))
         count = TiktokenCounter().count
         usage = {"prompt_tokens": count(system) + count(user), "completion_tokens": count(content)}
         self.server.calls[task.name] += 1
@@ -143,16 +152,31 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-async def count_calls(turns: int) -> dict[str, Any]:
-    """Model calls and tokens for one thread that is written turn by turn."""
+async def _answer(task: Task[Any, Any], data: Any) -> dict[str, Any]:
+    """What the rules say, in the form of a strict schema."""
+    if task is EXTRACT_AND_SUMMARIZE:
+        return {
+            "extraction": await _answer(EXTRACT, data.of_extraction),
+            "summary": await _answer(SUMMARIZE, data.of_summary),
+        }
+    answer = (await OfflineChat().run(task, data)).output.model_dump(mode="json")
+    if "state" in answer:  # strict schemas know no free keys: a list of keys and values stands for them
+        answer["state"] = [{"key": key, "value": value} for key, value in answer["state"].items()]
+    return dict(answer)
+
+
+async def count_calls(turns: int, cadence: Cadence = CADENCE) -> dict[str, Any]:
+    """Model calls and tokens for one thread that is written turn by turn, and what came of it, without ids."""
     server = Server()
     chat = OpenAIChat("scripted", base_url=server.url, api_key="none")
     try:
-        async with open_memory(chat) as memory:
-            feed = Feed(memory)
+        async with open_memory(chat, one_call=cadence.one_call) as memory:
+            feed, user = Feed(memory, cadence), memory.user("bench")
             for turn in talk(turns):
-                await memory.user("bench").thread("t").add_many([turn])
+                await user.thread("t").add_many([turn])
                 await feed.pump()
+            made = sorted((one.content, one.quote) for one in await user.memories(limit=1000))
+            summary = await user.thread("t").summary()
     finally:
         server.shutdown()
         server.server_close()
@@ -160,6 +184,9 @@ async def count_calls(turns: int) -> dict[str, Any]:
     assert calls == feed.usage.model_calls
     return {
         "turns": turns,
+        "memories": len(made),
+        "digest": hashlib.sha256(json.dumps([made, summary.content if summary else ""]).encode()).hexdigest()[:16],
+        "rejected": feed.rejected,
         "calls": dict(server.calls),
         "calls_per_100_turns": round(calls * 100 / turns, 1),
         "tokens_in_per_100_turns": round(server.tokens["prompt_tokens"] * 100 / turns),
@@ -218,9 +245,9 @@ async def throughput(threads: int, turns_each: int) -> Throughput:
     )
 
 
-def open_memory(chat: ChatModel) -> AsyncMemory:
+def open_memory(chat: ChatModel, *, one_call: bool = False) -> AsyncMemory:
     """An embedded memory in RAM whose own worker finds nothing to do."""
-    return AsyncMemory.local(chat_model=chat, cadence=NOTHING_BY_ITSELF)
+    return AsyncMemory.local(chat_model=chat, cadence=replace(NOTHING_BY_ITSELF, one_call=one_call))
 
 
 QUICK = [(1, 100), (1, 1000), (10, 20), (100, 20)]
@@ -229,20 +256,21 @@ FULL = [(1, 100), (1, 1000), (1, 10_000), (10, 20), (100, 20), (1000, 20)]
 
 async def measure(full: bool) -> dict[str, Any]:
     """All figures of one run."""
-    calls = await count_calls(300 if full else 100)
+    turns = 300 if full else 100
+    calls = await count_calls(turns)
+    one_call = await count_calls(turns, replace(CADENCE, one_call=True))
     await throughput(1, 20)  # loads the models
     sizes = FULL if full else QUICK
     return {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
         "model_calls": calls,
+        "model_calls_with_one_call": one_call,
         "throughput": [asdict(await throughput(threads, turns)) for threads, turns in sizes],
     }
 
 
 def table(report: dict[str, Any]) -> str:
     """The report for a person."""
-    calls = report["model_calls"]
-    kinds = ", ".join(f"{name} {count}" for name, count in calls["calls"].items())
     head = f"{'threads':>8}{'turns':>8}{'turns/s':>10}{'ms/turn first':>15}{'last':>8}{'RU/turn first':>15}{'last':>8}"
     rows = [
         f"{row['threads']:>8}{row['turns_each']:>8}{row['turns_per_second']:>10}{row['first_tenth_ms']:>15}"
@@ -252,14 +280,22 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(
         [
             report["machine"],
-            f"model calls per 100 turns of one thread: {calls['calls_per_100_turns']}"
-            f" ({kinds} in {calls['turns']} turns)",
-            f"tokens per 100 turns: {calls['tokens_in_per_100_turns']} in, {calls['tokens_out_per_100_turns']} out",
+            *_calls("one thread", report["model_calls"]),
+            *_calls("one thread, facts and summary in one call", report["model_calls_with_one_call"]),
             "",
             head,
             *rows,
         ]
     )
+
+
+def _calls(of: str, calls: dict[str, Any]) -> list[str]:
+    kinds = ", ".join(f"{name} {count}" for name, count in calls["calls"].items())
+    return [
+        f"model calls per 100 turns of {of}: {calls['calls_per_100_turns']} ({kinds} in {calls['turns']} turns)",
+        f"tokens per 100 turns: {calls['tokens_in_per_100_turns']} in, {calls['tokens_out_per_100_turns']} out;"
+        f" {calls['memories']} memories, {calls['rejected']} lines rejected, digest {calls['digest']}",
+    ]
 
 
 def main() -> int:

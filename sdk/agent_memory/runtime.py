@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
+from agent_memory.language.offline import OfflineChat
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.activities import Activity, Json, activities
 from agent_memory.processing.driver import run_workflow
@@ -47,6 +48,8 @@ class Runtime:
     ) -> Runtime:
         """The parts of a memory whose turns are processed in this process (`inline`) or elsewhere."""
         store = tools.store
+        # Rules read the turns twice at no cost; what is one answer of a model would be two of theirs.
+        tools = replace(tools, one_call=cadence.one_call and tools.chat.model_id != OfflineChat.MODEL_ID)
         cache = HitCache(recall.cache_seconds) if recall.caches else None
         return cls(
             store=store,
@@ -80,6 +83,11 @@ class Runtime:
         await self.store.close()
         await self.tools.chat.close()
         await self.tools.embeddings.close()
+
+    @property
+    def settling(self) -> dict[str, bool]:
+        """What the workflow `settle` is given beside its thread."""
+        return {"one_call": True} if self.tools.one_call else {}
 
     @property
     def recaller(self) -> Recaller:

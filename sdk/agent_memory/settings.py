@@ -44,6 +44,10 @@ class Cadence:
     above 0: what they say now is then further from what they have said of the topic than this cosine distance (0 to
     2). It is a figure of the embedding model, and none is right for all talk (`docs/architecture.md` has a table), so
     it is off by default.
+
+    With `one_call`, where extraction and summary are due over the same turns, a language model is asked once for both
+    (the prompt `extract_and_summarize`). That saves a call and the second reading of the turns. It is off by default,
+    because no measurement shows that a model does both as well at once.
     """
 
     extract: int = 10
@@ -55,6 +59,7 @@ class Cadence:
     archive: bool = False
     drift: float = 0.0
     deepen_hours: float = 24.0
+    one_call: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +338,7 @@ _CADENCE = {
     "archive": "archive_idle",
     "drift": "drift_threshold",
     "deepen_hours": "deepen_hours",
+    "one_call": "one_call",
 }
 """Of each part of a cadence, the setting that says it."""
 
@@ -391,6 +397,7 @@ class Environment(BaseSettings):
     deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
     deepen_hours: float = Field(default=24.0, ge=0, validation_alias="DEEPEN_HOURS")
     drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")
+    one_call: bool = Field(default=False, validation_alias="ONE_CALL_FOR_FACTS_AND_SUMMARY")
     archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
     query_strategy: QueryStrategy | None = Field(default=None, validation_alias="QUERY_STRATEGY")

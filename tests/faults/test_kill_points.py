@@ -24,7 +24,7 @@ from agent_memory.settings import Limits
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 
 EVERY_REQUEST = os.environ.get("FAULT_KILLS") == "all"
-NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0, one_call=True)
 LIMITS = Limits(batch_turns=2, reconcile_candidates=100, merge_from=2)
 VOLATILE = {"recorded_at", "superseded_at", "updated_at", "_etag", "_ts", "_rid", "_self", "seen", "ts"}
 USER = {"user_id": "alice"}
@@ -32,6 +32,7 @@ THREAD = USER | {"thread_id": "t2"}
 WORKFLOWS: dict[str, dict[str, Any]] = {
     "extract": THREAD,
     "summarize": THREAD,
+    "extract_and_summarize": THREAD,
     "reconcile": USER,
     "profile": USER,
     "settle": THREAD,

@@ -293,3 +293,22 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
         host = start_host("quiet", DEDUP_EVERY_N="1").ready()
         assert host.call("POST", "/admin/functions/maintain", {})[0] == 202
         until(lambda: host.orchestrations().get("reconcile:zoe::0") == "Completed", "what was due is done")
+
+
+def test_facts_and_summary_of_the_same_turns_are_one_orchestration_if_it_is_set(account: Account, start_host: Hosts):
+    with account.open("together") as memory:
+        memory.create_memory_store()
+        run, store = memory._portal.run, memory._inner.runtime.store
+        zoe = memory.user("zoe")
+        settings = {"FACT_EXTRACTION_EVERY_N": "2", "THREAD_SUMMARY_EVERY_N": "2", "USER_SUMMARY_EVERY_N": "0"}
+        host = start_host("together", **settings, DEDUP_EVERY_N="0", ONE_CALL_FOR_FACTS_AND_SUMMARY="true").ready()
+        zoe.thread("one").add("user", "I live in Lisbon now.")
+        zoe.thread("one").add("user", "I am allergic to peanuts and to cats.")
+        pending = "SELECT VALUE c.pending FROM c WHERE c.type = 'counter'"
+        until(lambda: run(store.query(COUNTER, pending)) == [0] and host.is_quiet(), "the thread is processed")
+        assert host.orchestrations() == {"extract_and_summarize:zoe:one:1-1": "Completed"}
+        assert {fact.content for fact in zoe.memories()} == {
+            "I live in Lisbon now.",
+            "I am allergic to peanuts and to cats.",
+        }
+        assert zoe.thread("one").summary() is not None

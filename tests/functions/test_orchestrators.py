@@ -83,6 +83,9 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
             return {"value": {"more": rng.random() < 0.3}}
         if task.name in ("reprocess_plan", "summarize_plan"):
             return {"value": {"threads": [f"t{n}" for n in range(rng.randrange(12))]}}
+        if task.name == "extract_and_summarize_think":
+            drafts = {step: {"draft": task.id} for step in ("extract", "summarize") if rng.random() < 0.8}
+            return {"value": {"drafts": drafts} if drafts else None}
         return {"value": {"draft": task.id} if rng.random() < 0.8 else None}
 
     for _ in range(5):
@@ -242,3 +245,52 @@ def test_fan_out_is_followed_and_what_the_host_does_not_do_is_refused():
 
     with pytest.raises(Unsupported, match="external event"):
         play(waiting, {}, perform)
+
+
+def both(*steps: str) -> dict[str, Any]:
+    return {"value": {"drafts": {step: {"draft": step} for step in steps}}}
+
+
+def test_one_think_for_both_is_committed_step_by_step_and_goes_on_alone_where_they_part():
+    script = Script(
+        extract_and_summarize_think=[both("extract", "summarize"), both("extract", "summarize")],
+        commit=[
+            committed(more=True, step="e1"),
+            committed(more=True, step="s1"),
+            committed(step="e2"),
+            committed(raced=True),
+            committed(step="s2"),
+        ],
+        summarize_think=[{"value": {"draft": 3}}],
+    )
+    played = run("extract_and_summarize", THREAD, script)
+    think = "extract_and_summarize_think"
+    assert played.names == [
+        "index",
+        *(think, "commit", "commit"),
+        *(think, "commit", "commit"),
+        *("summarize_think", "commit"),
+    ]
+    assert [result["step"] for result in played.output] == ["e1", "s1", "e2", "s2"]
+
+
+def test_a_step_that_failed_beside_the_other_is_tried_alone():
+    script = Script(extract_and_summarize_think=[both("summarize")], commit=[committed(step="s")])
+    played = run("extract_and_summarize", THREAD, script)
+    assert played.names == ["index", "extract_and_summarize_think", "commit", "extract_think"]
+
+
+def test_a_crash_between_the_two_commits_asks_nobody_again():
+    script = Script(
+        extract_and_summarize_think=[both("extract", "summarize")],
+        commit=[committed(step="e"), RuntimeError("the host went down"), committed(step="s")],
+    )
+    played = run("extract_and_summarize", THREAD, script)
+    assert played.names.count("extract_and_summarize_think") == 1
+    assert [result["step"] for result in played.output] == ["e", "s"]
+
+
+def test_the_end_of_a_conversation_asks_once_for_both_if_it_is_told_to():
+    played = run("settle", THREAD | {"one_call": True}, Script())
+    assert played.names[:2] == ["extract_and_summarize", "archive"]
+    assert "one_call" not in str(played.tasks[0].input)

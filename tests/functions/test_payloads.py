@@ -30,6 +30,14 @@ def test_a_packed_draft_is_the_same_draft(vector: list[float]):
     ]
 
 
+def test_drafts_by_their_steps_are_packed_one_by_one():
+    draft = {"step": "extract", "create": [{"id": "1", "embedding": [0.5, -0.25]}]}
+    packed = pack({"drafts": {"extract": draft, "summarize": None}})
+    assert packed == {"drafts": {"extract": pack(draft), "summarize": None}}
+    assert isinstance(packed["drafts"]["extract"]["create"][0]["embedding"], str)
+    assert unpack(packed["drafts"]["extract"]) == draft
+
+
 class Wide:
     """Embeddings as long as those of a large model, with nothing in them to compress."""
 

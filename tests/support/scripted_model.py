@@ -20,6 +20,8 @@ from agent_memory.language.tasks import (
     ConsolidateOutput,
     Contradiction,
     Duplicates,
+    ExtractAndSummarizeInput,
+    ExtractAndSummarizeOutput,
     ExtractedMemory,
     ExtractInput,
     ExtractOutput,
@@ -103,6 +105,10 @@ def _summarize(data: SummarizeInput) -> SummarizeOutput:
     return SummarizeOutput(topic="script", key_points=points, state={"last": last})
 
 
+def _extract_and_summarize(data: ExtractAndSummarizeInput) -> ExtractAndSummarizeOutput:
+    return ExtractAndSummarizeOutput(extraction=_extract(data.of_extraction), summary=_summarize(data.of_summary))
+
+
 def _archive(data: ArchiveInput) -> ArchiveOutput:
     words = [turn.content for turn in data.turns]
     return ArchiveOutput(
@@ -173,6 +179,7 @@ def _reflect(data: ReflectInput) -> ReflectOutput:
 _RULES: dict[str, Callable[[Any], Any]] = {
     "extract": _extract,
     "summarize": _summarize,
+    "extract_and_summarize": _extract_and_summarize,
     "profile": _profile,
     "reconcile": _reconcile,
     "archive": _archive,

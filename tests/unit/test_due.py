@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from agent_memory.processing.due import Work, crossed, due_work, enabled_steps, idle, instance_id
+from agent_memory.processing.due import Work, crossed, due_work, enabled_steps, ending_steps, idle, instance_id
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
@@ -100,3 +100,19 @@ def test_a_step_never_goes_back():
 def test_a_counter_survives_its_document():
     one = counter(0).counted([("a", 5)]).ran("extract", 1)
     assert read_counter(one.to_document(), one.steps) == one
+
+
+def test_one_call_joins_the_two_steps_only_where_the_same_turns_wait_for_both():
+    one_call = Cadence(one_call=True)
+    (work,) = due_work([counter(20, extract=10, summarize=10)], one_call)
+    assert (work.workflow, work.count, work.mark) == ("extract_and_summarize", 20, "2-2")
+    assert [one.workflow for one in due_work([counter(20, extract=10)], one_call)] == ["extract", "summarize"]
+    assert [one.workflow for one in due_work([counter(20, extract=20, summarize=10)], one_call)] == ["summarize"]
+    assert [one.workflow for one in due_work([counter(20)], Cadence())] == ["extract", "summarize"]
+    apart = Cadence(summarize=30, one_call=True)
+    assert [one.workflow for one in due_work([counter(20)], apart)] == ["extract"]
+
+
+def test_one_call_does_both_for_a_thread_that_went_quiet():
+    assert ending_steps(Cadence(one_call=True, archive=True)) == ["extract_and_summarize", "archive"]
+    assert ending_steps(Cadence(one_call=True, summarize=0)) == ["extract"]

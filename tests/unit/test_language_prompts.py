@@ -11,6 +11,7 @@ from agent_memory.language.prompts import BODY_VARIABLES, PromptFolder
 TASKS = [
     tasks.EXTRACT,
     tasks.SUMMARIZE,
+    tasks.EXTRACT_AND_SUMMARIZE,
     tasks.PROFILE,
     tasks.RECONCILE,
     tasks.ARCHIVE,

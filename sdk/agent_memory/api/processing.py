@@ -79,6 +79,11 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
     return request
 
 
+def settling(runtime: Runtime, step: str) -> StepPayload:
+    """What the end of a conversation is given besides."""
+    return dict(runtime.settling) if step == "settle" else {}
+
+
 async def turns_covered(runtime: Runtime, request: StepPayload) -> int:
     """How many turns a run of this request would find: the same for two requests with nothing between them."""
     thread_id = request.get("thread_id")
@@ -95,7 +100,7 @@ class InlineProcessing:
 
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
         """Runs a step; what it did, or why it failed."""
-        request = step_request(user_id, step, query)
+        request = step_request(user_id, step, query) | settling(self._runtime, step)
         run_id = new_turn_id()
         try:
             result = await self._runtime.run(step, **request)

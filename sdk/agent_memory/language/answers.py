@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import types
-from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 import json_repair
 from pydantic import BaseModel, ValidationError
@@ -21,8 +21,12 @@ from agent_memory.language.grounding import find_evidence, ground
 from agent_memory.language.schemas import free_form_fields, restore
 from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (
+    EXTRACT,
+    SUMMARIZE,
     ArchiveOutput,
     Data,
+    ExtractAndSummarizeInput,
+    ExtractAndSummarizeOutput,
     ExtractedMemory,
     ExtractInput,
     In,
@@ -57,6 +61,14 @@ def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = Tru
         UnusableAnswer: there is no JSON in it, or not of the right shape.
     """
     parsed = _parsed(task, text, salvage)
+    if isinstance(data, ExtractAndSummarizeInput):
+        both, rejected = _read_both(parsed, data)
+        return cast(Out, both), rejected
+    return _read(task, parsed, data)
+
+
+def _read(task: Task[In, Out], parsed: ParsedJson, data: In) -> tuple[Out, list[str]]:
+    """The output of one task in a JSON value."""
     rejected = [f"the answer was {parsed.flaw}"] if parsed.flaw else []
     items = _item_fields(task.output)
     value = _named(parsed.value) if isinstance(data, ExtractInput) else parsed.value
@@ -77,6 +89,26 @@ def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = Tru
     _refuse_wipe(output, data)
     output, ungrounded = ground(output, data)
     return output, rejected + ungrounded
+
+
+def _read_both(parsed: ParsedJson, data: ExtractAndSummarizeInput) -> tuple[ExtractAndSummarizeOutput, list[str]]:
+    """Two answers in one, each read as if it had come alone. A line about one of them begins with its name."""
+    both, rejected = ExtractAndSummarizeOutput(), []
+    halves = {"extraction": (EXTRACT, data.of_extraction), "summary": (SUMMARIZE, data.of_summary)}
+    for name, (task, given) in halves.items():
+        try:
+            part = parsed.value.get(name) if isinstance(parsed.value, dict) else None
+            if not isinstance(part, dict):
+                raise UnusableAnswer("it is missing")
+            output, lines = _read(cast(Task[Data, Data], task), replace(parsed, value=part), given)
+        except UnusableAnswer as error:
+            rejected.append(f"{name}: {error}")
+        else:
+            both = both.model_copy(update={name: output})
+            rejected += [f"{name}: {line}" for line in lines]
+    if both.extraction is None and both.summary is None:
+        raise UnusableAnswer("; ".join(rejected))
+    return both, rejected
 
 
 def _parsed(task: Task[In, Out], text: str, salvage: bool) -> ParsedJson:

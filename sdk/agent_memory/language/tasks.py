@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from agent_memory.models import FactKind, Role, Usage, UtcTime
 
@@ -120,6 +121,41 @@ class SummarizeOutput(SummaryView):
     """The merged summary, with the thread's current state as data (values the talk has settled)."""
 
     state: dict[str, Any] = Field(default_factory=dict)
+
+
+class ExtractAndSummarizeInput(Data):
+    """Turns to extract memories from and to merge into a summary, in one call: the fields of both inputs."""
+
+    turns: list[TurnView]
+    before: list[TurnView] = Field(default_factory=list)
+    never: list[str] = Field(default_factory=list)
+    earlier: SummaryView | None = None
+    earlier_state: dict[str, Any] = Field(default_factory=dict)
+    corrections: list[Correction] = Field(default_factory=list)
+
+    @property
+    def of_extraction(self) -> ExtractInput:
+        """What the extraction alone is given."""
+        return ExtractInput(turns=self.turns, before=self.before, never=self.never)
+
+    @property
+    def of_summary(self) -> SummarizeInput:
+        """What the summary alone is given."""
+        return SummarizeInput(
+            earlier=self.earlier,
+            earlier_state=self.earlier_state,
+            turns=self.turns,
+            never=self.never,
+            corrections=self.corrections,
+        )
+
+
+class ExtractAndSummarizeOutput(Data):
+    """The answers to both."""
+
+    # One that cannot be used is None: it is asked for alone, and the other counts all the same.
+    extraction: ExtractOutput | SkipJsonSchema[None] = None
+    summary: SummarizeOutput | SkipJsonSchema[None] = None
 
 
 class ProfileView(Data):
@@ -345,6 +381,9 @@ class Task(Generic[In, Out]):
 
 EXTRACT = Task("extract", ExtractInput, ExtractOutput)
 SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
+EXTRACT_AND_SUMMARIZE = Task(
+    "extract_and_summarize", ExtractAndSummarizeInput, ExtractAndSummarizeOutput, max_tokens=4000, timeout=120.0
+)
 PROFILE = Task("profile", ProfileInput, ProfileOutput)
 RECONCILE = Task("reconcile", ReconcileInput, ReconcileOutput)
 ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -10,7 +11,10 @@ from typing import Any
 
 from agent_memory.errors import ModelError
 from agent_memory.forgetting.erasure import erase_piece
+from agent_memory.language.tasks import ChatModel
+from agent_memory.language.together import Together
 from agent_memory.models import Usage
+from agent_memory.processing.workflows import BOTH, BOTH_THINK
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.retention import with_retention
 from agent_memory.rules.switches import read_rules
@@ -57,6 +61,7 @@ _OF_USER = frozenset((profile.NAME, reconcile.NAME, consolidate.NAME, synthesize
 
 ACTIVITIES = (
     *(f"{name}.think" for name in _THINKERS),
+    BOTH_THINK,
     index.NAME,
     reprocess.PLAN,
     summarize.PLAN,
@@ -100,7 +105,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
             await charge(tools.store, tools.policy, request.user_id, draft.result.usage)
         return draft
 
-    def thinker(name: str, think: Thinker) -> Activity:
+    def thinker(name: str, think: Thinker, chat: ChatModel = tools.chat) -> Activity:
         perform = think if name == index.NAME else partial(within_budget, name, think)
 
         async def run(payload: Json) -> Json | None:
@@ -110,7 +115,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
                 if not rules.derive:
                     logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
                     return None
-                mine = replace(tools, rules=rules)
+                mine = replace(tools, rules=rules, chat=chat)
                 draft = await perform(mine, request)
             if draft is None:
                 return None
@@ -119,6 +124,25 @@ def activities(tools: Tools) -> dict[str, Activity]:
             return draft.model_copy(update=kept).model_dump(mode="json")
 
         return run
+
+    async def run_both(payload: Json) -> Json | None:
+        shared = Together(tools.chat)
+
+        async def run(name: str) -> Json | None:
+            try:
+                return await thinker(name, _THINKERS[name], shared if tools.one_call else tools.chat)(payload)
+            finally:
+                shared.left()
+
+        outcomes = await asyncio.gather(*(run(name) for name in BOTH), return_exceptions=True)
+        faults = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        drafts = {
+            name: draft for name, draft in zip(BOTH, outcomes, strict=True) if not isinstance(draft, BaseException)
+        }
+        if faults and not any(drafts.values()):
+            raise faults[0]
+        # A step that failed beside one that did not is left out: it is tried alone, and says then what is wrong.
+        return {"drafts": drafts} if any(drafts.values()) else None
 
     async def run_commit(payload: Json) -> Json:
         with metered() as charges:
@@ -147,6 +171,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return {"deleted": deleted, "more": more}
 
     return {f"{name}.think": thinker(name, think) for name, think in _THINKERS.items()} | {
+        BOTH_THINK: run_both,
         index.NAME: run_index,
         reprocess.PLAN: plan_reprocess,
         summarize.PLAN: plan_corrections,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from agent_memory.language.tasks import Vector
-from agent_memory.processing.due import Work, waiting_steps
+from agent_memory.processing.due import Work, joined, waiting_steps
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
@@ -46,7 +46,7 @@ async def drifted_work(tools: Tools, cadence: Cadence, counter: ThreadCounter) -
     due = [step for step in waiting if any(position > covered[step] for position in turned)]
     place = (counter.user_id, counter.thread_id, counter.count)
     # Further turns of the new topic are no other run: it is the same until the step has advanced.
-    return [Work(step, *place, 1, mark=f"drift-{covered[step]}") for step in due]
+    return joined([Work(step, *place, 1, mark=f"drift-{covered[step]}") for step in due], counter, cadence)
 
 
 def topic_changes(talk: Mapping[int, Vector], threshold: float) -> list[int]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import USER, ThreadCounter
 from agent_memory.text.patterns import linear
 
 THREAD_STEPS = ("extract", "summarize")
+TOGETHER = "extract_and_summarize"
+"""The workflow of both, where one call is to answer them."""
 INDEX = "index_turns"
 """What is run for new turns where a change of topic counts: it shows in the vectors of the talk."""
 _PLAIN = linear(r"[A-Za-z0-9_.-]+")
@@ -36,9 +38,14 @@ class Work:
         return {"user_id": self.user_id} | ({"thread_id": self.thread_id} if self.thread_id else {})
 
     @property
+    def crossing(self) -> str:
+        """What called for this run."""
+        return self.mark or str(self.count // self.every)
+
+    @property
     def instance_id(self) -> str:
         """The id of this run: the same for the same crossing, so that starting it twice is starting it once."""
-        return instance_id(self.workflow, self.user_id, self.thread_id, self.mark or self.count // self.every)
+        return instance_id(self.workflow, self.user_id, self.thread_id, self.crossing)
 
 
 def instance_id(workflow: str, user_id: str, thread_id: str, mark: str | int) -> str:
@@ -72,7 +79,23 @@ def every(cadence: Cadence, step: str) -> int:
 
 def ending_steps(cadence: Cadence) -> list[str]:
     """What is run for a thread that went quiet: the per-thread steps that are not switched off, then the archive."""
-    return [step for step in THREAD_STEPS if every(cadence, step) > 0] + ["archive"] * cadence.archive
+    steps = [step for step in THREAD_STEPS if every(cadence, step) > 0]
+    both = cadence.one_call and len(steps) == len(THREAD_STEPS)
+    return ([TOGETHER] if both else steps) + ["archive"] * cadence.archive
+
+
+def steps_of(workflow: str) -> tuple[str, ...]:
+    """The steps that a workflow of a thread does, under the names by which they are counted."""
+    return THREAD_STEPS if workflow == TOGETHER else (workflow,)
+
+
+def joined(due: list[Work], counter: ThreadCounter, cadence: Cadence) -> list[Work]:
+    """The due steps of a thread, as one work if one call is to answer both and they have the same turns ahead."""
+    level = len({counter.done.get(step, 0) for step in THREAD_STEPS}) == 1
+    if not (cadence.one_call and level and tuple(work.workflow for work in due) == THREAD_STEPS):
+        return due
+    mark = "-".join(work.crossing for work in due)
+    return [replace(due[0], workflow=TOGETHER, mark=mark)]
 
 
 def enabled_steps(cadence: Cadence) -> tuple[str, ...]:
@@ -111,7 +134,7 @@ def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
         ]
         unseen = cadence.drift > 0 and counter.done.get(INDEX, 0) < counter.count
         look = unseen and not steps and bool(waiting_steps(counter, cadence))
-        due += [Work(INDEX, *place, 1)] if look else steps
+        due += [Work(INDEX, *place, 1)] if look else joined(steps, counter, cadence)
     return due
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from agent_memory.models import now
-from agent_memory.processing.due import Work, crossed, enabled_steps
+from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
 from agent_memory.rules.switches import read_rules
 from agent_memory.settings import Cadence
 from agent_memory.steps.dead_letters import make_unreadable
@@ -104,7 +104,8 @@ async def is_wanted(tools: Tools, counters: Counters, work: Work) -> bool:
 async def mark(counters: Counters, work: Work) -> None:
     """Notes that work was run (or durably started), so that it is not called for again."""
     if work.thread_id:
-        await counters.ran(work.user_id, work.thread_id, work.workflow, work.count)
+        for step in steps_of(work.workflow):
+            await counters.ran(work.user_id, work.thread_id, step, work.count)
     elif work.workflow != "reconcile":  # when a reconciliation is due is read off its own cursor
         await counters.user_ran(work.user_id, work.workflow, work.count)
 

@@ -24,7 +24,17 @@ from agent_memory.processing.activities import activities
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import INDEX, THREAD_STEPS, Work, due_work, enabled_steps, every, idle, user_steps
+from agent_memory.processing.due import (
+    INDEX,
+    Work,
+    due_work,
+    enabled_steps,
+    every,
+    idle,
+    joined,
+    user_steps,
+    waiting_steps,
+)
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.settings import Cadence
@@ -243,10 +253,10 @@ class Worker:
                 progress(left)
 
         async def settle_thread(counter: ThreadCounter) -> bool:
-            for step in THREAD_STEPS:
-                n = every(self._cadence, step)
-                behind = n > 0 and counter.done.get(step, 0) < counter.count
-                if behind and not await self._run(Work(step, counter.user_id, counter.thread_id, counter.count, n)):
+            place = (counter.user_id, counter.thread_id, counter.count)
+            behind = [Work(step, *place, every(self._cadence, step)) for step in waiting_steps(counter, self._cadence)]
+            for work in joined(behind, counter, self._cadence):
+                if not await self._run(work):
                     return False
             if ended and not await self._try("archive", {"user_id": counter.user_id, "thread_id": counter.thread_id}):
                 return False

@@ -45,6 +45,10 @@ Workflow = Generator[Effect, Any, list[Json]]
 Step = Generator[Effect, Any, None]
 """Part of a workflow; adds what it did to a list that it is given."""
 
+BOTH = ("extract", "summarize")
+"""The steps that one call of a model can answer, in the order in which they commit."""
+BOTH_THINK = "extract_and_summarize.think"
+
 MAX_RACES = 20
 """Commits lost in a row to other runs of the same step before one gives way; the others have done the work."""
 
@@ -89,14 +93,48 @@ def _archive(request: Json, results: list[Json]) -> Step:
     yield from _until_done("archive", request, results)
 
 
-def _extract(request: Json, results: list[Json]) -> Step:
+def _indexed(request: Json, results: list[Json]) -> Step:
     # What no model reads is found by its words all the same.
     yield from _index({name: value for name, value in request.items() if name != "recent_k"}, results)
+
+
+def _extract(request: Json, results: list[Json]) -> Step:
+    yield from _indexed(request, results)
     yield from _until_done("extract", request, results)
 
 
 def _summarize(request: Json, results: list[Json]) -> Step:
     yield from _until_done("summarize", request, results)
+
+
+def _extract_and_summarize(request: Json, results: list[Json]) -> Step:
+    """Thinks for both at once, and commits one after the other.
+
+    What a step still has to do then, it does alone: because it has further to go than the other, because another run
+    was ahead of it, or because no model could be asked for it.
+    """
+    yield from _indexed(request, results)
+    while True:
+        thought = yield Call(BOTH_THINK, request)
+        if thought is None:
+            return
+        further, left = [], [step for step in BOTH if step not in thought["drafts"]]
+        for step, draft in thought["drafts"].items():
+            committed = None if draft is None else (yield Call("commit", draft))
+            if committed is None:
+                continue
+            if committed["raced"]:
+                left.append(step)
+                continue
+            results.append(committed["result"])
+            if committed["more"]:
+                further.append(step)
+        if left or len(further) < len(BOTH):
+            break
+        yield Checkpoint(list(results))
+    for step in BOTH:
+        if step in left or step in further:
+            yield from _until_done(step, request, results)
 
 
 def _profile(request: Json, results: list[Json]) -> Step:
@@ -132,6 +170,7 @@ _PARTS = {
     "archive": _archive,
     "extract": _extract,
     "summarize": _summarize,
+    "extract_and_summarize": _extract_and_summarize,
     "profile": _profile,
     "reconcile": _reconcile,
     "consolidate": _consolidate,
@@ -167,6 +206,11 @@ def summarize(request: Json) -> Workflow:
     return (yield from _alone("summarize", request))
 
 
+def extract_and_summarize(request: Json) -> Workflow:
+    """Extracts and summarizes, with one call of a model where both go over the same turns."""
+    return (yield from _alone("extract_and_summarize", request))
+
+
 def profile(request: Json) -> Workflow:
     """Brings a user's profile up to date."""
     return (yield from _alone("profile", request))
@@ -193,10 +237,15 @@ def correct(request: Json) -> Workflow:
 
 
 def settle(request: Json) -> Workflow:
-    """Does everything for one thread, whatever its counts: at the end of a conversation, which is then archived."""
+    """Does everything for one thread, whatever its counts: at the end of a conversation, which is then archived.
+
+    With `one_call` a model answers extraction and summary together.
+    """
     results: list[Json] = []
-    for name in ("extract", "summarize", "archive", "reconcile", "profile"):
-        results += yield Sub(name, request)
+    inner = {name: value for name, value in request.items() if name != "one_call"}
+    first = ("extract_and_summarize",) if request.get("one_call") else BOTH
+    for name in (*first, "archive", "reconcile", "profile"):
+        results += yield Sub(name, inner)
     return results
 
 
@@ -289,6 +338,7 @@ WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
     "archive": archive,
     "extract": extract,
     "summarize": summarize,
+    "extract_and_summarize": extract_and_summarize,
     "profile": profile,
     "reconcile": reconcile,
     "correct": correct,

@@ -345,7 +345,7 @@ class AsyncThreadScope:
     @audited(changes=True)
     async def end(self) -> ProcessResult:
         """Says that the conversation is over: all its turns are processed now, however few they are, and archived."""
-        return await self._run("settle")
+        return await self._run("settle", **self._runtime.settling)
 
     async def settings(self) -> ScopeSettings:
         """What is switched on and off for this thread; the user's own settings hold beside them."""

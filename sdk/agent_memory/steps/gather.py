@@ -24,7 +24,10 @@ from agent_memory.text.folding import folded
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a step works with. `rules` are those of the scope that it works for."""
+    """What a step works with. `rules` are those of the scope that it works for.
+
+    With `one_call` a language model answers extraction and summary together where they go over the same turns.
+    """
 
     store: Store
     chat: ChatModel
@@ -32,6 +35,7 @@ class Tools:
     limits: Limits
     policy: PolicySettings = field(default_factory=PolicySettings)
     rules: Rules = field(default_factory=Rules)
+    one_call: bool = False
 
 
 class StepRequest(Model):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.language.tasks import EXTRACT
+from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import Memory, ProcessResult
 from agent_memory.steps import extract
 from agent_memory.steps.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
@@ -35,27 +35,32 @@ PLAN = "reprocess.plan"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """With what turns are derived anew, and (`only`) the prompt version whose work is done again; None: every other."""
+    """With what turns are derived anew, and (`only`) the prompt version whose work is done again; None: every other.
+
+    `together` is today's prompt for facts and summary in one call, if it is in use: its work is not of yesterday.
+    """
 
     model: str
     version: str
     only: str | None
+    together: str | None = None
 
     @classmethod
     def of(cls, tools: Tools, request: StepRequest) -> Target:
         """The target of a request."""
-        return cls(tools.chat.model_id, tools.chat.prompt_version(EXTRACT), request.prompt_version)
+        together = tools.chat.prompt_version(EXTRACT_AND_SUMMARIZE) if tools.one_call else None
+        return cls(tools.chat.model_id, tools.chat.prompt_version(EXTRACT), request.prompt_version, together)
 
     @property
     def key(self) -> str:
         """What a cursor remembers of it."""
-        return "\n".join((self.model, self.version, self.only or ""))
+        return "\n".join((self.model, self.version, self.only or "", *([self.together] if self.together else [])))
 
     def is_stale(self, model: str | None, version: str | None) -> bool:
         """Whether what this model derived with this prompt version is to be done again."""
         if self.only is not None:
             return version == self.only
-        return (model, version) != (self.model, self.version)
+        return model != self.model or version is None or version not in (self.version, self.together)
 
 
 async def plan(tools: Tools, request: StepRequest) -> list[str]:
