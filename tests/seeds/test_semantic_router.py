@@ -359,9 +359,10 @@ async def test_auto_store_of_everybody(monkeypatch: pytest.MonkeyPatch):
     assert PolicySettings(auto_store=False) == policy
 
 
-@pytest.mark.req("S0-038", "S0-075")
+@pytest.mark.req("S0-037", "S0-038", "S0-075")
 async def test_the_default_retrieval_limit_is_set_for_everybody(monkeypatch: pytest.MonkeyPatch):
     assert RecallSettings().limit == 5
+    assert RecallSettings().threshold("a model that nobody has measured") == 0.6
     monkeypatch.setenv("AGENT_MEMORY_RECALL_LIMIT", "2")
     async with AsyncMemory.local(cadence=SILENT, recall=Environment().recall) as memory:
         for number in range(4):
