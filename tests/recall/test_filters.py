@@ -45,7 +45,7 @@ def found(alice: AsyncUserScope) -> Found:
 ALL = {"likes", "needs", "how", "event"}
 
 
-@pytest.mark.req("S0-021", "S0-022", "S0-038")
+@pytest.mark.req("S0-016", "S0-021", "S0-022", "S0-038")
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [

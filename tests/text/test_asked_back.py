@@ -16,6 +16,7 @@ def turn(role: Role, content: str, note: Any = None) -> Turn:
     return Turn(id=content, user_id="u", thread_id="t", role=role, content=content, created_at=NOON, metadata=metadata)
 
 
+@pytest.mark.req("S2-47")
 @pytest.mark.parametrize(
     ("said", "asks"),
     [

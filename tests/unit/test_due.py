@@ -71,6 +71,12 @@ def test_an_instance_id_can_stand_in_a_url_and_names_one_thread_only():
     assert all(plain.fullmatch(one) for one in ids)
 
 
+@pytest.mark.req("S0-019", "S0-043")
+def test_a_quiet_thread_is_archived_if_that_is_wanted():
+    assert "archive" not in ending_steps(Cadence())
+    assert ending_steps(Cadence(archive=True)) == [*ending_steps(Cadence()), "archive"]
+
+
 @pytest.mark.req("S0-043")
 def test_a_thread_is_idle_when_its_last_turn_is_old_enough():
     old, new = (counter(0).counted([("a", ts)]) for ts in (100, 140))
