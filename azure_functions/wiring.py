@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ConfigurationError
+from agent_memory.processing.due import possible
 from agent_memory.runtime import Runtime
 from agent_memory.settings import Cadence, Environment
 
@@ -44,5 +45,5 @@ async def open_parts() -> Parts:
                 raise ConfigurationError("the function app needs COSMOS_DB_ENDPOINT")
             memory = AsyncMemory.from_env(environment)
             await memory.__aenter__()
-            _parts = Parts(memory, environment, environment.cadence)
+            _parts = Parts(memory, environment, possible(environment.cadence, memory.runtime.tools.chat))
         return _parts

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from agent_memory.language.endpoints import health_of
+from agent_memory.language.roles import models_of, roles_off
+from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import EndpointHealth, Health, iso
 from agent_memory.rules.budgets import count_over_budget
 from agent_memory.runtime import Runtime
 from agent_memory.screening.trust import knows_tokens
+from agent_memory.settings import role_variable
 from agent_memory.steps.dead_letters import count_dead_letters
 from agent_memory.store.containers import LEASES
 
@@ -58,6 +61,7 @@ async def look_at(runtime: Runtime) -> Health:
         oldest_unprocessed=found.oldest,
         paused_users=found.paused,
         search_misses=None if runtime.searcher.misses is None else runtime.searcher.misses.counted.model_copy(),
+        roles_off=list(roles_off(runtime.tools.chat)),
     )
 
 
@@ -80,7 +84,11 @@ async def glance_at(runtime: Runtime) -> tuple[bool, list[str]]:
 
 
 def _models(runtime: Runtime) -> dict[str, EndpointHealth]:
-    return {"chat": health_of(runtime.tools.chat), "embeddings": health_of(runtime.tools.embeddings)}
+    return {name: health_of(model) for name, model in _behind(runtime).items()}
+
+
+def _behind(runtime: Runtime) -> dict[str, ChatModel | EmbeddingModel]:
+    return {**models_of(runtime.tools.chat), "embeddings": runtime.tools.embeddings}
 
 
 async def _read_store(runtime: Runtime, found: _Stored) -> None:
@@ -107,7 +115,7 @@ async def _try_to_write(runtime: Runtime) -> list[str]:
 
 
 def _failing(runtime: Runtime, models: Mapping[str, EndpointHealth]) -> list[str]:
-    ids = {"chat": runtime.tools.chat.model_id, "embeddings": runtime.tools.embeddings.model_id}
+    ids = {name: model.model_id for name, model in _behind(runtime).items()}
     return [
         f"the model for {name}, {ids[name]}, has failed since {iso(model.failing_since)}: {model.fault}"
         for name, model in models.items()
@@ -116,7 +124,9 @@ def _failing(runtime: Runtime, models: Mapping[str, EndpointHealth]) -> list[str
 
 
 def _shortcomings(runtime: Runtime) -> list[str]:
-    notes = []
+    notes = [
+        f"{role} is switched off: {role_variable(role, 'model')} is none" for role in roles_off(runtime.tools.chat)
+    ]
     if runtime.tools.embeddings.model_id.startswith("hashing"):
         notes.append("embeddings are hashed words: search finds wording, not meaning")
     if runtime.tools.policy.secrets != "allow" and not knows_tokens():

@@ -16,7 +16,9 @@ from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.extras import how_to_install
 from agent_memory.health import look_at
 from agent_memory.language import defaults
-from agent_memory.language.tasks import ChatModel, EmbeddingModel
+from agent_memory.language.offline import OfflineChat
+from agent_memory.language.roles import model_of
+from agent_memory.language.tasks import RECONCILE, ChatModel, EmbeddingModel
 from agent_memory.logs import STORE_REQUESTS
 from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
 from agent_memory.processing.worker import Progress
@@ -124,7 +126,9 @@ class AsyncMemory:
         def connect() -> CosmosClient:
             return CosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine), logger=STORE_REQUESTS)
 
-        if limits is None and chat_model is None:
+        chat = chat_model or defaults.default_chat()
+        reconciles = model_of(chat, RECONCILE)
+        if limits is None and reconciles is not None and reconciles.model_id == OfflineChat.MODEL_ID:
             limits = Limits(reconcile_candidates=OFFLINE_CANDIDATES)
         recall = recall or RecallSettings()
         return cls(
@@ -135,7 +139,7 @@ class AsyncMemory:
                 marks_changes=recall.caches,
                 file=None if file is None else engine,
             ),
-            chat_model=chat_model or defaults.default_chat(),
+            chat_model=chat,
             embedding_model=embedding_model or defaults.default_embeddings(),
             cadence=cadence or Cadence(),
             process="inline",

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
 from agent_memory.language.offline import OfflineChat
+from agent_memory.language.roles import is_off
+from agent_memory.language.tasks import RERANK
 from agent_memory.models import ProcessResult, Usage
-from agent_memory.processing.activities import Activity, Json, activities
+from agent_memory.processing.activities import Activity, Json, activities, why_off
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import enabled_steps
+from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
@@ -48,6 +50,8 @@ class Runtime:
     ) -> Runtime:
         """The parts of a memory whose turns are processed in this process (`inline`) or elsewhere."""
         store = tools.store
+        cadence = possible(cadence, tools.chat)
+        ranks = None if is_off(tools.chat, RERANK) else tools.chat
         # Rules read the turns twice at no cost; what is one answer of a model would be two of theirs.
         tools = replace(tools, one_call=cadence.one_call and tools.chat.model_id != OfflineChat.MODEL_ID)
         cache = HitCache(recall.cache_seconds) if recall.caches else None
@@ -59,7 +63,7 @@ class Runtime:
                 tools.embeddings,
                 recall,
                 cache,
-                tools.chat,
+                ranks,
                 tools.policy,
                 misses=MissMeter(store, recall.missed_sample) if recall.missed_sample else None,
             ),
@@ -117,7 +121,8 @@ class Runtime:
             ProcessResult.model_validate(result)
             for result in await run_workflow(workflow, payload, self.activities, told)
         ]
-        return total(workflow, results)
+        done = total(workflow, results)
+        return done.model_copy(update={"skipped_reason": why_off(self.tools.chat, workflow)})
 
     async def replay(self, dead_letter_id: str) -> ProcessResult:
         """Processes the range of a dead letter again.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, create_model, model_validator
@@ -295,22 +295,27 @@ RECALL_PREFIX = "AGENT_MEMORY_RECALL_"
 """How the environment names a field of `RecallSettings`: AGENT_MEMORY_RECALL_CACHE_SECONDS is `cache_seconds`."""
 
 
-def read_recall() -> RecallSettings:
-    """The settings of recall that the environment says; the defaults where it says nothing.
+def read_recall(**defaults: Any) -> RecallSettings:
+    """The settings of recall that the environment says; where it says nothing, these defaults, else the usual ones.
 
     Lists and tables are JSON. `classifier` is code and has no name.
 
     Raises:
         ConfigurationError: naming the variable whose value cannot be read.
     """
+    return RecallSettings(**(defaults | _read(_recall_environment(), RECALL_PREFIX)))
+
+
+def _read(environment: type[BaseSettings], prefix: str) -> dict[str, Any]:
+    """What variables with a prefix say, by the names of the fields."""
     try:
-        given = _recall_environment()()
+        given = environment()
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ConfigurationError(f"{RECALL_PREFIX}{str(problem['loc'][0]).upper()}: {problem['msg']}") from error
+        raise ConfigurationError(f"{prefix}{str(problem['loc'][0]).upper()}: {problem['msg']}") from error
     except SettingsError as error:
-        raise ConfigurationError(f"a variable {RECALL_PREFIX}… is not the JSON that it must be: {error}") from error
-    return RecallSettings(**{name: getattr(given, name) for name in given.model_fields_set})
+        raise ConfigurationError(f"a variable {prefix}… is not the JSON that it must be: {error}") from error
+    return {name: getattr(given, name) for name in given.model_fields_set}
 
 
 @cache
@@ -326,6 +331,80 @@ def _recall_environment() -> type[BaseSettings]:
 
 class _Prefixed(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=RECALL_PREFIX, env_file=None, extra="ignore", allow_inf_nan=False)
+
+
+ChatRole = Literal["extraction", "summary", "profile", "reconcile", "reflection", "rewrite", "selection", "reply"]
+"""What a chat model is asked to do; `language.roles` has the tasks of each."""
+CHAT_PREFIX = "AGENT_MEMORY_CHAT_"
+"""How the environment names what is set for a role: AGENT_MEMORY_CHAT_EXTRACTION is the model of `extraction`."""
+NO_MODEL = "none"
+"""The name of a model that switches its role off."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSettings:
+    """What is set for one role. None: as for the other roles, or as the head of a task's prompt says.
+
+    `model` is a model or, on Azure, a deployment; `none` switches the role off. `base_url` is the address of a server
+    of the role's own that speaks OpenAI's protocol, and `api_key` the key for it. `timeout` is in seconds for one call,
+    `max_tokens` the length of an answer, `temperature` from 0 to 2.
+    """
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    timeout: Annotated[float, Field(gt=0)] | None = None
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the role is switched off."""
+        return (self.model or "").strip().lower() == NO_MODEL
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the role has a model or a server of its own."""
+        return not self.is_off and bool(self.model or self.base_url)
+
+
+def role_variable(role: ChatRole, part: str) -> str:
+    """The variable that sets a part of a role: its name alone for the model."""
+    return CHAT_PREFIX + _role_field(role, part).upper()
+
+
+def read_roles() -> dict[ChatRole, RoleSettings]:
+    """What the environment sets for roles: those for which it sets something.
+
+    Raises:
+        ConfigurationError: naming the variable whose value cannot be read.
+    """
+    given = _read(_role_environment(), CHAT_PREFIX)
+    parts = [one.name for one in fields(RoleSettings)]
+    named = {
+        role: {part: given[field] for part in parts if (field := _role_field(role, part)) in given} for role in ROLES
+    }
+    return {role: RoleSettings(**values) for role, values in named.items() if values}
+
+
+ROLES: tuple[ChatRole, ...] = get_args(ChatRole)
+
+
+def _role_field(role: ChatRole, part: str) -> str:
+    return role if part == "model" else f"{role}_{part}"
+
+
+@cache
+def _role_environment() -> type[BaseSettings]:
+    hints = get_type_hints(RoleSettings, include_extras=True)
+    named: dict[str, Any] = {_role_field(role, part): (hint, None) for role in ROLES for part, hint in hints.items()}
+    return create_model("RoleEnvironment", __base__=_OfRoles, **named)
+
+
+class _OfRoles(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=CHAT_PREFIX, env_file=None, extra="ignore", allow_inf_nan=False, env_ignore_empty=True
+    )
 
 
 _CADENCE = {
@@ -439,8 +518,19 @@ class Environment(BaseSettings):
         Raises:
             ConfigurationError: naming the variable whose value cannot be read.
         """
-        recall = read_recall()
+        rewrite = self.roles.get("rewrite", RoleSettings())
+        # A model for rewriting is what switches rewriting on.
+        recall = read_recall(**({"query_strategy": "rewrite"} if rewrite.has_model else {}))
         return recall if self.query_strategy is None else replace(recall, query_strategy=self.query_strategy)
+
+    @property
+    def roles(self) -> dict[ChatRole, RoleSettings]:
+        """What is set for single roles of chat models.
+
+        Raises:
+            ConfigurationError: naming the variable whose value cannot be read.
+        """
+        return read_roles()
 
     @property
     def policy(self) -> PolicySettings:

@@ -18,7 +18,7 @@ from agent_memory.contract.schemas import AddTurns
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.prompts import FOLDER_VARIABLES
-from agent_memory.settings import RECALL_PREFIX, Environment, RecallSettings
+from agent_memory.settings import RECALL_PREFIX, ROLES, Environment, RecallSettings, role_variable
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("deploy.md", "local-development.md", "operations.md", "troubleshooting.md")
@@ -41,6 +41,7 @@ def codes(cell: str) -> list[str]:
 BY_RECALL = {"query_strategy": RecallSettings().query_strategy}
 """Settings without a default of their own, which leave those of recall as they are."""
 RECALL = {f"{RECALL_PREFIX}{field.name.upper()}": field for field in dataclasses.fields(RecallSettings)}
+ROLE_MODELS = {role_variable(role, "model") for role in ROLES}
 FIELDS = Environment.model_fields | ApiSettings.model_fields
 
 
@@ -67,7 +68,7 @@ def test_every_setting_of_the_library_is_documented_with_its_default(field: str)
 
 def test_no_setting_is_documented_that_nobody_reads():
     known = {name for field in FIELDS for name in aliases(field)} | set(FOLDER_VARIABLES)
-    assert settings_table().keys() <= known | RECALL.keys() | {f"{RECALL_PREFIX}…"}
+    assert settings_table().keys() <= known | RECALL.keys() | {f"{RECALL_PREFIX}…"} | ROLE_MODELS
 
 
 @pytest.mark.parametrize("name", [name for name in settings_table() if name in RECALL])

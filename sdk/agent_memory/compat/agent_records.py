@@ -106,6 +106,7 @@ def missing_of(profile: AgentProfile, health: Health, tokens: int, archived: int
     missing = {
         'memory: "memory" is not among the resources': not profile.wants_memory,
         f"memory: {'; '.join(health.warnings)}": not health.ok,
+        **{f"{role}: switched off, the role has no model": True for role in health.roles_off},
         "compression: it is not enabled": not compression.enabled,
         f"compression: {tokens} tokens are not above {compression.threshold_tokens}": (
             tokens <= compression.threshold_tokens

@@ -25,7 +25,7 @@ from agent_memory.language.openai_client import (
     model_errors,
     no_api_answer,
 )
-from agent_memory.language.prompts import Prompt, PromptFolder
+from agent_memory.language.prompts import ModelParameters, Prompt, PromptFolder
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import Data, In, Out, Task, TaskResult
@@ -55,6 +55,7 @@ class OpenAIChat:
         prompts: str | Path | None = None,
         retries: RetryPolicy | None = None,
         answer_retries: int = 2,
+        parameters: ModelParameters | None = None,
     ) -> None:
         """Opens nothing yet.
 
@@ -68,6 +69,7 @@ class OpenAIChat:
             prompts: the folder of the prompt files; see `agent_memory.language.prompts` for the default.
             retries: what is done about throttling, timeouts and faults of the server.
             answer_retries: how often an answer that cannot be used is asked for again.
+            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
 
         Raises:
             ConfigurationError: the arguments do not name one server and a way in, or there are no prompts.
@@ -83,6 +85,7 @@ class OpenAIChat:
         self._prompts = PromptFolder(prompts)
         self._endpoint = Endpoint(retries or RetryPolicy())
         self._answer_retries = answer_retries
+        self._parameters = parameters or ModelParameters()
         self._dialect = Dialect()
 
     @property
@@ -110,7 +113,7 @@ class OpenAIChat:
                 retryable if it refused the request, or none of its answers could be used.
             ConfigurationError: the task's prompt is missing or broken.
         """
-        request = Request.make(task, data, self._prompts.load(task.name), self._model)
+        request = Request.make(task, data, self._prompts.load(task.name), self._model, self._parameters)
         roomier = replace(request, max_tokens=2 * request.max_tokens)
         usage = Usage()
         problem = UnusableAnswer()
@@ -199,9 +202,12 @@ class Request:
     timeout: float
 
     @classmethod
-    def make(cls, task: Task[In, Out], data: In, prompt: Prompt, model: str) -> Request:
-        """Joins a task, its input and its prompt; what the prompt says of the parameters counts."""
-        wanted = prompt.parameters
+    def make(
+        cls, task: Task[In, Out], data: In, prompt: Prompt, model: str, parameters: ModelParameters | None = None
+    ) -> Request:
+        """Joins a task, its input and its prompt. `parameters` count first, then the prompt's, then the task's."""
+        ahead = {} if parameters is None else parameters.model_dump(exclude_none=True)
+        wanted = prompt.parameters.model_copy(update=ahead)
         return cls(
             model=model,
             task=task.name,

@@ -101,3 +101,4 @@ class Health(Model):
     search_misses: SearchMisses | None = Field(
         default=None, description="What sampled searches of this process left out; None: none are sampled."
     )
+    roles_off: list[str] = Field(default_factory=list, description="Roles of chat models that are switched off.")

@@ -11,7 +11,19 @@ from typing import Any
 
 from agent_memory.errors import ModelError
 from agent_memory.forgetting.erasure import erase_piece
-from agent_memory.language.tasks import ChatModel
+from agent_memory.language.roles import ROLE_OF, is_off
+from agent_memory.language.tasks import (
+    ARCHIVE,
+    CONSOLIDATE,
+    EXTRACT,
+    PROFILE,
+    RECONCILE,
+    REFLECT,
+    SUMMARIZE,
+    SYNTHESIZE,
+    ChatModel,
+    Task,
+)
 from agent_memory.language.together import Together
 from agent_memory.models import Usage
 from agent_memory.processing.workflows import BOTH, BOTH_THINK
@@ -56,6 +68,19 @@ _THINKERS: dict[str, Thinker] = {
     prune.NAME: prune.think,
 }
 
+_TASKS: dict[str, Task[Any, Any]] = {
+    extract.NAME: EXTRACT,
+    summarize.NAME: SUMMARIZE,
+    profile.NAME: PROFILE,
+    reconcile.NAME: RECONCILE,
+    archive.NAME: ARCHIVE,
+    reprocess.NAME: EXTRACT,
+    consolidate.NAME: CONSOLIDATE,
+    synthesize.NAME: SYNTHESIZE,
+    reflect.NAME: REFLECT,
+}
+"""What each step that asks a model asks of it."""
+
 _OF_USER = frozenset((profile.NAME, reconcile.NAME, consolidate.NAME, synthesize.NAME, reflect.NAME))
 """The steps over a user's memories that ask a model. What one of them cannot do stays due as a whole."""
 
@@ -71,12 +96,20 @@ ACTIVITIES = (
 """The names of all activities."""
 
 
+def why_off(chat: ChatModel, step: str) -> str | None:
+    """Why a step is not run, if its role is switched off."""
+    task = _TASKS.get(step)
+    if task is None or not is_off(chat, task):
+        return None
+    return f"the role {ROLE_OF[task.name]!r} is switched off"
+
+
 def activities(tools: Tools) -> dict[str, Activity]:
     """All activities over these tools: `<step>.think` for each step that asks a chat model, and those of their own.
 
     Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
-    one again costs little. Where a switch is off, nothing is thought: the turns stay as they are. Where the day's
-    budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
+    one again costs little. Where a switch or the role of a step is off, nothing is thought: the turns stay as they are.
+    Where the day's budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
     """
 
     async def settle_failure(name: str, request: StepRequest, error: ModelError) -> None:
@@ -105,11 +138,19 @@ def activities(tools: Tools) -> dict[str, Activity]:
             await charge(tools.store, tools.policy, request.user_id, draft.result.usage)
         return draft
 
+    def switched_off(name: str) -> bool:
+        reason = why_off(tools.chat, name)
+        if reason is not None:
+            logger.info("%s is not run: %s", name, reason)
+        return reason is not None
+
     def thinker(name: str, think: Thinker, chat: ChatModel = tools.chat) -> Activity:
         perform = think if name == index.NAME else partial(within_budget, name, think)
 
         async def run(payload: Json) -> Json | None:
             request = StepRequest.model_validate(payload)
+            if switched_off(name):
+                return None
             with metered() as charges:
                 rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
                 if not rules.derive:
@@ -161,9 +202,13 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return None if draft is None else await run_commit(draft)
 
     async def plan_reprocess(payload: Json) -> Json:
+        if switched_off(reprocess.NAME):
+            return {"threads": []}
         return {"threads": await reprocess.plan(tools, StepRequest.model_validate(payload))}
 
     async def plan_corrections(payload: Json) -> Json:
+        if switched_off(summarize.NAME):
+            return {"threads": []}
         return {"threads": await summarize.plan(tools, StepRequest.model_validate(payload))}
 
     async def run_erase(payload: Json) -> Json:

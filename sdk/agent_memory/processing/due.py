@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from agent_memory.language.roles import is_off, shares_a_model
+from agent_memory.language.tasks import ARCHIVE, EXTRACT, PROFILE, RECONCILE, SUMMARIZE, ChatModel
 from agent_memory.settings import Cadence
 from agent_memory.store.counters import USER, ThreadCounter
 from agent_memory.text.patterns import linear
@@ -70,6 +72,22 @@ def is_run_of(user_id: str, run_id: str) -> bool:
 
 def _digest(*ids: str) -> str:
     return hashlib.sha256("\0".join(ids).encode()).hexdigest()[:24]
+
+
+def possible(cadence: Cadence, chat: ChatModel) -> Cadence:
+    """A cadence without the steps whose role is switched off.
+
+    Extraction stays due, because its workflow makes the talk itself searchable; only the model is not asked. One call
+    answers for extraction and summary only where one model does both.
+    """
+    return replace(
+        cadence,
+        summarize=0 if is_off(chat, SUMMARIZE) else cadence.summarize,
+        archive=cadence.archive and not is_off(chat, ARCHIVE),
+        profile=0 if is_off(chat, PROFILE) else cadence.profile,
+        reconcile=0 if is_off(chat, RECONCILE) else cadence.reconcile,
+        one_call=cadence.one_call and shares_a_model(chat, EXTRACT, SUMMARIZE),
+    )
 
 
 def every(cadence: Cadence, step: str) -> int:

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.offline import OfflineChat
+from agent_memory.language.roles import model_of, models_of
+from agent_memory.language.tasks import EXTRACT
 from agent_memory.models import now
 from agent_memory.processing.activities import activities
 from agent_memory.processing.clock import claim_deepening, end_deepening, note_deepened
@@ -103,7 +105,8 @@ class Worker:
         Rules need the processor, so more at once would be done no sooner, and whoever asks would wait for each. With a
         model that is elsewhere nearly all is waiting.
         """
-        if self._tools.chat.model_id == OfflineChat.MODEL_ID:
+        model = model_of(self._tools.chat, EXTRACT)
+        if model is None or model.model_id == OfflineChat.MODEL_ID:
             self._parallel = 1
 
     def start(self) -> None:
@@ -148,7 +151,8 @@ class Worker:
 
     def _until_asked(self) -> float:
         """Seconds until the models that are left alone are asked again; before that another pass is in vain."""
-        times = (health_of(model).next_attempt_at for model in (self._tools.chat, self._tools.embeddings))
+        models = (*models_of(self._tools.chat).values(), self._tools.embeddings)
+        times = (health_of(model).next_attempt_at for model in models)
         return max(((time - now()).total_seconds() for time in times if time), default=0.0)
 
     async def _drain_once(self, progress: Progress | None) -> bool:

@@ -13,7 +13,8 @@ from typing import Any, get_args
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.profiles import told_profile
 from agent_memory.language.endpoints import health_of
-from agent_memory.language.tasks import ChatModel
+from agent_memory.language.roles import is_off, models_of
+from agent_memory.language.tasks import QUERY_REWRITE, ChatModel
 from agent_memory.models import (
     Context,
     ContextFormat,
@@ -162,7 +163,7 @@ async def build_context(recaller: Recaller, request: ContextRequest) -> Context:
 
 def _behind(recaller: Recaller) -> list[str]:
     """What a context may lack because a model fails, so that what was said lately is not processed."""
-    models = (("chat", recaller.chat), ("embeddings", recaller.searcher.embeddings))
+    models = (*models_of(recaller.chat).items(), ("embeddings", recaller.searcher.embeddings))
     return [
         f"processing: the model for {name} has failed since {iso(health.failing_since)} ({health.fault})"
         for name, model in models
@@ -267,6 +268,8 @@ async def _find(
     searcher = recaller.searcher
     settings = searcher.settings
     strategy = request.strategy or settings.query_strategy
+    if strategy in ("rewrite", "hyde") and is_off(recaller.chat, QUERY_REWRITE):
+        strategy = "prepend"
     question = await build_question(
         request.query[:LONGEST_QUERY], said, strategy, recaller.chat, recaller.timeout(request)
     )

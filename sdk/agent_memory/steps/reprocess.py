@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import Memory, ProcessResult
 from agent_memory.steps import extract
@@ -48,8 +49,9 @@ class Target:
     @classmethod
     def of(cls, tools: Tools, request: StepRequest) -> Target:
         """The target of a request."""
-        together = tools.chat.prompt_version(EXTRACT_AND_SUMMARIZE) if tools.one_call else None
-        return cls(tools.chat.model_id, tools.chat.prompt_version(EXTRACT), request.prompt_version, together)
+        model = model_of(tools.chat, EXTRACT) or tools.chat
+        together = model.prompt_version(EXTRACT_AND_SUMMARIZE) if tools.one_call else None
+        return cls(model.model_id, model.prompt_version(EXTRACT), request.prompt_version, together)
 
     @property
     def key(self) -> str:
