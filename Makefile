@@ -61,16 +61,16 @@ dist-check: dist  ## The wheels, installed with pip alone for each Python from 3
 	DIST_CHECK=1 $(BIN)/pytest tests/test_wheel.py $(ARGS)
 
 infra-check: .venv/.dev  ## The templates, worked out and checked without Azure; the package built and loaded
-	$(BIN)/python tools/infra_check.py --package
+	$(BIN)/python -m infra_check --package
 
 live: .venv/.dev  ## The contract suite on COSMOS_ENDPOINT; without it, on the embedded engine over HTTPS
 	$(BIN)/python tools/live.py $(ARGS)
 
 store: .venv/.dev  ## The database and its containers, in the account that local.settings.json names
-	$(BIN)/python -m azure_functions.devhost --make-store $(ARGS)
+	$(BIN)/python -m functions_host --make-store $(ARGS)
 
 func: .venv/.dev  ## The function app with its change feed, on this machine alone
-	$(BIN)/python -m azure_functions.devhost --store .func/memory.db $(ARGS)
+	$(BIN)/python -m functions_host --store .func/memory.db $(ARGS)
 
 clean:  ## Remove the environment and the quickstart's store
 	rm -rf .venv .tools .quickstart

@@ -10,8 +10,8 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 
 from agent_memory.processing.activities import ACTIVITIES
 from agent_memory.processing.workflows import WORKFLOWS
-from azure_functions.devhost.functions import Function
-from azure_functions.devhost.worker import Worker
+from functions_host.functions import Function
+from functions_host.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +63,7 @@ async def test_http_is_one_route_behind_a_key_and_timers_are_few(functions: dict
 
 def test_a_host_that_cannot_start_says_why(tmp_path: Path):
     def start(*arguments: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "azure_functions.devhost", "--app", str(tmp_path), *arguments]
+        command = [sys.executable, "-m", "functions_host", "--app", str(tmp_path), *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
         return done.returncode, done.stderr
 

@@ -39,7 +39,7 @@ def settings_file(folder: Path, url: str, **changes: str) -> Path:
 
 
 def make_store(settings: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "azure_functions.devhost", "--make-store", "--settings", str(settings)]
+    command = [sys.executable, "-m", "functions_host", "--make-store", "--settings", str(settings)]
     known = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     return subprocess.run(command, cwd=ROOT, env=known | environment, capture_output=True, text=True, timeout=120)
 

@@ -12,8 +12,8 @@ from durable_replay import Played, play
 
 from agent_memory.processing.workflows import WORKFLOWS
 from azure_functions.activities import FINISH
-from azure_functions.devhost.replay import NonDeterministic, Task, Unsupported
 from azure_functions.orchestrators import CHECKPOINTS, RETRY, orchestrate
+from functions_host.replay import NonDeterministic, Task, Unsupported
 
 THREAD = {"user_id": "alice", "thread_id": "t1"}
 ATTEMPTS = RETRY.max_number_of_attempts

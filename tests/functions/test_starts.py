@@ -27,9 +27,9 @@ from agent_memory.processing.intake import count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
 from azure_functions import triggers, wiring
-from azure_functions.devhost.invoker import client_binding
 from azure_functions.starts import Start, finish, of_work, start, start_due, start_idle
 from azure_functions.wiring import Parts
+from functions_host.invoker import client_binding
 
 pytestmark = pytest.mark.filterwarnings("ignore:azure.functions df_loads was called without expected_type")
 

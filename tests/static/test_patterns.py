@@ -20,7 +20,8 @@ from agent_memory.text.patterns import Bounded
 
 ROOT = Path(__file__).parents[2]
 ENGINE = "sdk/embedded_cosmos/src/embedded_cosmos"
-SOURCES = ("sdk/agent_memory", ENGINE, "azure_functions")
+HOST = "sdk/functions_host/src/functions_host"
+SOURCES = ("sdk/agent_memory", ENGINE, HOST, "azure_functions")
 OFFLINE = "sdk/agent_memory/language/offline"
 
 CLASS = "one class without a repeat: it reads every character once"
@@ -102,11 +103,11 @@ PROOFS: dict[tuple[str, str], str] = {
     ): "nothing behind a repeat can fail but the end of a string, and a string without one ends the reading",
     (f"{ENGINE}/sql/lexer.py", r'\\.|"'): SHORT,
     (f"{ENGINE}/sql/printer.py", r"[A-Za-z_][A-Za-z0-9_]*"): RUN,
-    ("azure_functions/devhost/http.py", r"\{[^}]*:"): OURS,
-    ("azure_functions/devhost/http.py", r"(.*)/\{(\w+)\?\}"): OURS,
-    ("azure_functions/devhost/http.py", r"\{\*(\w+)\}"): OURS,
+    (f"{HOST}/http.py", r"\{[^}]*:"): OURS,
+    (f"{HOST}/http.py", r"(.*)/\{(\w+)\?\}"): OURS,
+    (f"{HOST}/http.py", r"\{\*(\w+)\}"): OURS,
     (
-        "azure_functions/devhost/settings.py",
+        f"{HOST}/settings.py",
         r"%([^%\s]+)%",
     ): "the operator's own settings; the repeat begins behind a percent sign and takes none",
 }
@@ -211,7 +212,7 @@ def _is_expression(written: str) -> bool:
 
 
 def _module(path: str) -> object:
-    relative = path.removeprefix(f"{ENGINE.rpartition('/')[0]}/").removeprefix("sdk/")
+    relative = path.partition("/src/")[2] or path.removeprefix("sdk/")
     return importlib.import_module(relative.removesuffix(".py").replace("/", "."))
 
 

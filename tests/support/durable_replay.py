@@ -15,7 +15,7 @@ from typing import Any
 
 from azure.durable_functions import DurableOrchestrationContext, Orchestrator
 
-from azure_functions.devhost.replay import EventType, NonDeterministic, Task, continued, schedule, write_time
+from functions_host.replay import EventType, NonDeterministic, Task, continued, schedule, write_time
 
 Json = dict[str, Any]
 Perform = Callable[[Task], Any]

@@ -127,7 +127,7 @@ class Host(Process):
         arguments = ["--state", str(state), "--port", "0", "--poll", "0.1", "--settings", os.devnull]
         if verbose:
             arguments.append("--log")
-        super().__init__("azure_functions.devhost", *arguments, env=env, log=self.log)
+        super().__init__("functions_host", *arguments, env=env, log=self.log)
 
     @classmethod
     def of_settings(cls, settings: Path, folder: Path) -> Self:
@@ -135,7 +135,7 @@ class Host(Process):
         made = cls.__new__(cls)
         made.log = folder / "host.log"
         arguments = ["--settings", str(settings), "--state", str(folder / "host.db"), "--port", "0", "--poll", "0.1"]
-        Process.__init__(made, "azure_functions.devhost", *arguments, log=made.log)
+        Process.__init__(made, "functions_host", *arguments, log=made.log)
         return made
 
     def call(self, method: str, path: str, body: Any = None, user: str | None = None) -> tuple[int, Any]:

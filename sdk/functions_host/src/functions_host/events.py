@@ -1,0 +1,68 @@
+"""Events: the lines of a history, as the Durable protocol writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from functions_host.replay import Event, EventType, Task, write_time
+
+
+def _event(kind: EventType, **fields: Any) -> dict[str, Any]:
+    return {
+        "EventType": int(kind),
+        "EventId": -1,
+        "IsPlayed": False,
+        "Timestamp": write_time(datetime.now(UTC)),
+        **fields,
+    }
+
+
+def execution_started(name: str, given: str, timestamp: str) -> Event:
+    """The event with which an execution begins."""
+    # The SDK takes it amiss when there is no Version.
+    return _event(EventType.EXECUTION_STARTED, Name=name, Input=given, Version="") | {"Timestamp": timestamp}
+
+
+def completed(kind: EventType, task: int, result: str | None) -> Event:
+    """The event that says that a task has ended well; `result` is JSON."""
+    return _event(kind, TaskScheduledId=task, Result=result)
+
+
+def failed(kind: EventType, task: int, reason: str, details: str) -> Event:
+    """The event that says that a task has failed."""
+    return _event(kind, TaskScheduledId=task, Reason=reason, Details=details)
+
+
+def orchestrator_started() -> Event:
+    """The event with which an episode begins."""
+    return _event(EventType.ORCHESTRATOR_STARTED)
+
+
+def orchestrator_completed() -> Event:
+    """The event with which an episode ends."""
+    return _event(EventType.ORCHESTRATOR_COMPLETED)
+
+
+def scheduled(task: Task, child: str | None) -> Event:
+    """The event that says that a task was scheduled."""
+    kinds = {
+        "activity": EventType.TASK_SCHEDULED,
+        "orchestration": EventType.SUB_ORCHESTRATION_CREATED,
+        "timer": EventType.TIMER_CREATED,
+    }
+    fields: dict[str, Any] = {"EventId": task.id}
+    if task.kind == "timer":
+        assert task.fire_at is not None
+        fields["FireAt"] = write_time(task.fire_at)
+    else:
+        fields["Name"] = task.name
+    if child is not None:
+        fields["InstanceId"] = child
+    return {**_event(kinds[task.kind]), **fields}
+
+
+def timer_fired(task: Task) -> Event:
+    """The event that says that a timer has fired."""
+    assert task.fire_at is not None
+    return _event(EventType.TIMER_FIRED, TimerId=task.id, FireAt=write_time(task.fire_at))

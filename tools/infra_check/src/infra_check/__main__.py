@@ -1,0 +1,7 @@
+"""`python -m infra_check [--package]`."""
+
+import sys
+
+from infra_check.check import main
+
+sys.exit(main(sys.argv[1:]))

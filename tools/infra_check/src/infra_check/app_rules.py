@@ -1,0 +1,259 @@
+"""Rules for the function app: its plan and runtime, its settings, what azd is told of it, its alerts, its package."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from pydantic import AliasChoices
+
+from agent_memory.settings import Environment
+from infra_check.project import SCENARIOS, Project
+
+# Settings that the platform reads itself.
+_OF_THE_PLATFORM = re.compile(
+    r"AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_(CONNECTION|AUTHENTICATION)_STRING"
+    r"|PYTHON_APPLICATIONINSIGHTS_ENABLE_TELEMETRY|AZURE_CLIENT_ID"
+)
+# What Flex Consumption refuses, or takes from functionAppConfig instead.
+_NOT_ON_FLEX = {
+    "ENABLE_ORYX_BUILD",
+    "FUNCTIONS_EXTENSION_VERSION",
+    "FUNCTIONS_WORKER_RUNTIME",
+    "FUNCTIONS_WORKER_RUNTIME_VERSION",
+    "SCM_DO_BUILD_DURING_DEPLOYMENT",
+    "WEBSITE_CONTENTAZUREFILECONNECTIONSTRING",
+    "WEBSITE_CONTENTSHARE",
+    "WEBSITE_RUN_FROM_PACKAGE",
+}
+_STORAGE = "AzureWebJobsStorage"
+_PERCENT = re.compile(r"%(\w+)%")
+_CADENCE = {
+    "FACT_EXTRACTION_EVERY_N": "10",
+    "THREAD_SUMMARY_EVERY_N": "10",
+    "USER_SUMMARY_EVERY_N": "20",
+    "DEDUP_EVERY_N": "5",
+}
+_METRICS = re.compile(r'customMetrics \| where name == "([^"]+)"')
+_REQUESTS = re.compile(r"^(requests|dependencies) \|")
+_TRACES = re.compile(r'traces \| where message has "([^"]+)"')
+_METRIC_MAKERS = ("create_counter", "create_gauge", "create_histogram", "create_up_down_counter")
+
+
+def the_app_is_on_flex_consumption(project: Project) -> Iterator[str]:
+    """The plan is FC1, Python is the one that the worker library wants, the package is fetched by identity."""
+    [worker] = [
+        requirement
+        for line in project.host_pyproject["project"]["dependencies"]
+        if (requirement := Requirement(line)).name == "azure-functions-runtime"
+    ]
+    for app in project.deployment("as it comes").of_type("Microsoft.Web/sites"):
+        config = app.body["properties"]["functionAppConfig"]
+        runtime = config["runtime"]
+        wanted = _least_python(worker.marker)
+        if runtime != {"name": "python", "version": wanted}:
+            yield f"{app.source}: the runtime is {runtime}, and the worker library is for python {wanted}"
+        if set(app.body["identity"]["userAssignedIdentities"]) != {project.identity("as it comes").id}:
+            yield f"{app.source}: the app is not the identity that has the roles"
+        if project.parameter("as it comes", "alwaysReadyHttp") != 0 or config["scaleAndConcurrency"]["alwaysReady"]:
+            yield f"{app.source}: instances are kept ready, and paid for, although nobody asked for them"
+        if config["deployment"]["storage"]["authentication"]["type"] != "UserAssignedIdentity":
+            yield f"{app.source}: the package is not fetched by identity"
+    for plan in project.deployment("as it comes").of_type("Microsoft.Web/serverfarms"):
+        if plan.body["sku"]["name"] != "FC1":
+            yield f"{plan.source}: the plan is {plan.body['sku']['name']}, not FC1"
+
+
+def _least_python(marker: Marker | None) -> str:
+    found = re.search(r"""python_version >= ["']([\d.]+)["']""", str(marker))
+    return found[1] if found else "any"
+
+
+def settings_cover_the_app(project: Project) -> Iterator[str]:
+    """Every `connection=` and every `%SETTING%` of the app and of host.json is among the settings, by identity."""
+    bindings = [binding for found in project.bindings.values() for binding in found]
+    connections = {binding["connection"] for binding in bindings if binding.get("connection")}
+    percents = set(_PERCENT.findall(json.dumps(bindings) + json.dumps(project.host_json)))
+    for scenario in SCENARIOS:
+        settings = project.settings(scenario)
+        if not settings:
+            continue
+        for name in sorted(percents - settings.keys()):
+            yield f"{scenario}: %{name}% is no app setting"
+        for connection in sorted(connections):
+            yield from _by_identity(project, scenario, connection, ("accountEndpoint",))
+        yield from _by_identity(project, scenario, _STORAGE, ("blobServiceUri", "queueServiceUri", "tableServiceUri"))
+
+
+def _by_identity(project: Project, scenario: str, connection: str, addresses: tuple[str, ...]) -> Iterator[str]:
+    settings = project.settings(scenario)
+    client_id = project.identity(scenario).member("properties").member("clientId")
+    if connection in settings:
+        yield f"{scenario}: connection {connection} is a connection string, not an identity"
+    for name in addresses:
+        if not settings.get(f"{connection}__{name}"):
+            yield f"{scenario}: connection {connection} lacks the app setting {connection}__{name}"
+    for name, value in (("credential", "managedidentity"), ("clientId", client_id)):
+        if settings.get(f"{connection}__{name}") != value:
+            yield f"{scenario}: {connection}__{name} is {settings.get(f'{connection}__{name}')}, not {value}"
+
+
+def settings_are_read(project: Project) -> Iterator[str]:
+    """Every setting is read by somebody: the library, the app, a binding, or the platform; none is refused by Flex."""
+    readers = _read_by_the_library() | _read_by_the_app(project)
+    connections = {b["connection"] for found in project.bindings.values() for b in found if b.get("connection")}
+    names = {name for scenario in SCENARIOS for name in project.settings(scenario)}
+    for name in sorted(names):
+        if name in _NOT_ON_FLEX:
+            yield f"app setting {name} is not for Flex Consumption"
+        elif name not in readers and name.split("__")[0] not in connections and not _OF_THE_PLATFORM.fullmatch(name):
+            yield f"app setting {name} is read by nobody"
+
+
+def _read_by_the_library() -> set[str]:
+    names: set[str] = set()
+    for field in Environment.model_fields.values():
+        alias = field.validation_alias
+        names |= {str(c) for c in alias.choices} if isinstance(alias, AliasChoices) else {str(alias)}
+    return names
+
+
+def _read_by_the_app(project: Project) -> set[str]:
+    text = json.dumps(project.bindings) + json.dumps(project.host_json)
+    return set(_PERCENT.findall(text)) | {_scheduler_connection(project)}
+
+
+def _scheduler_connection(project: Project) -> str:
+    """The setting that the hook has host.json name when orchestrations are kept in a scheduler."""
+    tree = ast.parse((project.infra / "hooks" / "durable_backend.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "SCHEDULER":
+            return str(ast.literal_eval(node.value)["connectionStringName"])
+    return ""
+
+
+def processing_runs_as_often_as_said(project: Project) -> Iterator[str]:
+    """Turns live 30 days and processing has the cadence 10/10/20/5, unless parameters say otherwise."""
+    settings = project.settings("as it comes")
+    for name, value in _CADENCE.items():
+        if settings.get(name) != value:
+            yield f"app setting {name} is {settings.get(name)}, not {value}"
+    if project.parameter("as it comes", "turnTtlSeconds") != 30 * 24 * 3600:
+        yield "main.bicep: turnTtlSeconds is not 30 days"
+
+
+def the_scheduler_fits(project: Project) -> Iterator[str]:
+    """host.json keeps orchestrations in storage; with a scheduler, the hook, the settings and the hub agree."""
+    durable = project.host_json["extensions"]["durableTask"]
+    if "storageProvider" in durable:
+        yield "host.json: names a storageProvider, which the prepackage hook adds where it belongs"
+    settings = project.settings("everything on")
+    connection = _scheduler_connection(project)
+    [hub] = project.deployment("everything on").of_type("Microsoft.DurableTask/schedulers/taskHubs")
+    value = str(settings.get(connection, ""))
+    if "Authentication=ManagedIdentity" not in value or "ClientID=" not in value:
+        yield f"app setting {connection} does not sign in by identity: {value!r}"
+    name = durable.get("hubName", "")
+    name = settings.get(name.strip("%"), "") if name.startswith("%") else name
+    if hub.name != name or f"TaskHub={name};" not in value:
+        yield f"{hub.source}: the task hub is {hub.name}, and in host.json {name!r}"
+    if connection in project.settings("as it comes"):
+        yield f"app setting {connection} is there without a scheduler"
+
+
+def quotas_are_left_to_azd(project: Project) -> Iterator[str]:
+    """No template names a quota for azd, which compares its spelling letter by letter and finds no region without it.
+
+    Its own look before a deployment takes the quotas of the models from Azure's catalogue.
+    """
+    for template in project.templates.values():
+        if "usageName" in template.path.read_text(encoding="utf-8"):
+            yield f"{template.label}: usageName names a quota"
+
+
+def the_budget_is_asked_for(project: Project) -> Iterator[str]:
+    """A budget is made only from a day that is given: Azure refuses to change it, and each month would be another."""
+    if project.deployment("as it comes").of_type("Microsoft.Consumption/budgets"):
+        yield "as it comes: there is a budget, although nobody said from which day on"
+    budgets = project.deployment("everything on").of_type("Microsoft.Consumption/budgets")
+    asked = f"{project.parameter('everything on', 'budgetStartDate')}T00:00:00Z"
+    if [budget.body["properties"]["timePeriod"]["startDate"] for budget in budgets] != [asked]:
+        yield f"everything on: there is no budget from {asked} on"
+
+
+def azd_is_told_the_same(project: Project) -> Iterator[str]:
+    """azure.yaml has the service that the app is tagged with, the parameter's condition, and hooks that are there."""
+    services = project.azure_yaml["services"]
+    tags = {
+        app.body["tags"].get("azd-service-name")
+        for app in project.deployment("as it comes").of_type("Microsoft.Web/sites")
+    }
+    if tags != set(services):
+        yield f"azure.yaml: the services are {sorted(services)}, and the tags {sorted(map(str, tags))}"
+    parameters = json.loads((project.infra / "main.parameters.json").read_text(encoding="utf-8"))["parameters"]
+    for name, service in services.items():
+        if (service["host"], service["language"], service["project"]) != ("function", "python", "."):
+            yield f"azure.yaml: service {name} is not a Python function app in the root folder"
+        if service.get("condition") != parameters["deployFunctionApp"]["value"]:
+            yield f"azure.yaml: service {name} is deployed on another condition than deployFunctionApp"
+    version = project.pyproject["project"]["version"]
+    if project.azure_yaml["metadata"]["template"] != f"{project.azure_yaml['name']}@{version}":
+        yield f"azure.yaml: the template's version is not {version}"
+    for hook in _hooks(project.azure_yaml):
+        files = [project.root / word for word in hook["run"].split() if "/" in word]
+        for file in files:
+            if not file.exists():
+                yield f"azure.yaml: there is no {hook['run']}"
+            elif file.suffix == ".sh" and not os.access(file, os.X_OK):
+                yield f"azure.yaml: {hook['run']} may not be executed"
+
+
+def _hooks(azure_yaml: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for holder in (azure_yaml, *azure_yaml["services"].values()):
+        for hook in holder.get("hooks", {}).values():
+            yield from hook.values()
+
+
+def alerts_watch_what_is_reported(project: Project) -> Iterator[str]:
+    """Every metric and message that an alert asks for is one that the code has; somebody can be told."""
+    metrics, logged = _metrics(project), "".join(_sources(project))
+    for rule in project.deployment("as it comes").of_type("Microsoft.Insights/scheduledQueryRules"):
+        for criterion in rule.body["properties"]["criteria"]["allOf"]:
+            for name in _METRICS.findall(criterion["query"]):
+                if name not in metrics:
+                    yield f"{rule.source}: alert {rule.name}: no code reports the metric {name}"
+            for table in _REQUESTS.findall(criterion["query"]):
+                yield f"{rule.source}: alert {rule.name} asks for {table}, which a run may or may not be among"
+            for words in _TRACES.findall(criterion["query"]):
+                if words not in logged:
+                    yield f"{rule.source}: alert {rule.name}: no code logs {words!r}"
+    told = project.deployment("everything on").of_type("Microsoft.Insights/actionGroups")
+    for rule in project.deployment("everything on").of_type("Microsoft.Insights/scheduledQueryRules"):
+        if rule.body["properties"]["actions"]["actionGroups"] != [group.id for group in told]:
+            yield f"{rule.source}: alert {rule.name} tells nobody"
+
+
+def _metrics(project: Project) -> set[str]:
+    """The names of the metrics that the library and the app make."""
+    return {
+        str(node.args[0].value)
+        for source in _sources(project)
+        if any(maker in source for maker in _METRIC_MAKERS)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _METRIC_MAKERS
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def _sources(project: Project) -> Iterator[str]:
+    for folder in (project.root / "sdk" / "agent_memory", project.root / "azure_functions"):
+        for path in sorted(folder.rglob("*.py")):
+            yield path.read_text(encoding="utf-8")
