@@ -6,19 +6,16 @@ the vectors, how long turns are kept) is added by infra/modules/containers.bicep
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from agent_memory.store.client import Store
 from agent_memory.store.containers import ContainerSpec, container_specs
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "infra" / "modules" / "containers.json"
 
-LANGUAGE = inspect.signature(Store.provision).parameters["language"].default
 _ASKED_FOR = 1
 """A time to live that no container has of itself, to see which one takes the time that turns are given."""
 
@@ -47,7 +44,7 @@ def _container(spec: ContainerSpec) -> dict[str, Any]:
     }
     if spec.default_ttl is not None and not holds_turns:
         resource["defaultTtl"] = spec.default_ttl
-    full_text = spec.full_text_policy(LANGUAGE)
+    full_text = spec.full_text_policy()
     if full_text is not None:
         resource["fullTextPolicy"] = full_text
     vectors = (spec.vector_policy(0) or {"vectorEmbeddings": []})["vectorEmbeddings"]

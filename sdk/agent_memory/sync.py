@@ -139,7 +139,7 @@ class ThreadScope:
 
         Raises:
             InvalidInput: for a step that there is not.
-            Conflict: if others keep moving the window.
+            StoreUnavailable: if others keep moving the window; the call may be repeated.
         """
         return self._portal.run(self._inner.retire(through, covered_by=covered_by))
 

@@ -10,18 +10,19 @@ they are made again from what is left, and not merged with what they said.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.forgetting.plan import made_from
 from agent_memory.models import Memory
 from agent_memory.store import queries, untold
-from agent_memory.store.client import Operation, Store
-from agent_memory.store.commits import delete, read_cursor
+from agent_memory.store.client import Store
+from agent_memory.store.commits import delete, in_batches, replace
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
+from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import (
     FORGOTTEN_THREAD,
@@ -34,14 +35,12 @@ from agent_memory.store.ids import (
 )
 from agent_memory.store.memories import SUPERSESSION
 from agent_memory.store.replies import forget_replies
-from agent_memory.store.windows import cleared_cursor, forget_turns
+from agent_memory.store.updates import change_existing, racing, until_written
+from agent_memory.store.windows import Position, put_window, read_window
 
-BATCH = 100
-"""Operations of a transactional batch."""
 SOURCES = 1000
 """Turns whose chunks are asked for at once."""
 PARALLEL = 8
-_RETRIES = 20
 
 
 async def carry_out(store: Store, counters: Counters, job: Document) -> list[str]:
@@ -103,22 +102,16 @@ async def finish_forgettings(store: Store, counters: Counters, user_id: str | No
 
 async def delete_items(store: Store, container: str, partition: Sequence[str], ids: Collection[str]) -> int:
     """Deletes those of these items that there are, in transactional batches; how many."""
-    deleted = 0
-    wanted = list(ids)
-    for start in range(0, len(wanted), BATCH):
-        part = wanted[start : start + BATCH]
-        for _ in range(_RETRIES):
-            there = await store.query(container, queries.IDS_THAT_EXIST, partition, ids=part)
-            try:
-                if there:
-                    await store.batch(container, partition, [delete(item_id) for item_id in there])
-            except Conflict:  # somebody else deleted one of them
-                continue
-            deleted += len(there)
-            break
-        else:
-            raise StoreUnavailable(f"the items of {partition} are changed by too many at once")
-    return deleted
+
+    async def delete_some(some: list[str]) -> int:
+        there = await store.query(container, queries.IDS_THAT_EXIST, partition, ids=some)
+        if there:
+            with racing():  # somebody else may delete one of them
+                await store.batch(container, partition, [delete(item_id) for item_id in there])
+        return len(there)
+
+    what = f"items of {'/'.join(partition)}"
+    return sum([await until_written(partial(delete_some, some), what) for some in in_batches(ids)])
 
 
 async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
@@ -127,7 +120,7 @@ async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
     The cursor's new ETag refuses what was being indexed meanwhile; that is then made again.
     """
     partition = (user_id, thread_id)
-    await _rewrite(store, MEMORIES, cursor_id("index"), partition, dict)
+    await change_existing(store, MEMORIES, cursor_id("index"), partition, dict)
     return await delete_items(store, MEMORIES, partition, await store.query(MEMORIES, queries.CHUNK_IDS, partition))
 
 
@@ -177,7 +170,7 @@ async def _touch_cursors(
             if row["thread_id"] in turns or row["thread_id"].startswith("__"):
                 gone = {*turns.get(row["thread_id"], ()), *memories}
                 partition = (user_id, row["thread_id"])
-                await _rewrite(store, container, row["id"], partition, partial(_unseen, gone=gone))
+                await change_existing(store, container, row["id"], partition, partial(_unseen, gone=gone))
 
 
 def _unseen(cursor: Document, gone: set[str]) -> Document:
@@ -204,7 +197,8 @@ async def _mend(store: Store, user_id: str, turns: Mapping[str, list[str]], memo
         mended = _mended(row, gone, memories)
         if mended != row:
             partition = (user_id, row["thread_id"])
-            await _rewrite(store, MEMORIES, row["id"], partition, partial(_mended, turns=gone, memories=memories))
+            mend = partial(_mended, turns=gone, memories=memories)
+            await change_existing(store, MEMORIES, row["id"], partition, mend)
 
 
 def _mended(document: Document, turns: set[str], memories: Mapping[str, str]) -> Document:
@@ -238,9 +232,9 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
             elif len(left) < len(letter["turn_ids"]):
                 # What the model said of them may quote what was forgotten.
                 mended = {"turn_ids": left, "error": "a part of what it was about was forgotten; replay the rest"}
-                await _rewrite(store, container, letter["id"], partition, partial(_with, fields=mended))
+                await change_existing(store, container, letter["id"], partition, partial(_with, fields=mended))
     ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
-    await forget_turns(store, user_id, thread_id, gone)
+    await _forget_turns(store, user_id, thread_id, gone)
     redo = await _reset(store, partition, "summarize", ids)
     if redo:
         await untold.mark_again(store, user_id, thread_id)
@@ -255,23 +249,18 @@ def _with(document: Document, fields: Document) -> Document:
 
 async def _recount(store: Store, partition: tuple[str, str]) -> None:
     """Brings the number of turns that extraction has covered in line with the turns that there are."""
-    for _ in range(_RETRIES):
-        stored = await read_cursor(store, MEMORIES, partition, "extract")
-        if not stored.etag:
-            return
-        cursor = stored.cursor
-        [covered] = await store.query(TURNS, queries.COVERED, partition, since=cursor.since, seen=list(cursor.seen))
+
+    async def attempt() -> None:
         document = await store.read(MEMORIES, cursor_id("extract"), partition)
-        if document is None or document["_etag"] != stored.etag:
-            continue
-        if document["count"] == covered:
+        if document is None:
             return
-        try:
-            await store.replace(MEMORIES, document | {"count": covered}, stored.etag)
-        except (Conflict, NotFound):
-            continue
-        return
-    raise StoreUnavailable(f"the cursor of {partition} is moved by too many at once")
+        cursor = Cursor.from_document(document)
+        [covered] = await store.query(TURNS, queries.COVERED, partition, since=cursor.since, seen=list(cursor.seen))
+        if document["count"] != covered:
+            with racing():
+                await store.replace(MEMORIES, document | {"count": covered}, document["_etag"])
+
+    await until_written(attempt, f"the cursor of {partition[1]}")
 
 
 async def _reset(store: Store, partition: tuple[str, str], step: str, ids: Sequence[str]) -> bool:
@@ -279,37 +268,65 @@ async def _reset(store: Store, partition: tuple[str, str], step: str, ids: Seque
 
     What was imported may be there without a cursor.
     """
-    for _ in range(_RETRIES):
+
+    async def attempt() -> bool:
         there: list[str] = await store.query(SUMMARIES, queries.IDS_THAT_EXIST, partition, ids=list(ids))
         cursor = await store.read(SUMMARIES, cursor_id(step), partition)
         if cursor is None:
             return bool(await delete_items(store, SUMMARIES, partition, there))
-        start = cursor | (await cleared_cursor(store, *partition)).to_document() | {"runs": cursor["runs"] + 1}
-        move: Operation = ("replace", (start["id"], start), {"if_match_etag": cursor["_etag"]})
-        try:
-            await store.batch(SUMMARIES, partition, [*(delete(item_id) for item_id in there), move])
-        except Conflict:
-            continue
+        start = cursor | (await _cleared_cursor(store, *partition)).to_document() | {"runs": cursor["runs"] + 1}
+        with racing():
+            reset = [*(delete(item_id) for item_id in there), replace(start, cursor["_etag"])]
+            await store.batch(SUMMARIES, partition, reset)
         return True
-    raise StoreUnavailable(f"{step} of {partition} is committed by too many at once")
+
+    return await until_written(attempt, f"{step} of {partition[1]}")
 
 
-async def _rewrite(
-    store: Store, container: str, item_id: str, partition: Sequence[str], change: Callable[[Document], Document]
-) -> None:
-    """Changes a document that there may be, whoever else writes it."""
-    for _ in range(_RETRIES):
-        document = await store.read(container, item_id, partition)
-        if document is None:
+async def _cleared_cursor(store: Store, user_id: str, thread_id: str) -> Cursor:
+    """A cursor that covers all turns up to the last clearing: from there a summary is made, if it is made again."""
+    window = await read_window(store, user_id, thread_id)
+    if not window.cleared[0]:
+        return Cursor()
+    rows = await store.query(TURNS, queries.TURNS_UP_TO, (user_id, thread_id), end=window.cleared[0])
+    # What was written after the clearing is live, however old its time.
+    covered = [
+        (row["id"], int(row["_ts"]))
+        for row in rows
+        if (row["created_at"], row["id"]) <= window.cleared and not window.cursor.is_new(row["id"], int(row["_ts"]))
+    ]
+    return Cursor().advanced(covered) if covered else Cursor()
+
+
+async def _forget_turns(store: Store, user_id: str, thread_id: str, gone: Collection[str]) -> None:
+    """Lets a window name none of these turns, which were deleted. Where one was its edge, the turn before it is.
+
+    Raises:
+        StoreUnavailable: if other writers keep moving the window.
+    """
+
+    async def edge(position: Position) -> Position:
+        if position[1] not in gone:
+            return position
+        rows = await store.query(TURNS, queries.TURNS_UP_TO, (user_id, thread_id), end=position[0])
+        left = [(row["created_at"], row["id"]) for row in rows]
+        return max((one for one in left if one <= position), default=("", ""))
+
+    async def attempt() -> None:
+        window = await read_window(store, user_id, thread_id)
+        if window.etag is None:
             return
-        try:
-            await store.replace(container, change(document), document["_etag"])
-        except Conflict:
-            continue
-        except NotFound:
-            return
-        return
-    raise StoreUnavailable(f"{item_id} of {partition} is written by too many at once")
+        seen = {turn_id: ts for turn_id, ts in window.cursor.seen.items() if turn_id not in gone}
+        left = dataclasses.replace(
+            window,
+            cursor=dataclasses.replace(window.cursor, seen=seen),
+            through=await edge(window.through),
+            cleared=await edge(window.cleared),
+        )
+        with racing():
+            await store.batch(SUMMARIES, (user_id, thread_id), [put_window(user_id, thread_id, left)])
+
+    await until_written(attempt, f"the live view of {thread_id}")
 
 
 async def _all(work: Iterable[Any]) -> None:

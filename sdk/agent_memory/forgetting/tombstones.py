@@ -16,7 +16,8 @@ from typing import Any, Literal
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Turn, content_hash, iso
 from agent_memory.store import queries
-from agent_memory.store.client import Operation, Store
+from agent_memory.store.client import Store
+from agent_memory.store.commits import in_batches, upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import VECTOR_DECIMALS, Document
 from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
@@ -25,8 +26,8 @@ from agent_memory.text.likeness import Likeness, cosine
 Reason = Literal["forgotten", "rejected"]
 ASKED = 500
 """Turns that one query asks for; their hashes stay within the size of a query."""
-BATCH = 50
-"""Tombstones written at once; with vectors of 3,072 numbers they stay within the 2 MB of a batch."""
+_SIZE, _NUMBER_SIZE = 500, VECTOR_DECIMALS + 4
+"""Bytes of JSON, from above: of a tombstone without its vector, and of one number of the vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,9 @@ def of_place(user_id: str, place: Place, at: datetime) -> Document:
 
 async def bury(store: Store, user_id: str, tombstones: Sequence[Document]) -> None:
     """Writes tombstones. One that is there already is moved to the newer time."""
-    unique = list({document["id"]: document for document in tombstones}.values())
-    for start in range(0, len(unique), BATCH):
-        operations: list[Operation] = [("upsert", (document,), {}) for document in unique[start : start + BATCH]]
-        await store.batch(MEMORIES, (user_id, FORGOTTEN_THREAD), operations)
+    unique = {document["id"]: document for document in tombstones}
+    for some in in_batches(unique.values(), lambda one: _SIZE + _NUMBER_SIZE * len(one.get("embedding", ()))):
+        await store.batch(MEMORIES, (user_id, FORGOTTEN_THREAD), [upsert(document) for document in some])
 
 
 class Forgotten:

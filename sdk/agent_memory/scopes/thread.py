@@ -35,13 +35,14 @@ from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
 from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, validated
 from agent_memory.settings import QueryStrategy
-from agent_memory.store import windows
+from agent_memory.steps import live_view
 from agent_memory.store.calls import metered
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.store.values import check_json
+from agent_memory.store.windows import live_turns, read_window
 from agent_memory.telemetry import operation
 
 ThreadStep = Literal["index", "extract", "summarize", "archive"]
@@ -147,8 +148,8 @@ class AsyncThreadScope:
     async def view(self) -> LiveView:
         """The live view of the conversation: the turns that were neither cleared nor retired."""
         store = self._runtime.store
-        window = await windows.read_window(store, self.user_id, self.thread_id)
-        live = await windows.live_turns(store, self.user_id, self.thread_id, window)
+        window = await read_window(store, self.user_id, self.thread_id)
+        live = await live_turns(store, self.user_id, self.thread_id, window)
         return LiveView(turns=[one.turn for one in live], retired=window.retired)
 
     @audited(changes=True)
@@ -157,7 +158,7 @@ class AsyncThreadScope:
 
         The turns stay on record and what was learned from them stays known. The thread's summary and state go.
         """
-        return await windows.clear(self._runtime.store, self.user_id, self.thread_id)
+        return await live_view.clear(self._runtime.store, self.user_id, self.thread_id)
 
     @audited(changes=True)
     async def retire(self, through: str, *, covered_by: Sequence[ThreadStep] = ()) -> int:
@@ -172,12 +173,12 @@ class AsyncThreadScope:
 
         Raises:
             InvalidInput: for a step that there is not.
-            Conflict: if others keep moving the window.
+            StoreUnavailable: if others keep moving the window; the call may be repeated.
         """
         check_id(through, "a turn's id")
         for step in covered_by:
             _check_step(step)
-        return await windows.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
+        return await live_view.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
     @audited(changes=False)
     async def context(

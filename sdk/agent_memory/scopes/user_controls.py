@@ -192,8 +192,7 @@ class UserControls(UserPart):
         """
         rules = await self._rules()
         rules.require_enabled()
-        tools = self._runtime.tools
-        importer = Importer(tools.store, tools.embeddings, self.user_id, rules, tools.policy)
+        importer = Importer(self._runtime.tools, self.user_id, rules)
         async for batch in batches(lines):
             await importer.take(batch)
             if progress is not None:

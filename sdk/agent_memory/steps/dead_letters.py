@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import Conflict, ModelError, NotFound
+from agent_memory.errors import ModelError, NotFound
 from agent_memory.models import DeadLetter, Turn, Usage, now
 from agent_memory.steps.gather import StepRequest
 from agent_memory.store import queries
@@ -23,6 +23,7 @@ from agent_memory.store.ids import (
     cursor_id,
     derived_id,
 )
+from agent_memory.store.updates import racing, until_written
 from agent_memory.telemetry import dead_letters
 
 LONGEST_REASON = 200
@@ -72,7 +73,8 @@ async def note_failure(store: Store, user_id: str, step: str, error: ModelError,
     """
     dead_letters.add(1, {"step": step})
     container, partition = _place(user_id, step)
-    while True:
+
+    async def attempt() -> None:
         cursor = await store.read(container, cursor_id(step), partition)
         if cursor is None:
             return
@@ -88,11 +90,10 @@ async def note_failure(store: Store, user_id: str, step: str, error: ModelError,
             usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
         )
         moved = cursor | {"extra": cursor["extra"] | kept}
-        try:
+        with racing():
             await store.batch(container, partition, [upsert(to_document(letter)), replace(moved, cursor["_etag"])])
-        except Conflict:
-            continue
-        return
+
+    await until_written(attempt, f"the cursor of {step}")
 
 
 async def clear_failure(store: Store, user_id: str, step: str) -> None:

@@ -18,7 +18,7 @@ from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by_id
-from agent_memory.store.windows import place_of, read_window
+from agent_memory.store.windows import position_of, read_window
 from agent_memory.text.folding import folded
 
 
@@ -104,7 +104,7 @@ async def gather_turns(
         new = await new_turns(tools.store, *partition, stored.cursor, limit)
         found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
         if window is not None:  # up to the first that is live: a cursor passes over nothing
-            found = list(takewhile(lambda one: not window.shows_at(place_of(one[0]), "user", one[1]), found))
+            found = list(takewhile(lambda one: not window.shows_at(position_of(one[0]), "user", one[1]), found))
         full = len(found) == limit
         return found
 

@@ -166,9 +166,7 @@ class Store:
         for client in clients:
             await client.close()
 
-    async def provision(
-        self, *, dimensions: int, language: str = "en-US", autoscale_max_ru: int | None = None, turn_ttl: int = -1
-    ) -> None:
+    async def provision(self, *, dimensions: int, autoscale_max_ru: int | None = None) -> None:
         """Creates the database and its five containers where they are missing (rows S1-55 to S1-57).
 
         Without `autoscale_max_ru` no throughput is sent, which is what a serverless account wants.
@@ -178,9 +176,9 @@ class Store:
         )
         with translated():
             database = await self._clients[0].create_database_if_not_exists(self._database)
-            for spec in container_specs(turn_ttl):
+            for spec in container_specs():
                 await database.create_container_if_not_exists(
-                    spec.name, **spec.options(dimensions, language), offer_throughput=throughput
+                    spec.name, **spec.options(dimensions), offer_throughput=throughput
                 )
 
     async def exists(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +15,11 @@ from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
 
 T = TypeVar("T")
+
+BATCH_OPERATIONS = 100
+BATCH_BYTES = 1_800_000
+"""Operations, and bytes of JSON, in a transactional batch. It holds 100, and 2 MB with its own frame (Azure Cosmos DB
+service limits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,21 @@ def cursor_document(
         "extra": extra or {},
         **cursor.to_document(),
     }
+
+
+def in_batches(items: Iterable[T], size: Callable[[T], int] = lambda item: 0) -> Iterator[list[T]]:
+    """Items in groups for which a transactional batch has room: one operation for each, of `size` bytes of JSON."""
+    group: list[T] = []
+    room = BATCH_BYTES
+    for item in items:
+        needed = size(item)
+        if group and (len(group) == BATCH_OPERATIONS or needed > room):
+            yield group
+            group, room = [], BATCH_BYTES
+        group.append(item)
+        room -= needed
+    if group:
+        yield group
 
 
 def create(document: Document) -> Operation:

@@ -12,6 +12,8 @@ TURNS = "memories_turns"
 SUMMARIES = "memories_summaries"
 COUNTER = "counter"
 LEASES = "leases"
+LANGUAGE = "en-US"
+"""Of the full-text index: how it cuts text into words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,13 @@ class ContainerSpec:
             ]
         }
 
-    def full_text_policy(self, language: str) -> dict[str, Any] | None:
+    def full_text_policy(self) -> dict[str, Any] | None:
         """Full text over `/content`."""
         if not self.vectors:
             return None
-        return {"defaultLanguage": language, "fullTextPaths": [{"path": "/content", "language": language}]}
+        return {"defaultLanguage": LANGUAGE, "fullTextPaths": [{"path": "/content", "language": LANGUAGE}]}
 
-    def options(self, dimensions: int, language: str) -> dict[str, Any]:
+    def options(self, dimensions: int) -> dict[str, Any]:
         """What the azure-cosmos SDK is given to create it."""
         paths = self.partition_key_paths
         options: dict[str, Any] = {
@@ -63,7 +65,7 @@ class ContainerSpec:
         optional = {
             "default_ttl": self.default_ttl,
             "vector_embedding_policy": self.vector_policy(dimensions),
-            "full_text_policy": self.full_text_policy(language),
+            "full_text_policy": self.full_text_policy(),
         }
         return options | {name: value for name, value in optional.items() if value is not None}
 

@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
+from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory, content_hash, now
 from agent_memory.store import queries
 from agent_memory.store.client import Operation, Store
-from agent_memory.store.commits import create, delete, replace, upsert
+from agent_memory.store.commits import create, delete, in_batches, replace, upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import DOCUMENTS_THREAD, derived_id
+from agent_memory.store.updates import racing, until_written
 
 TYPE = "document"
 MOST_PIECES = 5000
 """Pieces of one document: about three million characters in pieces of 800."""
-_BATCH_OPERATIONS = 100
-_BATCH_BYTES = 1_500_000
-"""A transactional batch holds 100 operations and 2 MB (Azure Cosmos DB service limits)."""
 _NUMBER_BYTES = 14
 """Of one component of a vector in JSON."""
-_RETRIES = 20
 
 
 def pieces_of(text: str, size: int, overlap: int) -> Iterator[str]:
@@ -117,7 +114,8 @@ async def write_pieces(
         StoreUnavailable: if others keep changing the document.
     """
     partition = (user_id, DOCUMENTS_THREAD)
-    for _ in range(_RETRIES):
+
+    async def attempt() -> int:
         stored = await read_pieces(store, user_id, document_id)
         changed = [piece for piece in pieces if not _is_same(piece, stored.get(piece.id))]
         gone = sorted(stored.keys() - {piece.id for piece in pieces})
@@ -127,13 +125,12 @@ async def write_pieces(
         first, *rest = await make([head, *(piece for piece in changed if piece is not head)])
         known = stored.get(head.id)
         guarded = create(first) if known is None else replace(first, known["_etag"])
-        try:
-            for part in _batches([guarded, *map(upsert, rest), *map(delete, gone)]):
-                await store.batch(MEMORIES, partition, part)
-        except Conflict:
-            continue
+        with racing():
+            for operations in in_batches([guarded, *map(upsert, rest), *map(delete, gone)], _size):
+                await store.batch(MEMORIES, partition, operations)
         return len(changed)
-    raise StoreUnavailable(f"the document {document_id:.60} is changed by too many at once")
+
+    return await until_written(attempt, f"the document {document_id:.60}")
 
 
 def _is_same(piece: Memory, row: Mapping[str, Any] | None) -> bool:
@@ -141,20 +138,6 @@ def _is_same(piece: Memory, row: Mapping[str, Any] | None) -> bool:
         (row["content"], row["metadata"], row.get("embedding_model"), row.get("superseded_by"))
         == (piece.content, piece.metadata, piece.embedding_model, None)
     )
-
-
-def _batches(operations: Sequence[Operation]) -> Iterator[list[Operation]]:
-    part: list[Operation] = []
-    room = _BATCH_BYTES
-    for operation in operations:
-        size = _size(operation)
-        if part and (len(part) == _BATCH_OPERATIONS or size > room):
-            yield part
-            part, room = [], _BATCH_BYTES
-        part.append(operation)
-        room -= size
-    if part:
-        yield part
 
 
 def _size(operation: Operation) -> int:

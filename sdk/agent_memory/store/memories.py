@@ -17,6 +17,7 @@ from agent_memory.store.documents import Document, from_document
 from agent_memory.store.filters import types_and_kinds
 from agent_memory.store.ids import NOBODY, USER_THREAD
 from agent_memory.store.pages import newest
+from agent_memory.store.updates import change_existing
 from agent_memory.text.patterns import linear
 
 SUPERSESSION = ("superseded_by", "superseded_at", "supersede_reason", *untold.FIELDS)
@@ -218,19 +219,13 @@ async def release(store: Store, user_id: str, part: tuple[str, str], winner_id: 
     merge = await store.read(MEMORIES, merge_id, (user_id, USER_THREAD))
     if merge is None or merge.get("supersede_reason") != "revoked":
         return False
+
+    def standing(stored: Document) -> Document | None:
+        replaced = stored.get("superseded_by") == winner_id
+        return {name: value for name, value in stored.items() if name not in SUPERSESSION} if replaced else None
+
     thread_id, memory_id = part
-    while True:
-        stored = await store.read(MEMORIES, memory_id, (user_id, thread_id))
-        if stored is None or stored.get("superseded_by") != winner_id:
-            return False
-        standing = {name: value for name, value in stored.items() if name not in SUPERSESSION}
-        try:
-            await store.replace(MEMORIES, standing, stored["_etag"])
-        except Conflict:
-            continue
-        except NotFound:
-            return False
-        return True
+    return await change_existing(store, MEMORIES, memory_id, (user_id, thread_id), standing)
 
 
 async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids: Sequence[str]) -> None:

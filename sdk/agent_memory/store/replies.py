@@ -8,27 +8,25 @@ then has read what is forgotten, perhaps: its claim becomes `silent`, and what i
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from agent_memory.errors import Conflict, NotFound, StoreUnavailable
+from agent_memory.errors import Conflict
 from agent_memory.models import iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Operation, Store
+from agent_memory.store.commits import in_batches, replace
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import REPLIES_THREAD, derived_id
+from agent_memory.store.updates import change_existing, racing, until_written
 
 KEPT_SECONDS = 600
 CLAIM_SECONDS = 60
 """After which whoever claimed a key and has not answered is taken for dead."""
-BATCH = 100
-"""Operations of a transactional batch."""
-_RETRIES = 5
 
 at_work: ContextVar[str] = ContextVar("at_work", default="")
 """The id of the claim under which the current task does its work, if it does it under one."""
@@ -57,21 +55,22 @@ async def claim_key(
         "ttl": KEPT_SECONDS,
     }
     expected = waiting
-    for _ in range(_RETRIES):
+
+    async def attempt() -> tuple[Document, bool]:
+        nonlocal expected
         known = await store.read(SUMMARIES, str(fresh["id"]), (user_id, REPLIES_THREAD)) if expected else None
+        expected = True
         if known is None:
-            with contextlib.suppress(Conflict):
+            with racing():
                 return await store.create(SUMMARIES, fresh), True
-            expected = True
-            continue
         if known["state"] != "free" and known["request"] != fresh["request"]:
             raise Conflict("this Idempotency-Key was used for another request")
         if known["state"] == "free" or (known["state"] == "claimed" and _is_dead(known)):
-            with contextlib.suppress(Conflict, NotFound):
+            with racing():
                 return await store.replace(SUMMARIES, fresh, known["_etag"]), True
-            continue
         return known, False
-    raise StoreUnavailable("others use this Idempotency-Key too: ask again")
+
+    return await until_written(attempt, "the claim of this Idempotency-Key")
 
 
 async def renew_claim(store: Store, claim: Document) -> None:
@@ -107,40 +106,31 @@ async def forget_replies(store: Store, user_id: str) -> None:
         StoreUnavailable: if others keep changing them.
     """
     partition = (user_id, REPLIES_THREAD)
-    for _ in range(_RETRIES):
+
+    async def attempt() -> None:
         rows = await store.query(SUMMARIES, queries.TELLING_REPLIES, partition, own=at_work.get())
-        raced = False
-        for start in range(0, len(rows), BATCH):
-            try:
-                await store.batch(SUMMARIES, partition, [_silenced(row) for row in rows[start : start + BATCH]])
-            except Conflict:  # one was answered, freed or renewed meanwhile
-                raced = True
-        if not raced:
-            return
-    raise StoreUnavailable(f"the replies to {user_id} are changed by too many at once")
+        for some in in_batches(rows):
+            with racing():  # one may be answered, freed or renewed meanwhile
+                await store.batch(SUMMARIES, partition, [_silenced(row) for row in some])
+
+    await until_written(attempt, f"the replies to {user_id}")
 
 
 def _silenced(row: Document) -> Operation:
     known = {name: value for name, value in row.items() if name != "_etag"}
     change = {"silent": True} if row["state"] == "claimed" else {"state": "gone"}
-    return ("replace", (row["id"], known | change), {"if_match_etag": row["_etag"]})
+    return replace(known | change, row["_etag"])
 
 
 async def _change(store: Store, claim: Document, change: Callable[[Document], Document]) -> None:
     """Changes a claim as long as it is its owner's, whoever else wrote it."""
-    known: Document | None = claim
-    for _ in range(_RETRIES):
-        if known is None or known["state"] != "claimed" or known.get("owner") != claim["owner"]:
-            return
-        try:
-            await store.replace(SUMMARIES, change(known), known["_etag"])
-        except NotFound:
-            return
-        except Conflict:
-            known = await store.read(SUMMARIES, claim["id"], (claim["user_id"], REPLIES_THREAD))
-            continue
-        return
-    raise StoreUnavailable("this Idempotency-Key is written by too many at once")
+
+    def if_owned(known: Document) -> Document | None:
+        owned = known["state"] == "claimed" and known.get("owner") == claim["owner"]
+        return change(known) if owned else None
+
+    partition = (claim["user_id"], REPLIES_THREAD)
+    await change_existing(store, SUMMARIES, claim["id"], partition, if_owned, known=claim)
 
 
 def _is_dead(known: Document) -> bool:

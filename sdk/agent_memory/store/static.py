@@ -14,7 +14,7 @@ from agent_memory.errors import InvalidInput, StaticMemoryError
 from agent_memory.models import Memory, content_hash, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.commits import upsert
+from agent_memory.store.commits import in_batches, upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import STATIC_USER, check_id, derived_id
@@ -25,7 +25,6 @@ LONGEST = 8000
 """Characters of one fact."""
 FRESH_SECONDS = 60.0
 """How long a process goes by what it read: facts that another process seeds are told after that time at the latest."""
-_BATCH = 100
 
 
 def as_fact(given: Any) -> dict[str, Any]:
@@ -96,9 +95,8 @@ async def write_facts(store: Store, facts: Sequence[Memory]) -> int:
         for fact in facts
         if fact.id not in known or (known[fact.id].content, known[fact.id].metadata) != (fact.content, fact.metadata)
     ]
-    for start in range(0, len(changed), _BATCH):
-        part = changed[start : start + _BATCH]
-        await store.batch(MEMORIES, PARTITION, [upsert(to_document(fact)) for fact in part])
+    for some in in_batches(changed):
+        await store.batch(MEMORIES, PARTITION, [upsert(to_document(fact)) for fact in some])
     return len(changed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,15 +11,14 @@ from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.models import Turn, TurnInput, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
+from agent_memory.store.commits import create, in_batches
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import check_id, new_turn_id
 from agent_memory.store.pages import newest
+from agent_memory.store.updates import LostRace, until_written
 
-BATCH_TURNS = 100
-BATCH_BYTES = 1_800_000
-"""Of JSON in one batch; a transactional batch may hold 2 MB with its own frame."""
 MAX_TURN_BYTES = 1_700_000
 """Of JSON in one turn; a document may have 2 MB."""
 
@@ -61,29 +60,31 @@ async def write_turns(store: Store, turns: Sequence[Turn], timed: set[str]) -> i
         Conflict: if an id is taken by a turn with other content; the turns ahead of it in the list are written.
     """
     created = 0
-    unique = list({turn.id: turn for turn in turns}.values())
-    for part in _batches(unique):
-        created += await _write_batch(store, part, timed)
+    unique = {turn.id: turn for turn in turns}
+    for some in in_batches(unique.values(), _size):
+        created += await _write_batch(store, some, timed)
     return created
 
 
 async def _write_batch(store: Store, turns: list[Turn], timed: set[str]) -> int:
     partition = (turns[0].user_id, turns[0].thread_id)
-    for _ in range(3):
+    missing = turns
+
+    async def attempt() -> int:
+        nonlocal missing
         try:
-            await store.batch(TURNS, partition, [("create", (to_document(turn),), {}) for turn in turns])
-        except Conflict:
-            there = {turn.id: turn for turn in await _by_id(store, partition, [turn.id for turn in turns])}
-            for turn in turns:
+            await store.batch(TURNS, partition, [create(to_document(turn)) for turn in missing])
+        except Conflict as error:
+            there = {turn.id: turn for turn in await _by_id(store, partition, [turn.id for turn in missing])}
+            for turn in missing:
                 if turn.id in there and not _same(turn, there[turn.id], turn.id in timed):
                     raise Conflict(f"turn {turn.id} exists in this thread with other content") from None
-            missing = [turn for turn in turns if turn.id not in there]
-            if not missing:
-                return 0
-            turns = missing
-        else:
-            return len(turns)
-    raise Conflict("other writers keep writing the same turns")
+            missing = [turn for turn in missing if turn.id not in there]
+            if missing:
+                raise LostRace from error
+        return len(missing)
+
+    return await until_written(attempt, f"turns of {partition[1]}")
 
 
 async def _by_id(store: Store, partition: Sequence[str], ids: list[str]) -> list[Turn]:
@@ -177,20 +178,6 @@ def _check_repeats(turns: list[Turn]) -> None:
         first = seen.setdefault(turn.id, turn)
         if first.content != turn.content or first.role != turn.role:
             raise Conflict(f"turn {turn.id} is given twice with different content")
-
-
-def _batches(turns: list[Turn]) -> Iterator[list[Turn]]:
-    part: list[Turn] = []
-    size = 0
-    for turn in turns:
-        bytes_ = _size(turn)
-        if part and (len(part) == BATCH_TURNS or size + bytes_ > BATCH_BYTES):
-            yield part
-            part, size = [], 0
-        part.append(turn)
-        size += bytes_
-    if part:
-        yield part
 
 
 def _size(turn: Turn | TurnInput) -> int:

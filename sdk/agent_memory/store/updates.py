@@ -1,14 +1,49 @@
-"""Changing a document that others may change too."""
+"""Optimistic writes: read, decide, write under the ETag that was read; again from the start if somebody was faster."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
 from agent_memory.errors import Conflict, NotFound, StoreUnavailable
 from agent_memory.store.client import Store
 from agent_memory.store.documents import Document
 
-_RETRIES = 20
+R = TypeVar("R")
+
+ATTEMPTS = 20
+"""How often a change is tried. Of rivals that write at the same time one always succeeds, so 20 can."""
+
+
+class LostRace(Exception):
+    """Somebody else wrote first, so the attempt starts again. Never leaves `until_written`."""
+
+
+@contextmanager
+def racing() -> Iterator[None]:
+    """Around the write of an attempt: a changed ETag, a taken id or a missing document only ends this attempt."""
+    try:
+        yield
+    except (Conflict, NotFound) as error:
+        raise LostRace(str(error)) from error
+
+
+async def until_written(attempt: Callable[[], Awaitable[R]], what: str) -> R:
+    """Repeats an attempt, which reads anew each time and writes inside `racing`, until nobody was faster.
+
+    Raises:
+        StoreUnavailable: if others were faster each time; the call may be repeated. `what` names what is written.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return await attempt()
+        except LostRace:
+            continue
+    try:
+        return await attempt()
+    except LostRace as error:
+        raise StoreUnavailable(f"too many writers change {what} at once: try again") from error
 
 
 async def change_document(
@@ -19,7 +54,7 @@ async def change_document(
     change: Callable[[Document], Document],
     may_begin: Callable[[], Awaitable[bool]] | None = None,
 ) -> Document:
-    """Reads, changes and writes a document under its ETag until nobody was in between; makes it if need be.
+    """Changes a document, and makes it if there is none. A change that changes nothing is not written.
 
     With `may_begin` it is made only where that says so, and taken back where it no longer does: the user may be erased
     at the same time, and what is written behind the erasure's last look would stay for ever.
@@ -27,22 +62,54 @@ async def change_document(
     Raises:
         StoreUnavailable: if others keep being faster. What `change` raises passes through.
     """
-    for _ in range(_RETRIES):
+
+    async def attempt() -> Document:
         stored = await store.read(container, item_id, partition)
         changed = change(stored or {"id": item_id, "user_id": partition[0], "thread_id": partition[1]})
-        try:
-            if stored is not None:
+        if stored is not None:
+            with racing():
                 same = _plain(stored) == _plain(changed)
                 return stored if same else await store.replace(container, changed, stored["_etag"])
-            if may_begin is not None and not await may_begin():
-                return changed
+        if may_begin is not None and not await may_begin():
+            return changed
+        with racing():
             created = await store.create(container, changed)
-        except (Conflict, NotFound):
-            continue
         if may_begin is not None and not await may_begin():
             await store.delete(container, item_id, partition)
         return created
-    raise StoreUnavailable(f"{item_id} of {partition[0]} is written by too many at once")
+
+    return await until_written(attempt, f"{item_id} of {partition[0]}")
+
+
+async def change_existing(
+    store: Store,
+    container: str,
+    item_id: str,
+    partition: Sequence[str],
+    change: Callable[[Document], Document | None],
+    *,
+    known: Document | None = None,
+) -> bool:
+    """Changes a document if there is one; False if there is none, or `change` leaves it alone with None.
+
+    The document gets a new ETag even if nothing in it differs. `known` is the document as it was read, which saves
+    reading it.
+
+    Raises:
+        StoreUnavailable: if others keep being faster. What `change` raises passes through.
+    """
+    first = [known] if known is not None else []
+
+    async def attempt() -> bool:
+        stored = first.pop() if first else await store.read(container, item_id, partition)
+        changed = None if stored is None else change(stored)
+        if stored is None or changed is None:
+            return False
+        with racing():
+            await store.replace(container, changed, stored["_etag"])
+        return True
+
+    return await until_written(attempt, f"{item_id} of {partition[0]}")
 
 
 def _plain(document: Document) -> Document:

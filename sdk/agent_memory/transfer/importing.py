@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
+from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again
-from agent_memory.language.tasks import EmbeddingModel, ProfileView, SummaryView
+from agent_memory.language.tasks import ProfileView, SummaryView
 from agent_memory.models import (
     ImportReceipt,
     Memory,
@@ -36,10 +36,9 @@ from agent_memory.rules.quotas import room_left
 from agent_memory.rules.retention import check_retention, with_retention
 from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.screen import is_clean, screen_memories
-from agent_memory.settings import PolicySettings
+from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
-from agent_memory.store.client import Store
-from agent_memory.store.commits import commit, read_cursor
+from agent_memory.store.commits import commit, in_batches, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import (
@@ -55,12 +54,12 @@ from agent_memory.store.ids import (
 )
 from agent_memory.store.preferences import change_settings, read_document, says_something, scope_settings
 from agent_memory.store.turns import write_turns
+from agent_memory.store.updates import racing, until_written
 from agent_memory.store.values import read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 
-BATCH = 100
+LINES_AT_ONCE = 100
 """Lines that are embedded and written together."""
-STATE_SECONDS = 7 * 24 * 3600
 KINDS = ("header", "settings", "memory", "thread", "turn", "summary", "state", "user_summary")
 """The types of lines."""
 M = TypeVar("M", bound=Model)
@@ -80,13 +79,12 @@ class Batch:
 class Importer:
     """Brings the lines of an export into the store of one user."""
 
-    def __init__(
-        self, store: Store, embeddings: EmbeddingModel, user_id: str, rules: Rules, policy: PolicySettings
-    ) -> None:
-        self._store = store
+    def __init__(self, tools: Tools, user_id: str, rules: Rules) -> None:
+        self._store = tools.store
         self._rules = rules
-        self._policy = policy
-        self._embeddings = embeddings
+        self._policy = tools.policy
+        self._embeddings = tools.embeddings
+        self._state_seconds = tools.limits.state_ttl_seconds
         self._user_id = user_id
         self._known_rules: dict[str | None, Rules] = {}
         self._brought: set[str | None] = set()
@@ -258,7 +256,7 @@ class Importer:
             check_id(state.thread_id, "thread_id")
             state = state.model_copy(update={"id": state_id(self._user_id, state.thread_id)})
             if await self._is_wanted("state", state.thread_id, state.updated_at, state.state):
-                await self._create("state", SUMMARIES, to_document(state) | {"ttl": STATE_SECONDS})
+                await self._create("state", SUMMARIES, to_document(state) | {"ttl": self._state_seconds})
 
     async def _profile(self, batch: Batch) -> None:
         for line in batch.lines:
@@ -300,25 +298,23 @@ class Importer:
     async def _cover(self, container: str, step: str, thread_id: str, turn_ids: list[str]) -> None:
         """Lets a step know that it need not go over these turns."""
         partition = (self._user_id, thread_id)
-        for _ in range(20):
+
+        async def attempt() -> None:
             stored = await read_cursor(self._store, container, partition, step)
             items: list[tuple[str, int]] = []
-            for start in range(0, len(turn_ids), BATCH):
-                part = turn_ids[start : start + BATCH]
-                rows = await self._store.query(TURNS, queries.TURNS_BY_ID, partition, ids=part)
+            for some in in_batches(turn_ids):
+                rows = await self._store.query(TURNS, queries.TURNS_BY_ID, partition, ids=some)
                 items += [(row["id"], int(row["_ts"])) for row in rows]
             fresh = [(turn_id, ts) for turn_id, ts in items if stored.cursor.is_new(turn_id, ts)]
             if not fresh:
                 return
             cursor = stored.cursor.advanced(fresh)
-            try:
+            with racing():
                 await commit(
                     self._store, container, partition, step, cursor=cursor, etag=stored.etag, extra=stored.extra
                 )
-            except Conflict:
-                continue
-            return
-        raise StoreUnavailable(f"the cursor of {partition} is moved by too many at once")
+
+        await until_written(attempt, f"the cursor of {thread_id}")
 
     async def _create(self, kind: str, container: str, document: dict[str, Any]) -> bool:
         try:
@@ -371,7 +367,7 @@ async def batches(lines: Iterable[str]) -> AsyncIterator[Batch]:
             raise InvalidInput(f"line {number}: an export begins with its header")
         if kind == "thread":
             thread = line
-        if batch is not None and (kind != batch.kind or len(batch.lines) == BATCH):
+        if batch is not None and (kind != batch.kind or len(batch.lines) == LINES_AT_ONCE):
             if batch.kind != "thread":
                 yield batch
             batch = None

@@ -199,7 +199,7 @@ def expected_container(spec: ContainerSpec, dimensions: int) -> dict[str, Any]:
         "indexingPolicy": spec.indexing_policy(),
         "defaultTtl": spec.default_ttl,
         "vectorEmbeddingPolicy": spec.vector_policy(dimensions),
-        "fullTextPolicy": spec.full_text_policy("en-US"),
+        "fullTextPolicy": spec.full_text_policy(),
     }
     return {name: value for name, value in made.items() if value is not None}
 

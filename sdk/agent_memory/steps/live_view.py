@@ -1,0 +1,119 @@
+"""The live view of a thread: how turns leave it, all at once or as far as steps have covered them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_memory.store import queries
+from agent_memory.store.client import Store
+from agent_memory.store.commits import StoredCursor, commit, delete, read_ahead, read_cursor
+from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.cursors import Cursor
+from agent_memory.store.documents import Document
+from agent_memory.store.ids import state_id, summary_id
+from agent_memory.store.updates import racing, until_written
+from agent_memory.store.windows import LiveTurn, live_turns, position_of, put_window, read_window
+
+SUMMARIZE = "summarize"
+_CURSORS = {SUMMARIZE: SUMMARIES, "extract": MEMORIES, "index": MEMORIES, "archive": MEMORIES}
+"""Where the steps that a turn can be covered by keep their cursors."""
+
+
+async def retire(store: Store, user_id: str, thread_id: str, through: str, covered_by: Sequence[str]) -> int:
+    """Takes turns out of the live view, up to `through`, as far as the steps have covered them; how many went.
+
+    A step that gave a turn up (a dead letter) has not covered it. The system's turns stay.
+
+    Raises:
+        StoreUnavailable: if other writers keep moving the window.
+    """
+
+    async def attempt() -> int:
+        window = await read_window(store, user_id, thread_id)
+        live = await live_turns(store, user_id, thread_id, window)
+        if through not in {one.turn.id for one in live}:
+            return 0
+        partition = (user_id, thread_id)
+        cursors = [(await read_cursor(store, _CURSORS[step], partition, step)).cursor for step in covered_by]
+        given_up = {
+            turn_id
+            for container in {_CURSORS[step] for step in covered_by}
+            for letter in await store.query(container, queries.DEAD_LETTERS, partition)
+            if letter["step"] in covered_by
+            for turn_id in letter["turn_ids"]
+        }
+        going: list[LiveTurn] = []
+        for one in live:
+            if one.turn.role != "system":
+                if one.turn.id in given_up or any(cursor.is_new(one.turn.id, one.ts) for cursor in cursors):
+                    break
+                going.append(one)
+            if one.turn.id == through:
+                break
+        if not going:
+            return 0
+        # What was written late stands before the position that the window has reached already.
+        reached = max(window.through, position_of(going[-1].turn))
+        retired = window.retired + len(going)
+        moved = replace(window, cursor=_advanced(window.cursor, going), through=reached, retired=retired)
+        with racing():
+            await store.batch(SUMMARIES, partition, [put_window(user_id, thread_id, moved)])
+        return len(going)
+
+    return await until_written(attempt, f"the live view of {thread_id}")
+
+
+async def clear(store: Store, user_id: str, thread_id: str) -> int:
+    """Empties the live view; how many turns were in it. Summary and state go, and do not come back from these turns.
+
+    One transactional batch: it happens as a whole, and a summary that is being made meanwhile cannot be committed.
+
+    Raises:
+        StoreUnavailable: if other writers keep moving the window or the summary.
+    """
+    partition = (user_id, thread_id)
+
+    async def unsummarized(stored: StoredCursor) -> list[Document]:
+        cursor = stored.cursor
+        return await store.query(TURNS, queries.NEW_TURN_IDS, partition, since=cursor.since, seen=list(cursor.seen))
+
+    async def attempt() -> int:
+        # The cursor first: what is summarized from here on makes the commit fail, so that no turn stays live whose
+        # summary goes.
+        summarized, rows = await read_ahead(store, SUMMARIES, partition, SUMMARIZE, unsummarized)
+        window = await read_window(store, user_id, thread_id)
+        live = await live_turns(store, user_id, thread_id, window)
+        gone = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
+        letters = await store.query(SUMMARIES, queries.DEAD_LETTERS, partition)
+        stale = [item for item in gone if await store.read(SUMMARIES, item, partition) is not None]
+        stale += [letter["id"] for letter in letters if letter["step"] == SUMMARIZE]
+        covered = {one.turn.id: one.ts for one in live if summarized.cursor.is_new(one.turn.id, one.ts)} | {
+            row["id"]: int(row["_ts"])
+            for row in rows
+            if not window.shows_at((row["created_at"], row["id"]), row["role"], int(row["_ts"]))
+        }
+        if not (live or stale):
+            return 0
+        end = max([window.through, *(position_of(one.turn) for one in live)])
+        cleared = replace(window, cursor=_advanced(window.cursor, live), through=end, cleared=end, retired=0)
+        operations = [put_window(user_id, thread_id, cleared), *map(delete, stale)]
+        cursor = summarized.cursor.advanced(covered.items())
+        with racing():
+            await commit(
+                store,
+                SUMMARIES,
+                partition,
+                SUMMARIZE,
+                cursor=cursor,
+                etag=summarized.etag,
+                operations=operations,
+                extra=summarized.extra,
+            )
+        return len(live)
+
+    return await until_written(attempt, f"the live view of {thread_id}")
+
+
+def _advanced(cursor: Cursor, turns: Sequence[LiveTurn]) -> Cursor:
+    return cursor.advanced((one.turn.id, one.ts) for one in turns)

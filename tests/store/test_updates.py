@@ -1,0 +1,115 @@
+"""Optimistic writes: nobody's change is lost to one that was made at the same time, and no attempt goes on for ever."""
+
+import pytest
+from rivals import after_reading
+
+from agent_memory import AsyncMemory
+from agent_memory.errors import Conflict, StoreUnavailable
+from agent_memory.store.client import Store
+from agent_memory.store.containers import COUNTER, SUMMARIES
+from agent_memory.store.counters import Counters
+from agent_memory.store.documents import Document
+from agent_memory.store.updates import ATTEMPTS, change_document, change_existing
+
+KEY = ("alice", "t1")
+
+
+@pytest.fixture
+def store(local: AsyncMemory) -> Store:
+    return local.runtime.store
+
+
+def noting(name: str):
+    return lambda document: document | {"names": [*document.get("names", []), name]}
+
+
+async def note(store: Store, name: str) -> Document:
+    return await change_document(store, SUMMARIES, "notes", KEY, noting(name))
+
+
+async def noted(store: Store) -> list[str]:
+    return ((await store.read(SUMMARIES, "notes", KEY)) or {}).get("names", [])
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["changed", "made"])
+async def test_a_change_keeps_what_a_rival_wrote_in_between(store: Store, monkeypatch: pytest.MonkeyPatch, there: bool):
+    if there:
+        await note(store, "first")
+    after_reading(monkeypatch, store, "notes", lambda: note(store, "rival"))
+    await note(store, "ours")
+    assert await noted(store) == [*(["first"] if there else []), "rival", "ours"]
+
+
+async def test_a_change_of_what_is_there_keeps_what_a_rival_wrote(store: Store, monkeypatch: pytest.MonkeyPatch):
+    assert not await change_existing(store, SUMMARIES, "notes", KEY, noting("nobody"))
+    await note(store, "first")
+    after_reading(monkeypatch, store, "notes", lambda: note(store, "rival"))
+    assert await change_existing(store, SUMMARIES, "notes", KEY, noting("ours"))
+    assert await noted(store) == ["first", "rival", "ours"]
+
+
+async def test_what_a_rival_deleted_is_not_made_again(store: Store, monkeypatch: pytest.MonkeyPatch):
+    await note(store, "first")
+    after_reading(monkeypatch, store, "notes", lambda: store.delete(SUMMARIES, "notes", KEY))
+    assert not await change_existing(store, SUMMARIES, "notes", KEY, noting("ours"))
+    assert await store.read(SUMMARIES, "notes", KEY) is None
+
+
+async def test_a_change_that_changes_nothing_is_written_only_to_what_is_there(store: Store):
+    first = await note(store, "first")
+    same = await change_document(store, SUMMARIES, "notes", KEY, dict)
+    assert same["_etag"] == first["_etag"]
+    assert await change_existing(store, SUMMARIES, "notes", KEY, dict)
+    touched = await store.read(SUMMARIES, "notes", KEY)
+    assert touched is not None
+    assert touched["_etag"] != first["_etag"]
+
+
+@pytest.mark.parametrize("rivals", [ATTEMPTS - 1, ATTEMPTS], ids=["the last attempt counts", "too many"])
+async def test_attempts_are_bounded_and_their_end_is_one_that_may_be_repeated(
+    store: Store, monkeypatch: pytest.MonkeyPatch, rivals: int
+):
+    version = 0
+
+    async def upsert() -> None:
+        nonlocal version
+        version += 1
+        await store.upsert(SUMMARIES, {"id": "notes", "user_id": "alice", "thread_id": "t1", "version": version})
+
+    await upsert()
+    after_reading(monkeypatch, store, "notes", upsert, times=rivals)
+    if rivals < ATTEMPTS:
+        await note(store, "ours")
+        assert await noted(store) == ["ours"]
+    else:
+        with pytest.raises(StoreUnavailable, match="too many writers change notes of alice at once: try again"):
+            await note(store, "ours")
+        assert version == ATTEMPTS + 1
+
+
+async def test_a_refusal_of_the_change_itself_is_not_tried_again(store: Store):
+    asked = 0
+
+    def refuse(document: Document) -> Document:
+        nonlocal asked
+        asked += 1
+        raise Conflict("not this version")
+
+    with pytest.raises(Conflict, match="not this version"):
+        await change_document(store, SUMMARIES, "notes", KEY, refuse)
+    assert asked == 1
+
+
+async def test_two_counters_of_a_thread_lose_no_turn_of_each_other(store: Store, monkeypatch: pytest.MonkeyPatch):
+    turns = [f"turn{n}" for n in range(3)]
+    for turn in turns:
+        await store.create("memories_turns", {"id": turn, "user_id": "alice", "thread_id": "t1", "type": "turn"})
+    ours, theirs = Counters(store, ("extract",)), Counters(store, ("extract",))
+    await ours.count(*KEY, [("turn0", 1)])
+    after_reading(monkeypatch, store, "counter", lambda: theirs.count(*KEY, [("turn1", 1)]))
+    assert (await ours.count(*KEY, [("turn2", 1)])).count == 3
+    after_reading(monkeypatch, store, "counter", lambda: theirs.count(*KEY, [("turn1", 1)]))
+    assert (await ours.count(*KEY, [("turn2", 1)])).count == 3
+    stored = await store.read(COUNTER, "counter", KEY)
+    assert stored is not None
+    assert (stored["count"], set(stored["cursor"]["seen"])) == (3, set(turns))
