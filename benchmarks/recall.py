@@ -32,7 +32,7 @@ from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import Embedded, EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, content_hash, now
 from agent_memory.settings import RecallSettings
-from agent_memory.store.chunks import chunk_of, chunk_text
+from agent_memory.store.chunks import chunk_of
 from agent_memory.store.commits import create
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import to_document
@@ -208,7 +208,7 @@ def make_turns(user_id: str, count: int) -> Iterator[Turn]:
 
 def make_chunk(turn: Turn) -> Memory:
     position = int(turn.id.removeprefix("turn-")) % THREAD_TURNS
-    return chunk_of(turn, chunk_text(turn), HashingEmbeddings().model_id, position=position)
+    return chunk_of(turn, turn.content.strip(), HashingEmbeddings().model_id, name=turn.name, position=position)
 
 
 def make_facts(user_id: str, count: int) -> Iterator[Memory]:

@@ -6,8 +6,11 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.forgetting.tombstones import Place, bury, of_place, of_words
+from agent_memory.models import Memory
+from agent_memory.store.chunks import words_of
 from agent_memory.store.containers import MEMORIES
-from agent_memory.text.likeness import Likeness, figures, unstamped
+from agent_memory.store.documents import from_document
+from agent_memory.text.likeness import Likeness, figures
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -17,7 +20,7 @@ async def derived(memory: AsyncMemory) -> list[str]:
     alice = memory.user("alice")
     await alice.thread("t1").process("extract")
     rows = await memory.runtime.store.query(MEMORIES, "SELECT * FROM c WHERE c.type IN ('fact', 'episodic')")
-    return sorted(unstamped(row["content"]).removeprefix("fact: ") for row in rows)
+    return sorted(words_of(from_document(Memory, row)).removeprefix("fact: ") for row in rows)
 
 
 @pytest.mark.req("S0-064")

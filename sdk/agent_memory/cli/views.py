@@ -59,7 +59,7 @@ def statement(memory: Memory) -> Text:
     shown = Text(f"“{content}”" if verbatim else content)
     if memory.valid_to:
         shown.append(f" (until {day(memory.valid_to)})", style="dim")
-    if quote and not verbatim:
+    if quote and not verbatim and memory.kind != "chunk":  # its content has those words already
         shown.append(f"\n“{one_line(quote, 160)}”", style="dim")
     return shown
 

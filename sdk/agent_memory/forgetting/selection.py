@@ -17,12 +17,12 @@ from agent_memory.forgetting.tombstones import Place
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
 from agent_memory.store import queries
-from agent_memory.store.chunks import chunk_id, undated
+from agent_memory.store.chunks import chunk_id, words_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import answers_to, turns_by_id
-from agent_memory.text.likeness import Likeness, cosine, figures, roots, spellings, telling_part, unstamped
+from agent_memory.text.likeness import Likeness, cosine, figures, roots, spellings, telling_part
 
 NEAREST = 100
 """Memories and chunks that are compared with a claim or a topic by meaning."""
@@ -177,7 +177,7 @@ async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
     like = archive.likeness
     found: dict[TurnKey, None] = {}
     for memory, similarity in await archive.nearest((await archive.embed([topic]))[topic]):
-        if not like.about(topic, memory.content, similarity) or not _lies_in(place, memory):
+        if not like.about(topic, words_of(memory), similarity) or not _lies_in(place, memory):
             continue
         if memory.kind == "chunk":
             found[memory.thread_id, memory.source_turn_ids[0]] = None
@@ -247,7 +247,7 @@ async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
     chunks: dict[TurnKey, None] = {}
     for claim, vector in selection.claims.items():
         for memory, similarity in await archive.nearest(vector):
-            if not like.same_claim(claim, memory.content, similarity) or not _lies_in(place, memory):
+            if not like.same_claim(claim, words_of(memory), similarity) or not _lies_in(place, memory):
                 continue
             if memory.kind == "chunk":
                 chunks[memory.thread_id, memory.source_turn_ids[0]] = None
@@ -294,14 +294,13 @@ def stand_ins(chunks: Iterable[Memory]) -> list[Turn]:
     turns: dict[TurnKey, Turn] = {}
     for chunk in chunks:
         key = (chunk.thread_id, chunk.source_turn_ids[0])
-        said = undated(chunk.content).split(": ", 1)[-1]
         known = turns.get(key)
         turns[key] = Turn(
             id=key[1],
             user_id=chunk.user_id,
             thread_id=chunk.thread_id,
             role="agent" if chunk.source == "agent" else "user",
-            content=said if known is None else f"{known.content}\n{said}",
+            content=words_of(chunk) if known is None else f"{known.content}\n{words_of(chunk)}",
             created_at=chunk.created_at,
             project_id=chunk.project_id,
         )
@@ -334,4 +333,4 @@ def _projects(item: Memory | Turn) -> list[str | None]:
 
 def claim_in(like: Likeness, claims: Mapping[str, Vector], text: str, vector: Vector) -> bool:
     """Whether a text makes one of these claims."""
-    return any(like.same_claim(claim, unstamped(text), cosine(known, vector)) for claim, known in claims.items())
+    return any(like.same_claim(claim, text, cosine(known, vector)) for claim, known in claims.items())

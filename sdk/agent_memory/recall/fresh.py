@@ -17,10 +17,10 @@ from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.recall.bm25 import words
 from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.injected import without_injected
-from agent_memory.screening.screen import screen_lines
+from agent_memory.screening.talk import screen_talk
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
-from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of, chunk_text
+from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
@@ -69,16 +69,16 @@ async def as_chunks(
     parts = await asyncio.gather(*(_of_thread(part, store, embeddings, policy) for part in threads.values()))
     return [
         chunk
-        for turn, text in (one for part in parts for one in part)
-        for line in screen_lines([text], rules, policy)
-        for chunk in [chunk_of(turn, line, None)]
+        for turn, words in (one for part in parts for one in part)
+        if (talk := screen_talk(turn, words, rules, policy)) is not None
+        for chunk in [chunk_of(turn, talk.words, None, name=talk.name)]
     ]
 
 
 async def _of_thread(
     turns: Sequence[Turn], store: Store, embeddings: EmbeddingModel, policy: PolicySettings
 ) -> list[tuple[Turn, str]]:
-    """The turns of one thread that may be told, each with its text."""
+    """The turns of one thread that may be told, each with its words."""
     user_id, thread_id = turns[0].user_id, turns[0].thread_id
     rules, forgotten = await asyncio.gather(
         read_rules(store, policy, user_id, thread_id), forgotten_turns(store, embeddings, user_id, turns)
@@ -87,8 +87,8 @@ async def _of_thread(
         return []
     said = {turn.id: without_injected(folded(turn.content)).strip() for turn in turns if turn.id not in forgotten}
     return [
-        (turn, line)
+        (turn, talk.words)
         for turn in turns
         if len(said.get(turn.id, "")) >= SHORTEST
-        for line in screen_lines([chunk_text(turn, said[turn.id])], rules, policy)
+        and (talk := screen_talk(turn, said[turn.id], rules, policy)) is not None
     ]

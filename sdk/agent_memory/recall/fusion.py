@@ -19,7 +19,7 @@ from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.talk import Talk
 from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
-from agent_memory.store.chunks import said, undated
+from agent_memory.store.chunks import spoken, words_of
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.text.terms import query_terms
 
@@ -135,7 +135,7 @@ def _is_fresh_question(candidate: Candidate) -> bool:
     """Whether it is a question in talk that is not indexed yet: what lifts its answer above it is not known of it."""
     memory = candidate.memory
     is_fresh = memory.kind == "chunk" and memory.embedding_model is None and candidate.similarity is None
-    return is_fresh and is_question_alone(said(memory))
+    return is_fresh and is_question_alone(words_of(memory).strip())
 
 
 def _in_time(memory: Memory, asked: Sequence[Period]) -> bool:
@@ -147,7 +147,7 @@ def _weight(memory: Memory, settings: RecallSettings, past: bool) -> float:
         return 1.0
     if memory.valid_to is not None and not past:
         return settings.overtaken_weight
-    return settings.chunk_weight * (settings.question_weight if only_asks(said(memory)) else 1.0)
+    return settings.chunk_weight * (settings.question_weight if only_asks(words_of(memory).strip()) else 1.0)
 
 
 def _scaled(values: Mapping[str, float]) -> dict[str, float]:
@@ -188,9 +188,9 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
         threads = (chunk.thread_id, USER_THREAD)
         others = [memory for memory in derived[chunk.source_turn_ids[0]] if memory.thread_id in threads]
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
-            said = set(words(_said(chunk)))
+            own = set(words(spoken(chunk)))
             told = {word for memory in others for word in words(memory.content)}
-            if len(said & told) >= LEAST_TOLD * len(said):
+            if len(own & told) >= LEAST_TOLD * len(own):
                 superfluous.add(chunk.id)
     return superfluous
 
@@ -208,9 +208,9 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
         turn = (memory.thread_id, memory.source_turn_ids[0]) if memory.kind == "chunk" else None
         if turn is not None and parts[turn] == PARTS_TOLD:
             continue
-        said = set(words(_said(memory)))
-        if not any(_repeats(said, other, overlap) for _, other in kept):
-            kept.append((memory, said))
+        own = set(words(spoken(memory)))
+        if not any(_repeats(own, other, overlap) for _, other in kept):
+            kept.append((memory, own))
             if turn is not None:
                 parts[turn] += 1
     return [memory for memory, _ in kept]
@@ -218,17 +218,12 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
 
 def is_repeat(memory: Memory, others: Iterable[Memory], overlap: float) -> bool:
     """Whether one of the others says in nearly the same words what a memory says."""
-    said = set(words(_said(memory)))
-    return any(_repeats(said, set(words(_said(other))), overlap) for other in others)
+    own = set(words(spoken(memory)))
+    return any(_repeats(own, set(words(spoken(other))), overlap) for other in others)
 
 
-def _repeats(said: set[str], other: set[str], overlap: float) -> bool:
-    fewer, more = sorted((len(said), len(other)))
-    if not said or fewer < overlap * more or len(said & other) < overlap * len(said | other):
+def _repeats(one: set[str], other: set[str], overlap: float) -> bool:
+    fewer, more = sorted((len(one), len(other)))
+    if not one or fewer < overlap * more or len(one & other) < overlap * len(one | other):
         return False
-    return {word for word in said if word.isdigit()} == {word for word in other if word.isdigit()}
-
-
-def _said(memory: Memory) -> str:
-    """What a memory says; of raw talk without the day, on which people may say the same again."""
-    return undated(memory.content) if memory.kind == "chunk" else memory.content
+    return {word for word in one if word.isdigit()} == {word for word in other if word.isdigit()}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from agent_memory.models import Memory
 from agent_memory.recall.asking import asks
-from agent_memory.store.chunks import said
+from agent_memory.store.chunks import words_of
 from agent_memory.text.patterns import WORD
 
 THREAD_TOP = 3
@@ -101,7 +101,7 @@ class Talk:
             spot = self._spots.get(memory_id)
             if spot is not None:
                 best[spot] = max(best.get(spot, 0.0), score)
-                if asks(said(self._chunks[memory_id])):
+                if asks(words_of(self._chunks[memory_id]).strip()):
                     asking[spot] = max(asking.get(spot, 0.0), score)
 
         def gain(memory_id: str, thread_id: str, position: int) -> float:

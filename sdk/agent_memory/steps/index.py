@@ -13,12 +13,12 @@ from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.aside import aside
 from agent_memory.models import ProcessResult, Turn
 from agent_memory.screening.injected import without_injected
-from agent_memory.screening.screen import screen_lines
+from agent_memory.screening.talk import Spoken, screen_talk
 from agent_memory.steps.draft import Draft
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
 from agent_memory.steps.over_turns import Derived, think_over_turns
 from agent_memory.steps.pieces import cut
-from agent_memory.store.chunks import SHORTEST, chunk_of, chunk_text, undated
+from agent_memory.store.chunks import SHORTEST, chunk_of, spoken
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.text.folding import folded
@@ -52,19 +52,19 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             for turn in found.turns
             if turn.role in ("user", "agent") and turn.id not in forgotten
         }
-        parts = await aside(parts_of, {turn_id: said for turn_id, (_, said) in kept.items()})
+        parts = await aside(parts_of, {turn_id: talk.words for turn_id, talk in kept.items()})
         too_long = [
             f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
             for turn in found.turns
             if len(parts.get(turn.id, [])) > MOST_PARTS
         ]
         chunks = [
-            chunk_of(turn, f"{kept[turn.id][0]}: {part}", tools.embeddings.model_id, position=position, number=number)
+            chunk_of(turn, part, tools.embeddings.model_id, name=kept[turn.id].name, position=position, number=number)
             for position, turn in enumerate(found.turns, found.before.cursor.count)
             for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
             if len(part) >= SHORTEST
         ]
-        embedded = await tools.embeddings.embed([undated(chunk.content) for chunk in chunks])
+        embedded = await tools.embeddings.embed([spoken(chunk) for chunk in chunks])
         return Derived(
             ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
             create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
@@ -74,16 +74,16 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     return await think_over_turns(tools, request, MEMORIES, NAME, derive)
 
 
-def _screened(turn: Turn, tools: Tools) -> tuple[str, str]:
-    """When and who, and what was said, as far as the screen lets it pass.
+def _screened(turn: Turn, tools: Tools) -> Spoken:
+    """What was said and by whom, as far as the screen lets it pass.
 
     It sees a turn before that is cut: a key that goes over many lines, or what belongs to a forbidden subject, is seen
     for what it is in the whole, and not in a part.
     """
     blocks = cut(without_injected(folded(turn.content)).strip(), LONGEST_PART)
-    passed = screen_lines((chunk_text(turn, block) for block in blocks), tools.rules, tools.policy)
-    heads_and_texts = [text.partition(": ") for text in passed]
-    return heads_and_texts[0][0] if passed else "", "".join(text for _, _, text in heads_and_texts)
+    passed = [talk for block in blocks if (talk := screen_talk(turn, block, tools.rules, tools.policy)) is not None]
+    names = {talk.name for talk in passed}
+    return Spoken(names.pop() if len(names) == 1 else None, "".join(talk.words for talk in passed))
 
 
 def parts_of(texts: Mapping[str, str]) -> dict[str, list[str]]:

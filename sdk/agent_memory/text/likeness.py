@@ -29,7 +29,6 @@ _MEASURE = linear(r"\d+[a-z]{1,3}")
 _MAIL = linear(r"[\w.+-]+@[\w-]+\.\w+")
 _WHEN = linear(r"\d{4}-\d{2}-\d{2}\S*|\d{1,2}:\d{2}(?::\d{2})?")
 _YEAR = linear(r"(?:19|20)\d\d")
-_STAMP = linear(r"^\[\d{1,2} \w+ \d{4}\] [^:]{1,80}: ")
 _WORD = linear(r"\w+")
 _PARTS = linear(r"(\w+)(?:['’](\w+))?")
 """A word; what stands behind an apostrophe is an ending, if it is short, or the word itself: "we're", "d'arachides"."""
@@ -122,7 +121,7 @@ def figures(text: str) -> set[str]:
 
     Years, dates, times, measures, round and short numbers are not: too much else has them.
     """
-    plain = _WHEN.sub(" ", unstamped(text).lower())
+    plain = _WHEN.sub(" ", folded(text).lower())
     found = set(_MAIL.findall(plain))
     plain = _MAIL.sub(" ", plain)
     codes: set[str] = set()
@@ -179,7 +178,7 @@ def _is_name(text: str, start: int, end: int) -> bool:
 
 def _names_in_both(one: str, other: str) -> set[str]:
     """The words in both texts that are names in one, and no date."""
-    named = {name.lower() for text in (one, other) for name in names(unstamped(text))}
+    named = {name.lower() for text in (one, other) for name in names(folded(text))}
     return (named - _CALENDAR) & _words(one) & _words(other)
 
 
@@ -212,7 +211,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _words(text: str) -> set[str]:
-    found = _PARTS.findall(unstamped(text))
+    found = _PARTS.findall(folded(text))
     words = {head.lower() for head, _ in found} | {tail.lower() for _, tail in found if len(tail) >= _TELLING}
     return words - _SMALL
 
@@ -228,11 +227,6 @@ def _is_foreign(text: str) -> bool:
     words = [word.lower() for word in WORD.findall(text)]
     small = sum(word in _FOREIGN for word in words)
     return any(word[0] > _LAST_LATIN for word in words) or (small > 1 and small >= _SHARE_OF_SMALL * len(words))
-
-
-def unstamped(text: str) -> str:
-    """A text, folded, without the day and the speaker that indexed talk begins with."""
-    return _STAMP.sub("", folded(text))
 
 
 def telling_part(text: str, topic: str) -> str:
