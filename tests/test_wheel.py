@@ -9,12 +9,25 @@ from pathlib import Path
 import pytest
 
 from agent_memory.extras import DISTRIBUTION
+from embedded_cosmos import Engine
+from embedded_cosmos.server import LoopbackServer
 
 ROOT = Path(__file__).parents[1]
 UV = shutil.which("uv") or shutil.which(str(ROOT / ".tools" / "bin" / "uv"))
 [TEN_LINES] = re.findall(
     r"^## Ten lines\n+```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE
 )
+ON_COSMOS_DB = """
+import sys
+from agent_memory import Memory
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.offline import OfflineChat
+with Memory.cosmos(*sys.argv[1:], chat_model=OfflineChat(), embedding_model=HashingEmbeddings()) as memory:
+    memory.create_memory_store()
+    chat = memory.user("alice").thread("monday")
+    chat.add("user", "I keep bees.")
+    print([turn.content for turn in chat.turns()])
+"""
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 NO_NETWORK = ("Failed to establish a new connection", "Name or service not known", "Failed to fetch")
 
@@ -69,6 +82,9 @@ def test_the_wheels_say_what_they_need_and_run_with_it(dist: Path, version: str,
     hint = f"pip install '{DISTRIBUTION}[{{}}]'"
     assert hint.format("local") in run(python, "-c", TEN_LINES, folder=tmp_path, code=1)
     assert hint.format("cli,local") in run(command, "--version", folder=tmp_path, code=1)
+
+    with Engine() as engine, LoopbackServer(engine) as server:
+        assert "['I keep bees.']" in run(python, "-c", ON_COSMOS_DB, server.url, server.key, folder=tmp_path)
 
     # What the hints say, word for word.
     install(f"{DISTRIBUTION}[local]")

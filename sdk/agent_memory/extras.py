@@ -18,5 +18,7 @@ def how_to_install(extra: str) -> str:
     else:  # environments that uv made have no pip, and make keeps a uv of its own where there is none
         tool = ".tools/bin/uv pip" if which("uv") is None and (root / ".tools/bin/uv").exists() else "uv pip"
     if (root / "pyproject.toml").is_file():
-        return f"in the repository: make test (which installs all), or {tool} install -e '.[{extra}]'"
+        # pip does not know of uv's workspace: the engine is named too, which the extra `local` asks for.
+        packages = f"-e sdk/embedded_cosmos -e '.[{extra}]'"
+        return f"in the repository: make test (which installs all), or {tool} install {packages}"
     return f"{tool} install '{DISTRIBUTION}[{extra}]'"
