@@ -25,7 +25,6 @@ from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
-from agent_memory.scopes.shared import validated
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.steps.gather import Tools
@@ -34,6 +33,7 @@ from agent_memory.store.client import Store, default_credential
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings
+from agent_memory.store.values import validated
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from agent_memory.errors import AgentMemoryError, ModelError, StoreUnavailable
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
+from agent_memory.remembering.untold import untold_threads
 from agent_memory.settings import Limits
 from agent_memory.store.commits import read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
-from agent_memory.store.untold import untold_threads
 from embedded_cosmos.faults import FaultPlan, FaultRule
 
 SCHEDULES = int(os.environ.get("FAULT_SCHEDULES", "10"))

@@ -11,11 +11,11 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.workflows import Call, Checkpoint, extract
+from agent_memory.remembering.untold import Told
 from agent_memory.steps.dead_letters import INTAKE
 from agent_memory.steps.draft import Draft, Intents, commit
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
-from agent_memory.store.untold import Told
 
 CADENCE = Cadence(extract=5, summarize=5, profile=5, reconcile=1, idle_seconds=0)
 

@@ -10,9 +10,9 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import content_hash
+from agent_memory.remembering.replacing import supersede
 from agent_memory.settings import Limits
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.memories import supersede
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

@@ -17,7 +17,9 @@ from typing import Any
 
 from agent_memory.forgetting.plan import made_from
 from agent_memory.models import Memory
-from agent_memory.store import queries, untold
+from agent_memory.remembering import untold
+from agent_memory.remembering.replacing import SUPERSESSION
+from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.commits import delete, in_batches, replace
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
@@ -33,7 +35,6 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.memories import SUPERSESSION
 from agent_memory.store.replies import forget_replies
 from agent_memory.store.updates import change_existing, racing, until_written
 from agent_memory.store.windows import Position, put_window, read_window

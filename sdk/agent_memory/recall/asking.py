@@ -7,9 +7,12 @@ with both; among the first twenty 86.6 and 87.0; nDCG at ten 64.7 and 67.0.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import lru_cache
 
+from agent_memory.models import Memory
 from agent_memory.recall.gate import is_personal
+from agent_memory.store.chunks import words_of
 from agent_memory.text.terms import QUESTION_MARKS
 
 # It looks one sign back, and its repeats have nothing behind them: it never goes back.
@@ -35,6 +38,18 @@ def is_question_alone(text: str) -> bool:
     """Whether it is questions and hardly more."""
     share, other_words = _questions(text)
     return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS
+
+
+def repeats_question(memory: Memory, text: str, since: datetime) -> bool:
+    """Whether a memory is only this question, put by the user: just now (`since`), or earlier with a question mark.
+
+    Applications write a message and ask with it. What was said earlier in the same words, and does not ask, tells.
+    """
+    if memory.kind != "chunk" or memory.source != "user":
+        return False
+    asked = text.strip()
+    is_same = words_of(memory).strip().casefold() == asked.casefold()
+    return is_same and (asked.endswith(QUESTION_MARKS) or memory.recorded_at >= since)
 
 
 @lru_cache(maxsize=8192)

@@ -30,6 +30,7 @@ from agent_memory.models import (
     now,
 )
 from agent_memory.recall.archive import Conversation, search_archive
+from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import HINTS, TURNS, fit
 from agent_memory.recall.gate import Decision, classify, decide
@@ -46,7 +47,6 @@ from agent_memory.recall.render import (
 )
 from agent_memory.recall.search import LONGEST_QUERY, Searcher, search
 from agent_memory.settings import QueryStrategy
-from agent_memory.store.chunks import is_question
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.windows import last_live_turns
@@ -335,7 +335,9 @@ def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Cont
     shown = _shown(parts.turns, request.query)
     since = now() - timedelta(seconds=recaller.searcher.settings.fresh_seconds)
     hits = [
-        hit for hit in parts.hits if not (_is_shown(hit.memory, shown) or is_question(hit.memory, request.query, since))
+        hit
+        for hit in parts.hits
+        if not (_is_shown(hit.memory, shown) or repeats_question(hit.memory, request.query, since))
     ][: request.limit]
     worth = _worth_telling(hits, request, recaller.searcher.settings.context_cut)
     memories = [memory_line(hit.memory, hit.score) for hit in worth]

@@ -15,6 +15,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
+from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.cache import HitCache, cache_key
 from agent_memory.recall.dates import date_terms, periods
 from agent_memory.recall.fresh import as_chunks, fresh_turns
@@ -26,7 +27,7 @@ from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store import queries
-from agent_memory.store.chunks import chunk_id, is_question
+from agent_memory.store.chunks import chunk_id
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -147,7 +148,7 @@ async def _search(
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
     since = at - timedelta(seconds=searcher.settings.fresh_seconds)
-    found = [candidate for candidate in found if not is_question(candidate.memory, query, since)]
+    found = [candidate for candidate in found if not repeats_question(candidate.memory, query, since)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     if searcher.settings.use_weight:

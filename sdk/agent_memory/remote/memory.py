@@ -18,8 +18,8 @@ from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteStaticS
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
-from agent_memory.scopes.shared import validated
 from agent_memory.store.ids import check_id
+from agent_memory.store.values import validated
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import list_memories
+from agent_memory.store.values import validated
 from agent_memory.telemetry import note_degraded, operation
 
 M = TypeVar("M", bound=Model)
@@ -65,20 +66,6 @@ def checked_time(value: datetime | None, name: str) -> datetime | None:
         return None if value is None else _TIME.validate_python(value)
     except ValidationError as error:
         raise InvalidInput(f"{name}: {error.errors()[0]['msg']}") from error
-
-
-def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
-    """Makes a model of what a caller gave.
-
-    Raises:
-        InvalidInput: naming the field that is wrong.
-    """
-    try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise InvalidInput(f"{where}{place}: {problem['msg']}") from error
 
 
 def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:

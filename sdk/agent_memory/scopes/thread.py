@@ -33,7 +33,7 @@ from agent_memory.rules.switches import Asked, Rules, read_rules
 from agent_memory.runtime import Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, validated
+from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps import live_view
 from agent_memory.store.calls import metered
@@ -41,7 +41,7 @@ from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
-from agent_memory.store.values import check_json
+from agent_memory.store.values import check_json, validated
 from agent_memory.store.windows import live_turns, read_window
 from agent_memory.telemetry import operation
 

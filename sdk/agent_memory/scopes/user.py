@@ -25,7 +25,7 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.rules.budgets import over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import check_material, check_recent, count_stats, find, tell, thread_infos, validated
+from agent_memory.scopes.shared import check_material, check_recent, count_stats, find, tell, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
@@ -33,6 +33,7 @@ from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.ids import check_id
 from agent_memory.store.threads import newest_threads
+from agent_memory.store.values import validated
 
 UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
 

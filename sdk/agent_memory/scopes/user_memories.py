@@ -6,38 +6,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
-from agent_memory.models import (
-    FactKind,
-    ForgetReceipt,
-    Memory,
-    Provenance,
-    content_hash,
-    now,
-)
+from agent_memory.errors import InvalidInput
+from agent_memory.models import FactKind, ForgetReceipt, Memory, Provenance
 from agent_memory.recall.provenance import why
+from agent_memory.remembering.by_hand import Desk, correct, current, links, mark, remember
 from agent_memory.rules.quotas import keep_within, require_room
-from agent_memory.rules.retention import with_retention
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
-from agent_memory.scopes.shared import listed, validated
+from agent_memory.scopes.shared import listed
 from agent_memory.scopes.user_part import UserPart
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
-from agent_memory.screening.screen import FORBIDDEN, screen_memories
-from agent_memory.store import untold
-from agent_memory.store.commits import create
-from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import to_document
-from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
-from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory, history
-from agent_memory.store.static import refuse_static
+from agent_memory.store.ids import check_id
+from agent_memory.store.memories import get_memory, history
 from agent_memory.store.uses import read_uses
 from agent_memory.store.values import check_json
 from agent_memory.text.folding import folded
 
 RememberedType = Literal["fact", "procedural", "episodic"]
-MOST_LINKS = 50
-"""Memories that one can be linked with: what `why` reads at once, and little in a document."""
 
 
 class UserMemories(UserPart):
@@ -103,44 +88,20 @@ class UserMemories(UserPart):
         if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is no text, or empty")
         check_json({"content": content, "tags": list(tags), "metadata": metadata or {}}, "what is to be remembered")
-        rules = await self._rules()
-        rules.require_enabled()
-        links = await self._links(related_ids)
-        clock = now()
-        fields = {
-            "id": f"{type}_{new_turn_id()}",
-            "user_id": self.user_id,
-            "thread_id": USER_THREAD,
+        given = {
             "type": type,
             "kind": kind if type == "fact" else None,
-            "content": content.strip(),
+            "content": content,
             "confidence": confidence,
             "importance": importance,
+            "valid_from": valid_from,
             "tags": list(tags),
             "metadata": dict(metadata or {}),
-            "related_ids": links,
             "project_id": None if project_id is None else check_id(project_id, "project_id"),
-            "created_at": clock,
-            "valid_from": valid_from or clock,
-            "recorded_at": clock,
-            "content_hash": content_hash(content),
-            "embedding_model": self._runtime.tools.embeddings.model_id,
         }
-        store, tools = self._runtime.store, self._runtime.tools
-        screened = screen_memories([validated(Memory, fields)], rules, tools.policy)
-        if not screened.memories:
-            raise MemoryDisabled(f"this is {FORBIDDEN}")
-        memory = screened.memories[0]
-        known = await active_by_hash(store, self.user_id, [memory.content_hash])
-        if known:
-            return known[memory.content_hash]
-        await require_room(store, rules, self.user_id)
-        embedded = await tools.embeddings.embed([memory.content])
-        documents = with_retention([to_document(memory, embedded.vectors[0])], rules)
-        await store.create(MEMORIES, documents[0])
-        partition = (self.user_id, USER_THREAD)
-        await keep_within(store, rules, self.user_id, lambda: store.delete(MEMORIES, memory.id, partition))
-        return memory
+        desk = await self._desk()
+        desk.rules.require_enabled()
+        return await remember(desk, given, related_ids)
 
     @audited(changes=False)
     async def get(self, id: str) -> Memory:
@@ -185,76 +146,19 @@ class UserMemories(UserPart):
         if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
         check_json([content, reason], "the correction")
-        try:
-            old, etag = await get_memory(self._runtime.store, self.user_id, check_id(id, "id"))
-        except NotFound:
-            await refuse_static(self._runtime.store, id, "update")
-            raise
-        if old.superseded_by == NOBODY:
-            raise Conflict(f"memory {id} was withdrawn ({old.supersede_reason})")
-        if old.superseded_by is not None:
-            raise Conflict(f"memory {id} was replaced by {old.superseded_by}; update that one")
-        pin = old.pinned if pinned is None else pinned
-        links = old.related_ids if related_ids is None else await self._links(related_ids)
-        if content is None or old.content == folded(content).strip():
-            same = (old.pinned, old.related_ids) == (pin, links)
-            return old if same else await amend(self._runtime.store, old, {"pinned": pin, "related_ids": links})
-        clock = now()
-        new = old.model_copy(
-            update={
-                "id": f"{old.type}_{new_turn_id()}",
-                "content": content.strip(),
-                "content_hash": content_hash(content),
-                "created_at": clock,
-                "recorded_at": clock,
-                "valid_from": clock,
-                "valid_to": None,
-                "confidence": 1.0,
-                "pinned": pin,
-                "related_ids": links,
-                "model": None,
-                "prompt_version": None,
-                "supersedes_ids": [old.id],
-                "embedding_model": self._runtime.tools.embeddings.model_id,
-                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
-            }
-        )
-        rules = await self._rules()
-        screened = screen_memories([new], rules, self._runtime.tools.policy)
-        if not screened.memories:
-            raise MemoryDisabled(f"this is {FORBIDDEN}")
-        new = screened.memories[0]
-        embedded = await self._runtime.tools.embeddings.embed([new.content])
-        [document] = with_retention([to_document(new, embedded.vectors[0])], rules)
-        partition = (old.user_id, old.thread_id)
-        stored = await self._runtime.store.read(MEMORIES, old.id, partition)
-        ended = (stored or {}) | {
-            "superseded_by": new.id,
-            "superseded_at": to_document(new)["recorded_at"],
-            "supersede_reason": "update",
-            "valid_to": to_document(new)["valid_from"],
-            **untold.mark(old.thread_id),
+        store = self._runtime.store
+        old, etag = await current(store, self.user_id, check_id(id, "id"))
+        marks = {
+            "pinned": old.pinned if pinned is None else pinned,
+            "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),
         }
-        await untold.mark_earlier(self._runtime.store, self.user_id, old.id, None)
-        await self._runtime.store.batch(
-            MEMORIES,
-            partition,
-            [
-                create(document),
-                ("replace", (old.id, ended), {"if_match_etag": etag}),
-            ],
-        )
-        return new
+        if content is None or old.content == folded(content).strip():
+            return await mark(store, old, marks)
+        return await correct(await self._desk(), old, etag, content, marks, reason)
 
-    async def _links(self, ids: Sequence[str]) -> list[str]:
-        """Ids of memories that the user has, each once."""
-        asked = list(dict.fromkeys(check_id(id, "related_ids") for id in ids))
-        if len(asked) > MOST_LINKS:
-            raise InvalidInput(f"a memory is linked with {MOST_LINKS} others at most, not {len(asked)}")
-        known = {memory.id for memory in await get_memories(self._runtime.store, self.user_id, asked)}
-        if missing := [id for id in asked if id not in known]:
-            raise NotFound(f"no memory {missing[0]} in this scope, to link with")
-        return asked
+    async def _desk(self) -> Desk:
+        tools = self._runtime.tools
+        return Desk(tools.store, tools.embeddings, tools.policy, await self._rules(), self.user_id)
 
     @audited(changes=False)
     async def history(self, id: str) -> list[Memory]:

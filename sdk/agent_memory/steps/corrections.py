@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from agent_memory.language.tasks import Correction
 from agent_memory.models import Memory
+from agent_memory.remembering.untold import Told, untold
 from agent_memory.steps.gather import Tools
 from agent_memory.steps.pieces import BYTES_PER_TOKEN, OVERHEAD
 from agent_memory.store.memories import get_memories
-from agent_memory.store.untold import Told, untold
 from agent_memory.text.likeness import stems
 from agent_memory.text.patterns import linear
 

@@ -13,13 +13,15 @@ from pydantic import Field
 
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, Model, ProcessResult, SupersedeReason, UtcTime
+from agent_memory.remembering.outdated import outdate_new_chunks
+from agent_memory.remembering.replacing import release, supersede, withdraw
+from agent_memory.remembering.untold import Told, settle
 from agent_memory.store import commits
 from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import cursor_id
-from agent_memory.store.memories import get_memory, outdate_new_chunks, reaffirm, release, retire, supersede
-from agent_memory.store.untold import Told, settle
+from agent_memory.store.memories import get_memory, reaffirm
 
 
 class Supersession(Model):
@@ -180,7 +182,7 @@ async def _apply(
                 store, user_id, intent.loser_thread_id, intent.loser_id, winner, intent.reason, intent.valid_to
             )
     for gone in intents.retire:
-        done += await retire(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
+        done += await withdraw(store, user_id, gone.thread_id, gone.memory_id, gone.reason)
     for freed in intents.release:
         await release(store, user_id, (freed.thread_id, freed.memory_id), freed.winner_id, freed.merge_id)
     if intents.new_chunks:

@@ -17,6 +17,7 @@ from typing import Any
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import Memory, ProcessResult
+from agent_memory.remembering.replacing import Merged, unmerged
 from agent_memory.steps import extract
 from agent_memory.steps.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
@@ -28,7 +29,7 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
-from agent_memory.store.memories import Part, active_by_hash, unmerged
+from agent_memory.store.memories import active_by_hash
 
 NAME = "reprocess"
 PLAN = "reprocess.plan"
@@ -198,7 +199,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
     )
 
 
-def _release(part: Part) -> Release:
+def _release(part: Merged) -> Release:
     one = part.memory
     winner_id = str(one.superseded_by)
     return Release(memory_id=one.id, thread_id=one.thread_id, winner_id=winner_id, merge_id=part.merge_id)

@@ -19,6 +19,7 @@ from agent_memory.language.tasks import (
     TaskResult,
 )
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
+from agent_memory.remembering.untold import Told, mark_again, untold_threads
 from agent_memory.screening.screen import screen_values
 from agent_memory.steps.corrections import Untold, read_untold, within_tokens
 from agent_memory.steps.dead_letters import make_untold_letter
@@ -31,7 +32,6 @@ from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import state_id, summary_id
 from agent_memory.store.summaries import read_state, read_summary
-from agent_memory.store.untold import Told, mark_again, untold_threads
 from agent_memory.text.asked_back import telling
 
 NAME = "summarize"

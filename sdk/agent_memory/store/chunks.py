@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from agent_memory.models import Memory, Turn, content_hash, day, now
 from agent_memory.store.ids import derived_id
 from agent_memory.text.folding import folded
-from agent_memory.text.terms import QUESTION_MARKS
 
 SHORTEST = 8
 """Characters below which a turn ("ok", "thanks!") has nothing to be found by."""
@@ -60,18 +58,6 @@ def _from_text(chunk: Memory) -> tuple[str, str]:
 def spoken(memory: Memory) -> str:
     """What a memory says, of raw talk with its speaker: without the day, on which people may say the same again."""
     return f"{speaker_of(memory)}: {words_of(memory)}" if memory.kind == "chunk" else memory.content
-
-
-def is_question(memory: Memory, text: str, since: datetime) -> bool:
-    """Whether a memory is only this question, put by the user: just now (`since`), or earlier with a question mark.
-
-    Applications write a message and ask with it. What was said earlier in the same words, and does not ask, tells.
-    """
-    if memory.kind != "chunk" or memory.source != "user":
-        return False
-    asked = text.strip()
-    is_same = words_of(memory).strip().casefold() == asked.casefold()
-    return is_same and (asked.endswith(QUESTION_MARKS) or memory.recorded_at >= since)
 
 
 def chunk_of(

@@ -1,13 +1,17 @@
-"""JSON that can be kept: as deep as Cosmos DB takes it, of texts that can be encoded and numbers that JSON has."""
+"""What callers give, checked: the fields of a model, and JSON that Cosmos DB can keep."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from agent_memory.errors import InvalidInput
+
+M = TypeVar("M", bound=BaseModel)
 
 MAX_LEVELS = 128
 """Objects and lists within each other, the document among them (Azure Cosmos DB service quotas, 2025)."""
@@ -59,6 +63,20 @@ def read_json(text: str, what: str) -> Any:
         raise InvalidInput(f"{what}: no JSON: {error}") from error
     check_json(value, what)
     return value
+
+
+def validated(model: type[M], fields: Mapping[str, Any], where: str = "") -> M:
+    """Makes a model of what a caller gave.
+
+    Raises:
+        InvalidInput: naming the field that is wrong.
+    """
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise InvalidInput(f"{where}{place}: {problem['msg']}") from error
 
 
 def _check_leaf(value: object, what: str) -> None:

@@ -1,0 +1,188 @@
+"""By hand: memories that somebody gives, corrects, pins or links, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
+from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.models import Memory, content_hash, iso, now
+from agent_memory.remembering import untold
+from agent_memory.rules.quotas import keep_within, require_room
+from agent_memory.rules.retention import with_retention
+from agent_memory.rules.switches import Rules
+from agent_memory.screening.screen import FORBIDDEN, screen_memories
+from agent_memory.settings import PolicySettings
+from agent_memory.store.client import Store
+from agent_memory.store.commits import create, replace
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import Document, to_document
+from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
+from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory
+from agent_memory.store.static import refuse_static
+from agent_memory.store.values import validated
+
+MOST_LINKS = 50
+"""Memories that one can be linked with: what `why` reads at once, and little in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a memory of a user is written with: the store, the rules that hold, and the model that embeds it."""
+
+    store: Store
+    embeddings: EmbeddingModel
+    policy: PolicySettings
+    rules: Rules
+    user_id: str
+
+    def screened(self, memory: Memory) -> Memory:
+        """A memory as the screen lets it pass.
+
+        Raises:
+            MemoryDisabled: if the settings want nothing of this remembered.
+        """
+        kept = screen_memories([memory], self.rules, self.policy).memories
+        if not kept:
+            raise MemoryDisabled(f"this is {FORBIDDEN}")
+        return kept[0]
+
+    async def document(self, memory: Memory) -> Document:
+        """The document of a memory, with its vector.
+
+        Raises:
+            ModelError: if the content could not be embedded.
+        """
+        vector = (await self.embeddings.embed([memory.content])).vectors[0]
+        return with_retention([to_document(memory, vector)], self.rules)[0]
+
+
+async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[str]) -> Memory:
+    """Keeps a memory that needs no extraction; the active one, if the same words are remembered already.
+
+    Args:
+        desk: Where it is written.
+        given: The fields of the memory that the caller chose.
+        related_ids: The memories that it is linked with.
+
+    Raises:
+        InvalidInput: if a field cannot be used.
+        NotFound: if the user has no memory that it shall be linked with.
+        MemoryDisabled: if the settings want nothing of this remembered.
+        QuotaExceeded: if the tier allows no more memories.
+    """
+    store, rules, user_id = desk.store, desk.rules, desk.user_id
+    clock = now()
+    fields = {
+        **given,
+        "id": f"{given['type']}_{new_turn_id()}",
+        "user_id": user_id,
+        "thread_id": USER_THREAD,
+        "content": given["content"].strip(),
+        "related_ids": await links(store, user_id, related_ids),
+        "created_at": clock,
+        "valid_from": given["valid_from"] or clock,
+        "recorded_at": clock,
+        "content_hash": content_hash(given["content"]),
+        "embedding_model": desk.embeddings.model_id,
+    }
+    memory = desk.screened(validated(Memory, fields))
+    known = await active_by_hash(store, user_id, [memory.content_hash])
+    if known:
+        return known[memory.content_hash]
+    await require_room(store, rules, user_id)
+    await store.create(MEMORIES, await desk.document(memory))
+    await keep_within(store, rules, user_id, lambda: store.delete(MEMORIES, memory.id, (user_id, USER_THREAD)))
+    return memory
+
+
+async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:
+    """A memory that may be changed, with its ETag.
+
+    Raises:
+        NotFound: if the user has no such memory.
+        StaticMemoryError: if it is static knowledge, which belongs to nobody.
+        Conflict: if it was replaced or withdrawn.
+    """
+    try:
+        memory, etag = await get_memory(store, user_id, memory_id)
+    except NotFound:
+        await refuse_static(store, memory_id, "update")
+        raise
+    if memory.superseded_by == NOBODY:
+        raise Conflict(f"memory {memory_id} was withdrawn ({memory.supersede_reason})")
+    if memory.superseded_by is not None:
+        raise Conflict(f"memory {memory_id} was replaced by {memory.superseded_by}; update that one")
+    return memory, etag
+
+
+async def mark(store: Store, memory: Memory, marks: Mapping[str, Any]) -> Memory:
+    """Sets whether a memory is pinned and what it is linked with. Nothing is written if that is so already."""
+    same = all(getattr(memory, name) == value for name, value in marks.items())
+    return memory if same else await amend(store, memory, marks)
+
+
+async def correct(
+    desk: Desk, old: Memory, etag: str, content: str, marks: Mapping[str, Any], reason: str | None
+) -> Memory:
+    """Writes a new version of a memory and ends the old one, in one batch.
+
+    Raises:
+        Conflict: if the old one has changed since it was read with `etag`.
+        NotFound: if it was forgotten since.
+        MemoryDisabled: if the settings want nothing of the new content remembered.
+    """
+    clock = now()
+    new = desk.screened(
+        old.model_copy(
+            update={
+                **marks,
+                "id": f"{old.type}_{new_turn_id()}",
+                "content": content.strip(),
+                "content_hash": content_hash(content),
+                "created_at": clock,
+                "recorded_at": clock,
+                "valid_from": clock,
+                "valid_to": None,
+                "confidence": 1.0,
+                "model": None,
+                "prompt_version": None,
+                "supersedes_ids": [old.id],
+                "embedding_model": desk.embeddings.model_id,
+                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+            }
+        )
+    )
+    document = await desk.document(new)
+    partition = (old.user_id, old.thread_id)
+    stored = await desk.store.read(MEMORIES, old.id, partition)
+    if stored is None:
+        raise NotFound(f"no memory {old.id} in this scope")
+    ended = stored | {
+        "superseded_by": new.id,
+        "superseded_at": iso(clock),
+        "supersede_reason": "update",
+        "valid_to": iso(clock),
+        **untold.mark(old.thread_id),
+    }
+    await untold.mark_earlier(desk.store, desk.user_id, old.id, None)
+    await desk.store.batch(MEMORIES, partition, [create(document), replace(ended, etag)])
+    return new
+
+
+async def links(store: Store, user_id: str, ids: Sequence[str]) -> list[str]:
+    """Ids of memories that the user has, each once.
+
+    Raises:
+        InvalidInput: for more than `MOST_LINKS`, or an id that cannot be one.
+        NotFound: if the user has one of them not.
+    """
+    asked = list(dict.fromkeys(check_id(id, "related_ids") for id in ids))
+    if len(asked) > MOST_LINKS:
+        raise InvalidInput(f"a memory is linked with {MOST_LINKS} others at most, not {len(asked)}")
+    known = {memory.id for memory in await get_memories(store, user_id, asked)}
+    if missing := [id for id in asked if id not in known]:
+        raise NotFound(f"no memory {missing[0]} in this scope, to link with")
+    return asked
