@@ -1,0 +1,67 @@
+"""Tasks around a question: rewriting it, answering it on trial, and choosing among what a search found."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_memory.language.tasks.task import Data, Task
+from agent_memory.language.tasks.views import NoteView
+
+
+class RerankInput(Data):
+    """What a search found for a question, best first."""
+
+    question: str
+    notes: list[NoteView]
+
+
+class RerankOutput(Data):
+    """The refs in the order in which the notes help to answer."""
+
+    refs: list[str]
+
+
+class SelectInput(Data):
+    """What is remembered that may matter for a message, and what the application wants chosen of it."""
+
+    wanted: str
+    message: str
+    notes: list[NoteView]
+
+
+class SelectOutput(Data):
+    """The refs of those that matter, the most helpful first."""
+
+    refs: list[str]
+
+
+class QueryRewriteInput(Data):
+    """A question that is not self-contained, what its user said before it, and what that is about."""
+
+    question: str
+    messages: list[str] = Field(default_factory=list)
+    terms: list[str] = Field(default_factory=list)
+
+
+class QueryRewriteOutput(Data):
+    """The question as somebody would ask it who knows nothing of the talk."""
+
+    query: str
+
+
+class HydeInput(Data):
+    """A question for which a hypothetical answer is wanted."""
+
+    question: str
+
+
+class HydeOutput(Data):
+    """A sentence as it might stand in the memory that answers the question. It is searched by, never shown."""
+
+    answer: str
+
+
+QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
+HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
+RERANK = Task("rerank", RerankInput, RerankOutput, temperature=0.0, max_tokens=300, timeout=30.0)
+SELECT = Task("select", SelectInput, SelectOutput, temperature=0.0, max_tokens=300, timeout=30.0)

@@ -1,0 +1,161 @@
+"""Tasks that read turns: extraction, summary, archive, and the live reply."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from agent_memory.language.tasks.task import Data, Task
+from agent_memory.language.tasks.views import MessageView, TurnView
+from agent_memory.models import FactKind, UtcTime
+
+
+class ExtractInput(Data):
+    """Turns to extract memories from. `before` are the turns ahead of them: context, never a source.
+
+    `never` names what the user wants nothing remembered of.
+    """
+
+    turns: list[TurnView]
+    before: list[TurnView] = Field(default_factory=list)
+    never: list[str] = Field(default_factory=list)
+
+
+class ExtractedMemory(Data):
+    """One memory found in a transcript.
+
+    `turns` are refs of the turns that it rests on, the one that settles it last; `quote` is verbatim from one
+    of them. `content` stands alone: it names what and whom it is about. `metadata` is what a program can use
+    of it.
+    """
+
+    type: Literal["fact", "procedural", "episodic"] = "fact"
+    kind: FactKind = "fact"
+    content: str = Field(min_length=1)
+    quote: str
+    turns: list[str] = Field(min_length=1)
+    confidence: float = Field(default=0.8, ge=0, le=1)
+    importance: float = Field(default=0.5, ge=0, le=1)
+    valid_from: UtcTime | None = None
+    valid_to: UtcTime | None = None
+    time_phrase: str | None = None
+    tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class ExtractOutput(Data):
+    """What an extraction found; nothing is a good answer."""
+
+    worth_extracting: bool = True
+    memories: list[ExtractedMemory] = Field(default_factory=list)
+
+
+class SummaryView(Data):
+    """A thread's summary, in or out."""
+
+    topic: str = ""
+    key_points: list[str] = Field(default_factory=list)
+    decisions: list[str] = Field(default_factory=list)
+    open_issues: list[str] = Field(default_factory=list)
+    next_steps: list[str] = Field(default_factory=list)
+
+
+class Correction(Data):
+    """What was believed, and what is since another conversation, with when it was said there."""
+
+    was: str
+    now: str
+    said_at: UtcTime
+
+
+class SummarizeInput(Data):
+    """New turns to merge into a summary. `earlier` and `earlier_state` are what the last merge gave, if any.
+
+    `never` names what the user wants nothing remembered of. With `corrections` there may be no turns.
+    """
+
+    earlier: SummaryView | None = None
+    earlier_state: dict[str, Any] = Field(default_factory=dict)
+    turns: list[TurnView]
+    never: list[str] = Field(default_factory=list)
+    corrections: list[Correction] = Field(default_factory=list)
+
+
+class SummarizeOutput(SummaryView):
+    """The merged summary, with the thread's current state as data (values the talk has settled)."""
+
+    state: dict[str, Any] = Field(default_factory=dict)
+
+
+class ExtractAndSummarizeInput(Data):
+    """Turns to extract memories from and to merge into a summary, in one call: the fields of both inputs."""
+
+    turns: list[TurnView]
+    before: list[TurnView] = Field(default_factory=list)
+    never: list[str] = Field(default_factory=list)
+    earlier: SummaryView | None = None
+    earlier_state: dict[str, Any] = Field(default_factory=dict)
+    corrections: list[Correction] = Field(default_factory=list)
+
+    @property
+    def of_extraction(self) -> ExtractInput:
+        """What the extraction alone is given."""
+        return ExtractInput(turns=self.turns, before=self.before, never=self.never)
+
+    @property
+    def of_summary(self) -> SummarizeInput:
+        """What the summary alone is given."""
+        return SummarizeInput(
+            earlier=self.earlier,
+            earlier_state=self.earlier_state,
+            turns=self.turns,
+            never=self.never,
+            corrections=self.corrections,
+        )
+
+
+class ExtractAndSummarizeOutput(Data):
+    """The answers to both."""
+
+    # One that cannot be used is None: it is asked for alone, and the other counts all the same.
+    extraction: ExtractOutput | SkipJsonSchema[None] = None
+    summary: SummarizeOutput | SkipJsonSchema[None] = None
+
+
+class ArchiveInput(Data):
+    """A stretch of a conversation to give an account of."""
+
+    turns: list[TurnView]
+
+
+class ArchiveOutput(Data):
+    """The account: a narrative, and what the talk was about in lists."""
+
+    summary: str = Field(min_length=1)
+    topics: list[str] = Field(default_factory=list)
+    entities: list[str] = Field(default_factory=list)
+    decisions: list[str] = Field(default_factory=list)
+    questions: list[str] = Field(default_factory=list)
+
+
+class ReplyInput(Data):
+    """A live conversation that waits for its next message, with what memory brought as messages of the system."""
+
+    messages: list[MessageView]
+
+
+class ReplyOutput(Data):
+    """What the agent says next."""
+
+    reply: str = Field(min_length=1)
+
+
+EXTRACT = Task("extract", ExtractInput, ExtractOutput)
+SUMMARIZE = Task("summarize", SummarizeInput, SummarizeOutput)
+EXTRACT_AND_SUMMARIZE = Task(
+    "extract_and_summarize", ExtractAndSummarizeInput, ExtractAndSummarizeOutput, max_tokens=4000, timeout=120.0
+)
+ARCHIVE = Task("archive", ArchiveInput, ArchiveOutput)
+REPLY = Task("reply", ReplyInput, ReplyOutput, temperature=0.7)

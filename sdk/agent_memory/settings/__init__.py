@@ -1,0 +1,48 @@
+"""What can be set, with its default, its unit and the environment name that sets it."""
+
+from agent_memory.settings.environment import Environment
+from agent_memory.settings.policy import (
+    TIERS,
+    InstructionsAction,
+    PolicySettings,
+    SecretsAction,
+    Tier,
+    TierResolver,
+    read_tiers,
+)
+from agent_memory.settings.recall import (
+    ARCHIVE_TRIGGERS,
+    RECALL_PREFIX,
+    Classifier,
+    QueryStrategy,
+    RecallSettings,
+    read_recall,
+)
+from agent_memory.settings.roles import CHAT_PREFIX, NO_MODEL, ROLES, ChatRole, RoleSettings, read_roles, role_variable
+from agent_memory.settings.work import Cadence, Limits
+
+__all__ = [
+    "ARCHIVE_TRIGGERS",
+    "CHAT_PREFIX",
+    "NO_MODEL",
+    "RECALL_PREFIX",
+    "ROLES",
+    "TIERS",
+    "Cadence",
+    "ChatRole",
+    "Classifier",
+    "Environment",
+    "InstructionsAction",
+    "Limits",
+    "PolicySettings",
+    "QueryStrategy",
+    "RecallSettings",
+    "RoleSettings",
+    "SecretsAction",
+    "Tier",
+    "TierResolver",
+    "read_recall",
+    "read_roles",
+    "read_tiers",
+    "role_variable",
+]

@@ -1,0 +1,163 @@
+"""The environment variables that `from_env` and the function app read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Self
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agent_memory.errors import ConfigurationError
+from agent_memory.settings.policy import TIERS, InstructionsAction, PolicySettings, SecretsAction, read_tiers
+from agent_memory.settings.recall import QueryStrategy, RecallSettings, read_recall
+from agent_memory.settings.roles import ChatRole, RoleSettings, read_roles
+from agent_memory.settings.work import Cadence
+
+_CADENCE = {
+    "extract": "extract_every",
+    "summarize": "summarize_every",
+    "profile": "profile_every",
+    "reconcile": "reconcile_every",
+    "deepen": "deepen_every",
+    "idle_seconds": "idle_seconds",
+    "archive": "archive_idle",
+    "drift": "drift_threshold",
+    "deepen_hours": "deepen_hours",
+    "one_call": "one_call",
+}
+"""Of each part of a cadence, the setting that says it."""
+
+
+_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
+
+
+class Environment(BaseSettings):
+    """The environment variables that `from_env` and the function app read. Several systems' names are accepted."""
+
+    model_config = SettingsConfigDict(env_file=None, extra="ignore", populate_by_name=True)
+
+    store: str | None = Field(default=None, validation_alias=AliasChoices("AGENT_MEMORY_STORE"))
+    memory_url: str | None = Field(default=None, validation_alias="MEMORY_URL")
+    memory_key: SecretStr | None = Field(default=None, validation_alias="MEMORY_KEY")
+    memory_function_key: SecretStr | None = Field(default=None, validation_alias="MEMORY_FUNCTION_KEY")
+    cosmos_endpoint: str | None = Field(
+        default=None, validation_alias=AliasChoices("COSMOS_DB_ENDPOINT", "COSMOS_ENDPOINT")
+    )
+    cosmos_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("COSMOS_DB_KEY", "COSMOS_KEY"))
+    cosmos_database: str = Field(
+        default="ai_memory", validation_alias=AliasChoices("COSMOS_DB_DATABASE", "COSMOS_DATABASE")
+    )
+    cosmos_autoscale_max_ru: int | None = Field(default=None, validation_alias="COSMOS_DB_AUTOSCALE_MAX_RU")
+    cosmos_connection_verify: bool = Field(default=True, validation_alias="COSMOS_DB_CONNECTION_VERIFY")
+    azure_openai_endpoint: str | None = Field(
+        default=None, validation_alias=AliasChoices("AZURE_OPENAI_ENDPOINT", "AI_FOUNDRY_ENDPOINT")
+    )
+    azure_openai_api_key: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("AZURE_OPENAI_API_KEY", "AI_FOUNDRY_API_KEY")
+    )
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    chat_model: str = Field(
+        default="gpt-4.1-mini",
+        validation_alias=AliasChoices(
+            "AGENT_MEMORY_CHAT_MODEL", "AZURE_OPENAI_CHAT_DEPLOYMENT", "AI_FOUNDRY_CHAT_DEPLOYMENT_NAME"
+        ),
+    )
+    embedding_model: str = Field(
+        default="text-embedding-3-large",
+        validation_alias=AliasChoices(
+            "AGENT_MEMORY_EMBEDDING_MODEL",
+            "AZURE_OPENAI_EMBEDDING_DEPLOYMENT",
+            "AI_FOUNDRY_EMBEDDING_DEPLOYMENT_NAME",
+        ),
+    )
+    embedding_dimensions: int = Field(
+        default=1536,
+        validation_alias=AliasChoices("AGENT_MEMORY_EMBEDDING_DIMENSIONS", "AI_FOUNDRY_EMBEDDING_DIMENSIONS"),
+    )
+    extract_every: int = Field(default=0, ge=0, validation_alias="FACT_EXTRACTION_EVERY_N")
+    summarize_every: int = Field(default=0, ge=0, validation_alias="THREAD_SUMMARY_EVERY_N")
+    profile_every: int = Field(default=0, ge=0, validation_alias="USER_SUMMARY_EVERY_N")
+    reconcile_every: int = Field(default=5, ge=0, validation_alias="DEDUP_EVERY_N")
+    deepen_every: int = Field(default=0, ge=0, validation_alias="DEEPEN_EVERY_N")
+    deepen_hours: float = Field(default=24.0, ge=0, validation_alias="DEEPEN_HOURS")
+    drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")
+    one_call: bool = Field(default=False, validation_alias="ONE_CALL_FOR_FACTS_AND_SUMMARY")
+    archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
+    idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
+    query_strategy: QueryStrategy | None = Field(default=None, validation_alias="QUERY_STRATEGY")
+    allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")
+    memory_enabled: bool = Field(default=True, validation_alias="ENABLE_MEMORY")
+    auto_store: bool = Field(default=True, validation_alias="MEMORY_AUTO_STORE")
+    tiers: str | None = Field(default=None, validation_alias="MEMORY_TIERS")
+    default_tier: str = Field(default="enterprise", validation_alias="MEMORY_DEFAULT_TIER")
+    secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
+    instructions: InstructionsAction = Field(default="quarantine", validation_alias="MEMORY_INSTRUCTIONS")
+    audit_days: int = Field(default=0, ge=0, le=3650, validation_alias="MEMORY_AUDIT_DAYS")
+    daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
+    daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
+
+    @model_validator(mode="after")
+    def _certificates_of_others_are_checked(self) -> Self:
+        if not self.cosmos_connection_verify and urlsplit(self.cosmos_endpoint or "").hostname not in _THIS_MACHINE:
+            raise ConfigurationError(
+                "COSMOS_DB_CONNECTION_VERIFY=false is for an emulator on this machine, with an endpoint like"
+                f" https://localhost:8081/, not {self.cosmos_endpoint}: leave it out"
+            )
+        return self
+
+    @property
+    def cadence(self) -> Cadence:
+        """How often the function app works: only what is set (rows S1-46 to S1-49)."""
+        return Cadence(**{name: getattr(self, field) for name, field in _CADENCE.items()})
+
+    @property
+    def local_cadence(self) -> Cadence:
+        """How often a process works that keeps its store itself: as usual, but for what is set."""
+        given = {name: field for name, field in _CADENCE.items() if field in self.model_fields_set}
+        return replace(Cadence(), **{name: getattr(self, field) for name, field in given.items()})
+
+    @property
+    def recall(self) -> RecallSettings:
+        """How search and context choose.
+
+        Raises:
+            ConfigurationError: naming the variable whose value cannot be read.
+        """
+        rewrite = self.roles.get("rewrite", RoleSettings())
+        # A model for rewriting is what switches rewriting on.
+        recall = read_recall(**({"query_strategy": "rewrite"} if rewrite.has_model else {}))
+        return recall if self.query_strategy is None else replace(recall, query_strategy=self.query_strategy)
+
+    @property
+    def roles(self) -> dict[ChatRole, RoleSettings]:
+        """What is set for single roles of chat models.
+
+        Raises:
+            ConfigurationError: naming the variable whose value cannot be read.
+        """
+        return read_roles()
+
+    @property
+    def policy(self) -> PolicySettings:
+        """What the operator allows.
+
+        Raises:
+            ConfigurationError: if the tiers cannot be read, or the default is none of them.
+        """
+        tiers = dict(TIERS) if self.tiers is None else read_tiers(self.tiers)
+        policy = PolicySettings(
+            enabled=self.memory_enabled,
+            auto_store=self.auto_store,
+            tiers=tiers,
+            default_tier=self.default_tier,
+            secrets=self.secrets,
+            instructions=self.instructions,
+            audit_days=self.audit_days,
+            daily_model_calls=self.daily_model_calls,
+            daily_tokens=self.daily_tokens,
+        )
+        policy.tier(policy.default_tier)
+        return policy
