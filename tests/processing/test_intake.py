@@ -12,8 +12,9 @@ from agent_memory.processing.intake import count_turns, due_user_work, mark_sett
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
 from agent_memory.processing.workflows import Call, Checkpoint, extract
 from agent_memory.remembering.untold import Told
+from agent_memory.steps.commit import commit
 from agent_memory.steps.dead_letters import INTAKE
-from agent_memory.steps.draft import Draft, Intents, commit
+from agent_memory.steps.effects import Draft, Intents
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
 
@@ -117,7 +118,7 @@ async def contradiction(memory: AsyncMemory) -> tuple[Draft, dict[str, object]]:
 async def undo(memory: AsyncMemory, draft: Draft, cursor: dict[str, object]) -> None:
     """The store as a process leaves it that was killed after the batch, ahead of the supersessions."""
     store = memory.runtime.store
-    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.intents.model_dump(mode="json")}})
+    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.to_document()}})
     for fact in await store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "fact"'):
         await store.upsert(MEMORIES, {name: value for name, value in fact.items() if "supersede" not in name})
 
@@ -138,7 +139,7 @@ async def test_what_a_killed_summary_left_undone_is_finished_too(memory: AsyncMe
     store = memory.runtime.store
     (cursor,) = await store.query(SUMMARIES, 'SELECT * FROM c WHERE c.type = "cursor"')
     told = Intents(told=[Told(memory_id="gone", since="2026-03-01T10:00:00Z")])
-    await store.upsert(SUMMARIES, cursor | {"extra": {"intents": told.model_dump(mode="json")}})
+    await store.upsert(SUMMARIES, cursor | {"extra": {"intents": told.to_document()}})
     await finish_intents(store)
     (cursor,) = await store.query(SUMMARIES, 'SELECT * FROM c WHERE c.type = "cursor"')
     assert cursor["extra"] == {}
@@ -158,7 +159,7 @@ async def test_a_crash_between_a_fact_and_the_talk_that_it_came_from_is_mended(m
     chunks = 'SELECT * FROM c WHERE c.kind = "chunk" AND IS_DEFINED(c.valid_to)'
     (chunk,) = await store.query(MEMORIES, chunks)
     await store.upsert(MEMORIES, {name: value for name, value in chunk.items() if name != "valid_to"})
-    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.intents.model_dump(mode="json")}})
+    await store.upsert(MEMORIES, cursor | {"extra": draft.extra | {"intents": draft.to_document()}})
     await finish_intents(store)
     assert len(await store.query(MEMORIES, chunks)) == 1
 
@@ -173,10 +174,8 @@ async def test_what_was_said_again_is_noted_also_after_a_crash(memory: AsyncMemo
     draft = Draft.model_validate(
         await memory.runtime.activities["extract.think"]({"user_id": "alice", "thread_id": "t1"})
     )
-    assert draft.intents.reaffirm
-    await commit(
-        store, draft.model_copy(update={"reaffirm": [], "extra": {"intents": draft.intents.model_dump(mode="json")}})
-    )
+    assert draft.reaffirm
+    await commit(store, draft.model_copy(update={"reaffirm": [], "extra": {"intents": draft.to_document()}}))
 
     async def reaffirmed() -> list[bool]:
         return [fact.reaffirmed_at is not None for fact in await memory.user("alice").memories()]

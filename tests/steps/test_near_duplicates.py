@@ -4,12 +4,14 @@ import json
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.tasks import Embedded, Usage
+from agent_memory.language.tasks import Embedded, ExtractedMemory, ExtractInput, ExtractOutput, Usage
+from agent_memory.store.containers import MEMORIES
 from agent_memory.text.restated import Nearness, restates
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -123,3 +125,31 @@ def test_words_tell_restatements_from_other_facts_however_near_they_are(pair: di
 def test_thresholds_are_kept_per_embedding_model():
     assert Nearness.of("all-MiniLM-L6-v2-int8") == Nearness(0.9, 0.7)
     assert Nearness.of("hashing-384").same < Nearness.of("text-embedding-3-large").same == 0.9
+
+
+async def test_a_candidate_of_the_same_batch_waits_for_review_and_is_not_replaced():
+    lines = ["Book aisle seats", "Book an aisle seat"]
+
+    def both(data: ExtractInput) -> ExtractOutput:
+        said = [turn for turn in data.turns if turn.content in lines]
+        return ExtractOutput(
+            memories=[
+                ExtractedMemory(type="procedural", content=turn.content, quote=turn.content, turns=[turn.ref])
+                for turn in said
+            ]
+        )
+
+    async with opened(Angles(**{"aisle seats": 1.0, "aisle seat": 0.95})) as memory:
+        cast(ScriptedChat, memory.runtime.tools.chat).outputs["extract"] = both
+        thread = memory.user("alice").thread("t")
+        await thread.add_many(
+            [
+                {"role": role, "content": line, "created_at": MARCH + timedelta(minutes=n)}
+                for n, (role, line) in enumerate(zip(("assistant", "user"), lines, strict=True))
+            ]
+        )
+        result = await thread.process("extract")
+        assert (result.created, result.superseded) == (2, 0)
+        rows = await memory.runtime.store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "procedural"')
+        assert {row["source"]: row["status"] for row in rows} == {"agent": "candidate", "user": "active"}
+        assert [row.get("supersedes_ids") or [] for row in rows] == [[], []]

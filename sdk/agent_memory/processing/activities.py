@@ -43,8 +43,9 @@ from agent_memory.steps import (
     summarize,
     synthesize,
 )
+from agent_memory.steps.commit import commit
 from agent_memory.steps.dead_letters import clear_failure, note_failure
-from agent_memory.steps.draft import Draft, commit
+from agent_memory.steps.effects import Draft
 from agent_memory.steps.faults import fault_of_input
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.store.calls import metered
@@ -56,16 +57,16 @@ Activity = Callable[[Json], Awaitable[Json | None]]
 Thinker = Callable[[Tools, StepRequest], Awaitable[Draft | None]]
 
 _THINKERS: dict[str, Thinker] = {
-    extract.NAME: extract.think,
-    summarize.NAME: summarize.think,
-    profile.NAME: profile.think,
-    reconcile.NAME: reconcile.think,
-    archive.NAME: archive.think,
-    reprocess.NAME: reprocess.think,
-    consolidate.NAME: consolidate.think,
-    synthesize.NAME: synthesize.think,
-    reflect.NAME: reflect.think,
-    prune.NAME: prune.think,
+    extract.NAME: partial(extract.STEP.think, extract.STEP),
+    summarize.NAME: partial(summarize.STEP.think, summarize.STEP),
+    profile.NAME: partial(profile.STEP.think, profile.STEP),
+    reconcile.NAME: partial(reconcile.STEP.think, reconcile.STEP),
+    archive.NAME: partial(archive.STEP.think, archive.STEP),
+    reprocess.NAME: partial(reprocess.STEP.think, reprocess.STEP),
+    consolidate.NAME: partial(consolidate.STEP.think, consolidate.STEP),
+    synthesize.NAME: partial(synthesize.STEP.think, synthesize.STEP),
+    reflect.NAME: partial(reflect.STEP.think, reflect.STEP),
+    prune.NAME: partial(prune.STEP.think, prune.STEP),
 }
 
 _TASKS: dict[str, Task[Any, Any]] = {
@@ -198,7 +199,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return committed.model_dump(mode="json")
 
     async def run_index(payload: Json) -> Json | None:
-        draft = await thinker(index.NAME, index.think)(payload)
+        draft = await thinker(index.NAME, partial(index.STEP.think, index.STEP))(payload)
         return None if draft is None else await run_commit(draft)
 
     async def plan_reprocess(payload: Json) -> Json:

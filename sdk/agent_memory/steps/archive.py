@@ -11,10 +11,10 @@ from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
 from agent_memory.screening.screen import FORBIDDEN, screen_values
-from agent_memory.steps.draft import Draft
+from agent_memory.steps.effects import Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, view_turns
-from agent_memory.steps.over_turns import Derived, think_over_turns
-from agent_memory.store.containers import MEMORIES
+from agent_memory.steps.over_turns import over_turns
+from agent_memory.steps.step import Step
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.text.asked_back import note_of, telling
@@ -22,41 +22,40 @@ from agent_memory.text.asked_back import note_of, telling
 NAME = "archive"
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
-    """Asks for an account of the next turns. None if there are none.
+async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effects:
+    """Asks for an account of turns.
 
     Raises:
-        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
-            letter instead.
+        ModelError: if a model is unavailable, or its answer cannot be used.
     """
+    forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
+    turns = telling([turn for turn in found.turns if turn.id not in forgotten])
+    if not turns:
+        return Effects(result=ProcessResult(step=NAME))
+    answer = await tools.chat.run(ARCHIVE, ArchiveInput(turns=view_turns(turns)))
+    kept = screen_values(answer.output.model_dump(), tools.rules, tools.policy)
+    if not kept.get("summary"):
+        rejected = [*answer.rejected, f"an account {FORBIDDEN}, or not to be trusted"]
+        return Effects(result=ProcessResult(step=NAME, rejected=rejected, usage=answer.usage))
+    account = ArchiveOutput.model_validate(kept)
+    session = _session(turns, account).model_copy(
+        update={
+            "model": answer.model,
+            "prompt_version": answer.prompt_version,
+            "embedding_model": tools.embeddings.model_id,
+        }
+    )
+    # What it is about, without the frame and the dates, which are alike in all of them.
+    about = ", ".join([*account.topics, *account.entities])
+    embedded = await tools.embeddings.embed([f"{account.summary}\n{about}".strip()])
+    usage = answer.usage + embedded.usage
+    return Effects(
+        result=ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=usage),
+        create=[to_document(session, embedded.vectors[0])],
+    )
 
-    async def derive(found: TurnRange) -> Derived:
-        forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        turns = telling([turn for turn in found.turns if turn.id not in forgotten])
-        if not turns:
-            return Derived(ProcessResult(step=NAME))
-        answer = await tools.chat.run(ARCHIVE, ArchiveInput(turns=view_turns(turns)))
-        kept = screen_values(answer.output.model_dump(), tools.rules, tools.policy)
-        if not kept.get("summary"):
-            rejected = [*answer.rejected, f"an account {FORBIDDEN}, or not to be trusted"]
-            return Derived(ProcessResult(step=NAME, rejected=rejected, usage=answer.usage))
-        account = ArchiveOutput.model_validate(kept)
-        session = _session(turns, account).model_copy(
-            update={
-                "model": answer.model,
-                "prompt_version": answer.prompt_version,
-                "embedding_model": tools.embeddings.model_id,
-            }
-        )
-        # What it is about, without the frame and the dates, which are alike in all of them.
-        about = ", ".join([*account.topics, *account.entities])
-        embedded = await tools.embeddings.embed([f"{account.summary}\n{about}".strip()])
-        return Derived(
-            ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=answer.usage + embedded.usage),
-            create=[to_document(session, embedded.vectors[0])],
-        )
 
-    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+STEP = Step(name=NAME, scope="thread", think=over_turns(derive))
 
 
 def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:

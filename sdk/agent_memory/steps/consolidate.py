@@ -12,12 +12,12 @@ from __future__ import annotations
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.language.tasks import CONSOLIDATE, ConsolidateInput
 from agent_memory.models import Memory, ProcessResult, now
-from agent_memory.steps.draft import Draft, Supersession, finish
+from agent_memory.steps.effects import Draft, Supersession
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.over_memories import alike, conclude, digest, read_known, taken_together, view_groups
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead
-from agent_memory.store.containers import MEMORIES
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.memories import get_memories
 
@@ -26,7 +26,7 @@ MOST_GROUPS = 4
 """Groups of one run: up to 48 facts, whose replacements are intents of one commit."""
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the groups of facts that are large enough. None if there are none, or none that were not looked at.
 
     Raises:
@@ -34,8 +34,6 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         NotFound: if the request names a memory that there is not.
         InvalidInput: if it names one that cannot be merged.
     """
-    partition = (request.user_id, USER_THREAD)
-    await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(_: StoredCursor) -> list[list[Memory]]:
         if request.memory_ids is not None:
@@ -45,7 +43,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         holding = [one for one in known if one.memory.valid_to is None or one.memory.valid_to > clock]
         return (await alike(holding, tools.embeddings.model_id, tools.limits.merge_from))[:MOST_GROUPS]
 
-    stored, groups = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, groups = await step.read_ahead(tools, request, read)
     seen = digest(memory for group in groups for memory in group)
     named = request.memory_ids is not None
     if not groups or (stored.extra.get("seen") == seen and not named):
@@ -80,7 +78,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         counts={"groups": len(groups), "consolidated": len(supersede)},
         usage=answer.usage,
     )
-    return await conclude(tools, request, USER_THREAD, stored, seen, made, result, supersede=supersede)
+    return await conclude(step, tools, request, stored, seen, made, result, supersede=supersede)
+
+
+STEP = Step(name=NAME, scope="user", think=think, task=CONSOLIDATE, options=frozenset({"memory_ids"}))
 
 
 async def _named(tools: Tools, user_id: str, ids: list[str]) -> list[Memory]:

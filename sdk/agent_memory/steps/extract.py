@@ -14,12 +14,12 @@ from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, 
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.rules.quotas import make_room
 from agent_memory.screening.screen import screen_memories
-from agent_memory.steps.draft import Draft, Reaffirmation, Retirement
+from agent_memory.steps.effects import Effects, Reaffirmation, Retirement
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, on_record, view_turns
-from agent_memory.steps.near import settle_near
-from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.near import replace_near
+from agent_memory.steps.over_turns import over_turns
 from agent_memory.steps.pieces import portions
-from agent_memory.store.containers import MEMORIES
+from agent_memory.steps.step import Step
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
@@ -40,19 +40,16 @@ _SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool"
 _PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
-    """Asks for the memories in the next turns. None if there are no turns.
+async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effects:
+    """Asks for the memories in turns, and keeps those that are new.
 
     Raises:
-        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
-            letter instead.
+        ModelError: if a model is unavailable, or its answer cannot be used.
     """
+    return await _keep(tools, request.user_id, await extract(tools, found.turns))
 
-    async def derive(found: TurnRange) -> Derived:
-        extracted = await extract(tools, found.turns)
-        return await _keep(tools, request.user_id, extracted)
 
-    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+STEP = Step(name=NAME, scope="thread", think=over_turns(derive), task=EXTRACT, options=frozenset({"recent_k"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +92,21 @@ async def extract(tools: Tools, turns: Sequence[Turn]) -> Extracted:
     return Extracted(screened.memories, rejected + screened.rejected, usage)
 
 
-async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
+async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Effects:
     """The documents of what was extracted, less what is known word for word."""
     fresh, again = await _without_known(tools, user_id, extracted.memories)
     skipped = len(extracted.memories) - len(fresh)
     exact_dedup_skipped.add(skipped)
     embedded = await tools.embeddings.embed([memory.content for memory in fresh])
     kept = await unforgotten(tools, user_id, list(zip(fresh, embedded.vectors, strict=True)))
-    settled = await settle_near(tools, user_id, kept)
-    kept = settled.memories
+    kept, replaced = await replace_near(tools, user_id, kept)
     room = await make_room(tools.store, tools.rules, user_id, [memory for memory, _ in kept])
     left_out = {
         "that were forgotten since they were said": len(fresh) - len(kept),
         f"for which the tier {tools.rules.tier_name} has no room": len(room.refused),
     }
-    return Derived(
-        ProcessResult(
+    return Effects(
+        result=ProcessResult(
             step=NAME,
             created=len(kept) - len(room.refused),
             exact_dedup_skipped=skipped,
@@ -118,7 +114,7 @@ async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Derived:
             usage=extracted.usage + embedded.usage,
         ),
         create=[to_document(memory, vector) for memory, vector in kept if memory not in room.refused],
-        supersede=[one for one in settled.supersede if one.winner_id not in {memory.id for memory in room.refused}],
+        supersede=[one for one in replaced if one.winner_id not in {memory.id for memory in room.refused}],
         reaffirm=again,
         retire=[Retirement(memory_id=m.id, thread_id=m.thread_id, reason="evicted") for m in room.retire],
     )

@@ -14,12 +14,12 @@ from agent_memory.language.aside import aside
 from agent_memory.models import ProcessResult, Turn
 from agent_memory.screening.injected import without_injected
 from agent_memory.screening.talk import Spoken, screen_talk
-from agent_memory.steps.draft import Draft
+from agent_memory.steps.effects import Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
-from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.over_turns import over_turns
 from agent_memory.steps.pieces import cut
+from agent_memory.steps.step import Step
 from agent_memory.store.chunks import SHORTEST, chunk_of, spoken
-from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 from agent_memory.text.folding import folded
 
@@ -38,40 +38,39 @@ LONGEST_PART = 8000
 """Bytes in each part of a very long turn, as much as embedding models read."""
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
-    """Embeds the next turns. None if there are none.
+async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effects:
+    """Embeds turns.
 
     Raises:
-        ModelError: if the embedding model is unavailable; nothing advances then.
+        ModelError: if the embedding model is unavailable.
     """
+    forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
+    kept = {
+        turn.id: await aside(_screened, turn, tools)
+        for turn in found.turns
+        if turn.role in ("user", "agent") and turn.id not in forgotten
+    }
+    parts = await aside(parts_of, {turn_id: talk.words for turn_id, talk in kept.items()})
+    too_long = [
+        f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
+        for turn in found.turns
+        if len(parts.get(turn.id, [])) > MOST_PARTS
+    ]
+    chunks = [
+        chunk_of(turn, part, tools.embeddings.model_id, name=kept[turn.id].name, position=position, number=number)
+        for position, turn in enumerate(found.turns, found.before.cursor.count)
+        for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
+        if len(part) >= SHORTEST
+    ]
+    embedded = await tools.embeddings.embed([spoken(chunk) for chunk in chunks])
+    return Effects(
+        result=ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
+        create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
+        new_chunks=[chunk.id for chunk in chunks],
+    )
 
-    async def derive(found: TurnRange) -> Derived:
-        forgotten = await forgotten_turns(tools.store, tools.embeddings, request.user_id, found.turns)
-        kept = {
-            turn.id: await aside(_screened, turn, tools)
-            for turn in found.turns
-            if turn.role in ("user", "agent") and turn.id not in forgotten
-        }
-        parts = await aside(parts_of, {turn_id: talk.words for turn_id, talk in kept.items()})
-        too_long = [
-            f"a turn of {len(turn.content)} characters is indexed up to {MOST_PARTS * LONGEST_PART} bytes"
-            for turn in found.turns
-            if len(parts.get(turn.id, [])) > MOST_PARTS
-        ]
-        chunks = [
-            chunk_of(turn, part, tools.embeddings.model_id, name=kept[turn.id].name, position=position, number=number)
-            for position, turn in enumerate(found.turns, found.before.cursor.count)
-            for number, part in enumerate(parts.get(turn.id, [])[:MOST_PARTS])
-            if len(part) >= SHORTEST
-        ]
-        embedded = await tools.embeddings.embed([spoken(chunk) for chunk in chunks])
-        return Derived(
-            ProcessResult(step=NAME, created=len(chunks), rejected=too_long, usage=embedded.usage),
-            create=[to_document(chunk, vector) for chunk, vector in zip(chunks, embedded.vectors, strict=True)],
-            new_chunks=[chunk.id for chunk in chunks],
-        )
 
-    return await think_over_turns(tools, request, MEMORIES, NAME, derive)
+STEP = Step(name=NAME, scope="thread", think=over_turns(derive), reads_sentences=False)
 
 
 def _screened(turn: Turn, tools: Tools) -> Spoken:

@@ -7,11 +7,10 @@ another amount. It must be the same user's, of the same type, and nearer than th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from agent_memory.language.tasks import Vector
 from agent_memory.models import Memory
-from agent_memory.steps.draft import Supersession
+from agent_memory.steps.effects import Supersession
 from agent_memory.steps.gather import Tools
 from agent_memory.store.memories import nearest_active
 from agent_memory.text.likeness import cosine
@@ -22,18 +21,13 @@ NEIGHBOURS = 3
 """How many of the nearest memories are looked at; S0 looks at one, which may be another thing's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """New memories with what they took over from those whose place they take."""
-
-    memories: list[tuple[Memory, Vector]] = field(default_factory=list)
-    supersede: list[Supersession] = field(default_factory=list)
-
-
-async def settle_near(tools: Tools, user_id: str, fresh: Sequence[tuple[Memory, Vector]]) -> Settled:
+async def replace_near(
+    tools: Tools, user_id: str, fresh: Sequence[tuple[Memory, Vector]]
+) -> tuple[list[tuple[Memory, Vector]], list[Supersession]]:
     """Compares new memories (each with its vector) with their nearest neighbours, stored or of this batch.
 
-    Costs one vector query for each new active fact or procedure, and no model call.
+    Gives them back, with what they took over from those whose place they take, and who takes whose place. Costs one
+    vector query for each new active fact or procedure, and no model call.
     """
     model = tools.embeddings.model_id
     near = Nearness.of(model)
@@ -54,7 +48,7 @@ async def settle_near(tools: Tools, user_id: str, fresh: Sequence[tuple[Memory, 
                 supersede.append(_supersession(old, memory, how))
                 memory = _heir(old, memory, how)
         memories.append((memory, vector))
-    return Settled(memories, supersede)
+    return memories, supersede
 
 
 def _supersession(old: Memory, new: Memory, how: Restated) -> Supersession:

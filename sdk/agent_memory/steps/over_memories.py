@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from agent_memory.language.tasks import FactView, Group, Vector
 from agent_memory.models import Memory, ProcessResult, Source, content_hash, now
 from agent_memory.screening.screen import screen_memories
-from agent_memory.steps.draft import Draft, Retirement, Supersession
+from agent_memory.steps.effects import Draft, Effects, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.steps.step import Step
 from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.text.likeness import Likeness, cosine
@@ -112,9 +112,9 @@ def _common(values: Iterable[str | None]) -> str | None:
 
 
 async def conclude(
+    step: Step,
     tools: Tools,
     request: StepRequest,
-    thread_id: str,
     stored: StoredCursor,
     seen: str,
     made: Sequence[Memory],
@@ -131,14 +131,7 @@ async def conclude(
     kept = [memory.model_copy(update={"embedding_model": tools.embeddings.model_id}) for memory in screened.memories]
     embedded = await tools.embeddings.embed([memory.content for memory in kept])
     standing = {memory.id for memory in kept if memory.status != "quarantined"}
-    return Draft(
-        step=result.step,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=thread_id,
-        cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
-        etag=stored.etag,
-        extra={"seen": seen},
+    effects = Effects(
         create=[to_document(memory, vector) for memory, vector in zip(kept, embedded.vectors, strict=True)],
         supersede=[intent for intent in supersede if intent.winner_id in standing],
         retire=list(retire),
@@ -150,6 +143,7 @@ async def conclude(
             }
         ),
     )
+    return step.draft(request, stored, effects, extra={"seen": seen})
 
 
 def digest(memories: Iterable[Memory]) -> str:

@@ -12,10 +12,11 @@ from agent_memory.models import Memory, ProcessResult, UserProfile, now
 from agent_memory.screening.orders import find_instructions
 from agent_memory.screening.screen import screen_values
 from agent_memory.settings import PolicySettings
-from agent_memory.steps.draft import Draft
+from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
@@ -26,7 +27,7 @@ KINDS = ("fact", "procedural")
 """The types of the memories that a profile is made of."""
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the memories that are new, changed or superseded since the last run. None if there are none.
 
     With `recent_k`, of the new ones only those that are among so many newest memories of the user; what is no longer
@@ -35,7 +36,6 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     Raises:
         ModelError: if the model gave nothing usable; the profile stays as it is.
     """
-    partition = (request.user_id, USER_SUMMARY_THREAD)
 
     async def read(stored: StoredCursor) -> list[Document]:
         limit = tools.limits.profile_facts + len(stored.cursor.seen) + 1
@@ -45,22 +45,14 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
         return [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
 
-    stored, changed = await read_ahead(tools.store, SUMMARIES, partition, NAME, read)
+    stored, changed = await step.read_ahead(tools, request, read)
     if not changed:
         return None
     taken = changed[: tools.limits.profile_facts]
     cursor = stored.cursor.advanced((row["_etag"], row["_ts"]) for row in taken)
     memories = [from_document(Memory, row) for row in taken]
-    draft = Draft(
-        step=NAME,
-        container=SUMMARIES,
-        user_id=request.user_id,
-        thread_id=USER_SUMMARY_THREAD,
-        cursor=cursor.to_document(),
-        etag=stored.etag,
-        more=len(taken) < len(changed),
-        result=ProcessResult(step=NAME),
-    )
+    nothing = Effects(result=ProcessResult(step=NAME), more=len(taken) < len(changed))
+    draft = step.draft(request, stored, nothing, cursor=cursor)
     before = await read_profile_document(tools.store, request.user_id)
     earlier = await held_up(tools.store, before) if before else None
     told = set(earlier.source_ids) if earlier else set()
@@ -96,6 +88,17 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         usage=answer.usage + embedded.usage,
     )
     return draft
+
+
+STEP = Step(
+    name=NAME,
+    scope="user",
+    think=think,
+    container=SUMMARIES,
+    user_thread=USER_SUMMARY_THREAD,
+    task=PROFILE,
+    options=frozenset({"recent_k"}),
+)
 
 
 def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:

@@ -12,15 +12,14 @@ from datetime import datetime, timedelta
 
 from agent_memory.models import Memory, ProcessResult, iso, now
 from agent_memory.rules.value import STRENGTH_DAYS, retention
-from agent_memory.steps.draft import Draft, Retirement, finish
+from agent_memory.steps.effects import Draft, Effects, Retirement
 from agent_memory.steps.gather import StepRequest, Tools
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document
-from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.uses import read_uses
 
 NAME = "prune"
@@ -28,17 +27,15 @@ FADED = 0.1
 """The retention below which a memory is withdrawn (row S0-102)."""
 FIRST_DAYS = -STRENGTH_DAYS * math.log(FADED)
 """Days after which the first memories can have faded: 69, if they were never recalled."""
-BATCH = 100
+MOST_AT_ONCE = 100
 """Memories withdrawn in one run; the intents of a run are kept with its cursor."""
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Finds the memories that have faded. None if there are none.
 
     Asks no model; costs one query of the user's memories, and a write for each that is withdrawn.
     """
-    partition = (request.user_id, USER_THREAD)
-    await finish(tools.store, MEMORIES, partition, NAME)
     clock = now()
 
     async def read(_: StoredCursor) -> list[Memory]:
@@ -47,21 +44,19 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
         memories = [uses.of(from_document(Memory, row)) for row in rows]
         return sorted((one for one in memories if retention(one, clock) < FADED), key=lambda one: one.id)
 
-    stored, faded = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, faded = await step.read_ahead(tools, request, read)
     if not faded:
         return None
-    taken = faded[:BATCH]
-    return Draft(
-        step=NAME,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=USER_THREAD,
-        cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
-        etag=stored.etag,
+    taken = faded[:MOST_AT_ONCE]
+    effects = Effects(
         retire=[Retirement(memory_id=one.id, thread_id=one.thread_id, reason="expired") for one in taken],
         more=len(faded) > len(taken),
         result=ProcessResult(step=NAME, counts={"expired": len(taken)}),
     )
+    return step.draft(request, stored, effects)
+
+
+STEP = Step(name=NAME, scope="user", think=think)
 
 
 async def fading_users(store: Store, at: datetime) -> list[str]:

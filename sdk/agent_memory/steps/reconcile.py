@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutput
 from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
 from agent_memory.steps.candidates import candidates
-from agent_memory.steps.draft import Draft, Supersession, finish
+from agent_memory.steps.effects import Draft, Effects, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead, read_cursor
+from agent_memory.store.commits import StoredCursor, read_cursor
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import USER_THREAD, derived_id
 from agent_memory.store.memories import newest_facts
@@ -36,7 +37,7 @@ class Plan:
     counts: dict[str, int]
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Asks for duplicates and contradictions among the newest facts, and older ones near to what is new.
 
     None if there are fewer than two.
@@ -44,8 +45,6 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     Raises:
         ModelError: if the model gave nothing usable; the facts stay as they are.
     """
-    partition = (request.user_id, USER_THREAD)
-    await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(stored: StoredCursor) -> list[Memory]:
         if request.n is not None:  # a caller's own number is taken at its word
@@ -54,24 +53,14 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             facts = await candidates(tools, request.user_id, stored.extra.get("recorded", ""))
         return facts if len(facts) > 1 else []
 
-    stored, facts = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, facts = await step.read_ahead(tools, request, read)
     if len(facts) < 2:
         return None
     answer = await tools.chat.run(RECONCILE, ReconcileInput(facts=view_facts(facts)))
     by_ref = {f"f{number}": fact for number, fact in enumerate(facts, 1)}
     plan = make_plan(by_ref, answer.output, tools.embeddings.model_id)
     embedded = await tools.embeddings.embed([memory.content for memory in plan.merged])
-    return Draft(
-        step=NAME,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=USER_THREAD,
-        cursor=Cursor(runs=stored.cursor.runs + 1).to_document(),
-        etag=stored.etag,
-        extra={
-            **await answered(tools, request.user_id),
-            "recorded": max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)]),
-        },
+    effects = Effects(
         upsert=[to_document(memory, vector) for memory, vector in zip(plan.merged, embedded.vectors, strict=True)],
         supersede=plan.supersede,
         result=ProcessResult(
@@ -82,6 +71,9 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             usage=answer.usage + embedded.usage,
         ),
     )
+    recorded = max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)])
+    extra = await answered(tools, request.user_id) | {"recorded": recorded}
+    return step.draft(request, stored, effects, extra=extra)
 
 
 async def count_extractions(tools: Tools, user_id: str) -> int:
@@ -89,7 +81,7 @@ async def count_extractions(tools: Tools, user_id: str) -> int:
     return int(sum(await tools.store.query(MEMORIES, queries.EXTRACTIONS, (user_id,))))
 
 
-async def answered(tools: Tools, user_id: str) -> dict[str, int]:
+async def answered(tools: Tools, user_id: str) -> dict[str, Any]:
     """What the cursor keeps after an answer, also one that cannot be used: from where the next run is counted."""
     return {"extractions": await count_extractions(tools, user_id)}
 
@@ -104,6 +96,9 @@ async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
     stored = await read_cursor(tools.store, MEMORIES, (user_id, USER_THREAD), NAME)
     extractions = await count_extractions(tools, user_id) - int(stored.extra.get("extractions", 0))
     return stored.cursor.runs if extractions >= every else None
+
+
+STEP = Step(name=NAME, scope="user", think=think, task=RECONCILE, options=frozenset({"n"}))
 
 
 def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model: str) -> Plan:

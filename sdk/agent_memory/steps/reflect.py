@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from agent_memory.language.tasks import REFLECT, Insight, ReflectInput
 from agent_memory.models import Memory, ProcessResult
-from agent_memory.steps.draft import Draft, Retirement, Supersession, finish
+from agent_memory.steps.effects import Draft, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
 from agent_memory.steps.over_memories import conclude, digest, taken_together
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 from agent_memory.store.ids import USER_THREAD
@@ -37,14 +38,12 @@ class Material:
     seen: str
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Reflects on the newest memories. None if they are the same as the last time and nothing fell.
 
     Raises:
         ModelError: if the model gave nothing usable; everything stays as it is.
     """
-    partition = (request.user_id, USER_THREAD)
-    await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(stored: StoredCursor) -> list[Material]:
         material = await _gather(tools, request.user_id, request.project_id)
@@ -52,7 +51,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             material = Material([], material.earlier, material.fallen, material.seen)
         return [material] if material.memories or material.fallen else []
 
-    stored, found = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, found = await step.read_ahead(tools, request, read)
     if not found:
         return None
     material = found[0]
@@ -75,9 +74,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     revoked = [one for one in material.fallen if one.id not in updated]
     result.counts = {"insights": len(made), "updated": len(updated), "revoked": len(revoked)}
     retire = [Retirement(memory_id=one.id, thread_id=one.thread_id, reason="revoked") for one in revoked]
-    return await conclude(
-        tools, request, USER_THREAD, stored, material.seen, made, result, supersede=supersede, retire=retire
-    )
+    return await conclude(step, tools, request, stored, material.seen, made, result, supersede=supersede, retire=retire)
+
+
+STEP = Step(name=NAME, scope="user", think=think, task=REFLECT, options=frozenset({"project_id"}))
 
 
 async def _gather(tools: Tools, user_id: str, project_id: str | None) -> Material:

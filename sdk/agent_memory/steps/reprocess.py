@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import Memory, ProcessResult
 from agent_memory.remembering.replacing import Merged, unmerged
 from agent_memory.steps import extract
-from agent_memory.steps.draft import Draft, Reaffirmation, Release, Retirement, Supersession, finish
+from agent_memory.steps.effects import Draft, Effects, Reaffirmation, Release, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
 from agent_memory.steps.matching import Matched, match
-from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.over_turns import think_over_turns
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
@@ -86,7 +85,7 @@ async def plan(tools: Tools, request: StepRequest) -> list[str]:
     return [thread for thread in planned if request.thread_id in ("", thread)]
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Derives the next turns of a thread anew. None if the pass is through.
 
     The first draft of a pass only puts its cursor to the beginning.
@@ -96,50 +95,35 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             letter instead, and the old memories stay.
     """
     target = Target.of(tools, request)
-    partition = (request.user_id, request.thread_id)
-    await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(_: StoredCursor) -> list[Target]:
         return [target]
 
-    stored, _ = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, _ = await step.read_ahead(tools, request, read)
     replay = request.dead_letter_id is not None
+    nothing = Effects(result=ProcessResult(step=NAME))
     if not replay and stored.extra.get("target") != target.key:
-        return _draft(request, stored, Cursor(runs=stored.cursor.runs + 1), _begun(stored, target), more=True)
+        begun = {"target": target.key, "pass": int(stored.extra.get("pass", 0)) + 1}
+        return step.draft(request, stored, nothing.model_copy(update={"more": True}), extra=begun)
     if not replay and stored.extra.get("done"):
         return None
     generation = request.dead_letter_id or str(stored.extra["pass"])
 
-    async def derive(found: TurnRange) -> Derived:
+    async def derive(found: TurnRange) -> Effects:
         return await _derive(tools, request, found, target, generation)
 
-    draft = await think_over_turns(tools, request, MEMORIES, NAME, derive, behind=extract.NAME)
+    draft = await think_over_turns(step, tools, request, derive, behind=extract.NAME)
     if draft is None:
-        return _draft(request, stored, stored.cursor.advanced([]), stored.extra | {"done": True}, more=False)
+        cursor, extra = stored.cursor.advanced([]), stored.extra | {"done": True}
+        return step.draft(request, stored, nothing, cursor=cursor, extra=extra)
     extra = stored.extra if replay or draft.more else stored.extra | {"done": True}
     return draft.model_copy(update={"extra": extra})
 
 
-def _begun(stored: StoredCursor, target: Target) -> dict[str, Any]:
-    return {"target": target.key, "pass": int(stored.extra.get("pass", 0)) + 1}
+STEP = Step(name=NAME, scope="thread", think=think, task=EXTRACT, options=frozenset({"prompt_version"}))
 
 
-def _draft(request: StepRequest, stored: StoredCursor, cursor: Cursor, extra: dict[str, Any], *, more: bool) -> Draft:
-    """A draft that moves the cursor and writes nothing."""
-    return Draft(
-        step=NAME,
-        container=MEMORIES,
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        cursor=cursor.to_document(),
-        etag=stored.etag,
-        extra=extra,
-        more=more,
-        result=ProcessResult(step=NAME),
-    )
-
-
-async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: Target, generation: str) -> Derived:
+async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: Target, generation: str) -> Effects:
     ids = [turn.id for turn in found.turns]
     rows = await tools.store.query(
         MEMORIES, queries.DERIVED_FROM_TURNS, (request.user_id, request.thread_id), turns=ids
@@ -148,10 +132,10 @@ async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: 
     before = [memory for row in rows if (memory := from_document(Memory, row)).source_turn_ids[-1] in ids]
     wanted = any(target.is_stale(memory.model, memory.prompt_version) for memory in before)
     if not wanted and (before or target.only is not None):
-        return Derived(ProcessResult(step=NAME))
+        return Effects(result=ProcessResult(step=NAME))
     extracted = await extract.extract(tools, found.turns)
     if not extracted.asked:  # what is left of the talk is too short to judge what was made of it
-        return Derived(ProcessResult(step=NAME))
+        return Effects(result=ProcessResult(step=NAME))
     matched = match(before, extracted.memories, lambda old: target.is_stale(old.model, old.prompt_version))
     derived = await _write(tools, request, matched, target, generation)
     derived.result.rejected = extracted.rejected
@@ -159,7 +143,7 @@ async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: 
     return derived
 
 
-async def _write(tools: Tools, request: StepRequest, matched: Matched, target: Target, generation: str) -> Derived:
+async def _write(tools: Tools, request: StepRequest, matched: Matched, target: Target, generation: str) -> Effects:
     """The documents and intents that bring what is stored to what was matched."""
     replaces = {new.id: old for old, new in matched.changed}
     candidates = [*(new for _, new in matched.changed), *matched.added]
@@ -188,8 +172,8 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
         "added": len(matched.added),
         "gone": len(gone),
     }
-    return Derived(
-        ProcessResult(step=NAME, created=len(fresh), counts=counts, usage=embedded.usage),
+    return Effects(
+        result=ProcessResult(step=NAME, created=len(fresh), counts=counts, usage=embedded.usage),
         create=[to_document(memory, vector) for memory, vector in fresh],
         patch={old.id: _stamp(target) for old in matched.kept if not _stamped(old, target)},
         supersede=changed,

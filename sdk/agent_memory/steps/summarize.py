@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from agent_memory.errors import ModelError
 from agent_memory.forgetting.accounts import projects_with
@@ -19,14 +19,15 @@ from agent_memory.language.tasks import (
     TaskResult,
 )
 from agent_memory.models import ProcessResult, ThreadState, ThreadSummary, Turn, Usage, now
-from agent_memory.remembering.untold import Told, mark_again, untold_threads
+from agent_memory.remembering.untold import mark_again, untold_threads
 from agent_memory.screening.screen import screen_values
 from agent_memory.steps.corrections import Untold, read_untold, within_tokens
 from agent_memory.steps.dead_letters import make_untold_letter
-from agent_memory.steps.draft import Draft
+from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, view_turns
-from agent_memory.steps.over_turns import Derived, think_over_turns
+from agent_memory.steps.over_turns import think_over_turns
 from agent_memory.steps.pieces import portions
+from agent_memory.steps.step import Step
 from agent_memory.store.commits import read_cursor
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import to_document
@@ -43,7 +44,7 @@ async def plan(tools: Tools, request: StepRequest) -> list[str]:
     return await untold_threads(tools.store, request.user_id)
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the next turns into the summary, and corrects what was replaced elsewhere. None if there is neither.
 
     Raises:
@@ -53,31 +54,24 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     user_id, thread_id = request.user_id, request.thread_id
     if request.dead_letter_id is not None:  # its turns were not there when others were told
         await mark_again(tools.store, user_id, thread_id)
-    made: list[Written] = []
+    read = False
 
-    async def derive(found: TurnRange) -> Derived:
+    async def derive(found: TurnRange) -> Effects:
+        nonlocal read
+        read = True
         untold = await read_untold(tools, user_id, thread_id)
-        written = await _write(tools, request, found.turns, untold, last=not found.more)
-        made.append(written)
-        return written.derived
+        return await _write(tools, request, found.turns, untold, last=not found.more)
 
-    draft = await think_over_turns(tools, request, SUMMARIES, NAME, derive)
-    for written in made:
-        assert draft is not None  # there are turns
-        draft = draft.model_copy(update={"told": written.told, "more": draft.more or written.more})
-    if draft is None or (request.dead_letter_id is not None and not made):
+    draft = await think_over_turns(step, tools, request, derive)
+    if draft is None or (request.dead_letter_id is not None and not read):
         untold = await read_untold(tools, user_id, thread_id)
-        return await _correct(tools, request, untold, draft) if untold else draft
+        return await _correct(step, tools, request, untold, draft) if untold else draft
     return draft
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A summary to be written, what it was told, and whether there was more to tell than one call has room for."""
-
-    derived: Derived
-    told: list[Told] = field(default_factory=list)
-    more: bool = False
+STEP = Step(
+    name=NAME, scope="thread", think=think, container=SUMMARIES, task=SUMMARIZE, options=frozenset({"recent_k"})
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +90,7 @@ class Before:
 
 async def _write(
     tools: Tools, request: StepRequest, turns: Sequence[Turn], untold: Sequence[Untold], *, last: bool = True
-) -> Written:
+) -> Effects:
     """Has turns merged into the summary, with the corrections that concern it; asks no model if there is neither.
 
     Nothing counts as told as long as these are not the last turns: what is still to be summarised may say it too.
@@ -111,44 +105,47 @@ async def _write(
     told = [one.told() for one in taken]
     needed = [one for one in taken if one.concerning(text)]
     if not turns and not needed:
-        return Written(Derived(ProcessResult(step=NAME)), told)
+        return Effects(result=ProcessResult(step=NAME), told=told)
     try:
-        derived = await _merge(tools, request, turns, before, needed)
+        effects = await _merge(tools, request, turns, before, needed)
     except ModelError as error:
         if error.retryable or not needed or (request.dead_letter_id is not None and not turns):
             raise
-        return Written(await _do_without(tools, request, turns, before, error), told, len(taken) < len(untold))
-    if needed:
-        derived.result.counts["corrected"] = len(needed)
-    return Written(derived, told if last else [], last and len(taken) < len(untold))
+        effects, last = await _do_without(tools, request, turns, before, error), True
+    else:
+        if needed:
+            effects.result.counts["corrected"] = len(needed)
+    return effects.model_copy(update={"told": told if last else [], "more": last and len(taken) < len(untold)})
 
 
 async def _do_without(
     tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, error: ModelError
-) -> Derived:
+) -> Effects:
     """The turns merged without the corrections that an error is about, and a dead letter of these."""
     spent = Usage.model_validate(error.cost)
     try:
-        derived = await _merge(tools, request, turns, before, []) if turns else Derived(ProcessResult(step=NAME))
+        nothing = Effects(result=ProcessResult(step=NAME))
+        effects = await _merge(tools, request, turns, before, []) if turns else nothing
     except ModelError as other:  # so it is the turns
         other.cost = (Usage.model_validate(other.cost) + spent).model_dump()
         raise
     letter = make_untold_letter(request, NAME, error)
     changes = {
         "dead_letters": 1,
-        "rejected": [*derived.result.rejected, letter.error],
-        "usage": derived.result.usage + spent,
+        "rejected": [*effects.result.rejected, letter.error],
+        "usage": effects.result.usage + spent,
     }
-    return replace(
-        derived,
-        upsert=[*derived.upsert, to_document(letter)],
-        result=derived.result.model_copy(update=changes),
+    return effects.model_copy(
+        update={
+            "upsert": [*effects.upsert, to_document(letter)],
+            "result": effects.result.model_copy(update=changes),
+        }
     )
 
 
 async def _merge(
     tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, needed: Sequence[Untold]
-) -> Derived:
+) -> Effects:
     """The summary and the state that a model makes of turns, of corrections, and of what was known."""
     text = before.text(turns)
     told = [*(before.summary.told_ids if before.summary else []), *(one.winner_id for one in needed)]
@@ -188,32 +185,21 @@ async def _merge(
         rejected=answer.rejected,
         usage=answer.usage + embedded.usage,
     )
-    return Derived(result, upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}])
+    return Effects(result=result, upsert=[document, to_document(new_state) | {"ttl": tools.limits.state_ttl_seconds}])
 
 
-async def _correct(tools: Tools, request: StepRequest, untold: Sequence[Untold], draft: Draft | None) -> Draft | None:
+async def _correct(
+    step: Step, tools: Tools, request: StepRequest, untold: Sequence[Untold], draft: Draft | None
+) -> Draft | None:
     """The draft that corrects a summary without new turns, over that of a replay; that if there is no summary."""
-    stored = await read_cursor(tools.store, SUMMARIES, (request.user_id, request.thread_id), NAME)
+    stored = await read_cursor(tools.store, step.container, step.partition(request), step.name)
     if not stored.etag or await read_summary(tools.store, request.user_id, request.thread_id) is None:
         return draft
-    written = await _write(tools, request, [], untold)
-    draft = draft or Draft(
-        step=NAME,
-        container=SUMMARIES,
-        user_id=request.user_id,
-        thread_id=request.thread_id,
-        cursor=stored.cursor.advanced([]).to_document(),
-        etag=stored.etag,
-        result=written.derived.result,
-    )
-    return draft.model_copy(
-        update={
-            "upsert": written.derived.upsert,
-            "told": written.told,
-            "more": written.more,
-            "result": written.derived.result,
-        }
-    )
+    effects = await _write(tools, request, [], untold)
+    if draft is None:
+        return step.draft(request, stored, effects, cursor=stored.cursor.advanced([]))
+    changes = {"upsert": effects.upsert, "told": effects.told, "more": effects.more, "result": effects.result}
+    return draft.model_copy(update=changes)
 
 
 def _screened(tools: Tools, output: SummarizeOutput) -> SummarizeOutput:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from agent_memory.language.tasks import SYNTHESIZE, SynthesizeInput
 from agent_memory.models import Memory, ProcessResult
-from agent_memory.steps.draft import Draft, Retirement, Supersession, finish
+from agent_memory.steps.effects import Draft, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.over_memories import alike, conclude, digest, read_known, taken_together, view_groups
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
-from agent_memory.store.commits import StoredCursor, read_ahead
-from agent_memory.store.containers import MEMORIES
+from agent_memory.store.commits import StoredCursor
 from agent_memory.store.ids import PROCEDURES_THREAD
 
 NAME = "synthesize"
@@ -33,14 +33,12 @@ class Material:
     fallen: list[Memory]
 
 
-async def think(tools: Tools, request: StepRequest) -> Draft | None:
+async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Puts procedures together where there is something new, and withdraws those whose sources fell.
 
     Raises:
         ModelError: if the model gave nothing usable; everything stays as it is.
     """
-    partition = (request.user_id, PROCEDURES_THREAD)
-    await finish(tools.store, MEMORIES, partition, NAME)
 
     async def read(stored: StoredCursor) -> list[Material]:
         material = await _gather(tools, request.user_id)
@@ -48,7 +46,7 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
             material = Material([], material.made, material.fallen)
         return [material] if material.groups or material.fallen else []
 
-    stored, found = await read_ahead(tools.store, MEMORIES, partition, NAME, read)
+    stored, found = await step.read_ahead(tools, request, read)
     if not found:
         return None
     material = found[0]
@@ -70,9 +68,10 @@ async def think(tools: Tools, request: StepRequest) -> Draft | None:
     result.counts = {"procedures": len(made), "updated": len(replaced), "revoked": len(revoked)}
     retire = [Retirement(memory_id=one.id, thread_id=one.thread_id, reason="revoked") for one in revoked]
     seen = _seen(material.groups) if material.groups else str(stored.extra.get("seen", ""))
-    return await conclude(
-        tools, request, PROCEDURES_THREAD, stored, seen, made, result, supersede=supersede, retire=retire
-    )
+    return await conclude(step, tools, request, stored, seen, made, result, supersede=supersede, retire=retire)
+
+
+STEP = Step(name=NAME, scope="user", think=think, task=SYNTHESIZE, user_thread=PROCEDURES_THREAD)
 
 
 async def _gather(tools: Tools, user_id: str) -> Material:

@@ -1,0 +1,97 @@
+"""Effects: what one run of a step wants to change, as plain data, from the thinking to the commit.
+
+It holds no connection and no transcript, so it can be kept, sent and tried again. `commit` writes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from agent_memory.models import Model, ProcessResult, SupersedeReason, UtcTime
+from agent_memory.remembering.untold import Told
+from agent_memory.store.documents import Document
+
+
+class Supersession(Model):
+    """The intent to mark one memory as replaced by another, which may lie in other threads."""
+
+    loser_id: str
+    loser_thread_id: str
+    winner_id: str
+    reason: SupersedeReason
+    valid_to: UtcTime | None = None
+
+
+class Retirement(Model):
+    """The intent to withdraw a memory that nothing takes the place of."""
+
+    memory_id: str
+    thread_id: str
+    reason: SupersedeReason
+
+
+class Release(Model):
+    """The intent to let a memory stand again once the merge that it went into, at once or by others, is withdrawn."""
+
+    memory_id: str
+    thread_id: str
+    winner_id: str
+    merge_id: str
+
+
+class Reaffirmation(Model):
+    """That an active memory was said again, word for word."""
+
+    memory_id: str
+    thread_id: str
+    at: UtcTime
+
+
+class Intents(Model):
+    """What is to be done in other partitions, after the commit; it is kept with the cursor until all is done."""
+
+    supersede: list[Supersession] = Field(default_factory=list)
+    retire: list[Retirement] = Field(default_factory=list)
+    release: list[Release] = Field(default_factory=list)
+    reaffirm: list[Reaffirmation] = Field(default_factory=list)
+    new_chunks: list[str] = Field(default_factory=list, description="Raw talk that may say what was replaced.")
+    told: list[Told] = Field(default_factory=list, description="Replacements that the summary knows now.")
+
+    def to_document(self) -> Document:
+        """The stored form; empty if there is nothing to do."""
+        dumped = self.model_dump(mode="json", include=set(Intents.model_fields))
+        return {name: items for name, items in dumped.items() if items}
+
+
+class Effects(Intents):
+    """All that one run of a step changes: documents beside its cursor, and intents elsewhere. `result` tells of it."""
+
+    result: ProcessResult
+    create: list[Document] = Field(default_factory=list)
+    upsert: list[Document] = Field(default_factory=list)
+    patch: dict[str, dict[str, Any]] = Field(default_factory=dict, description="Fields to set, by id.")
+    delete: list[str] = Field(default_factory=list)
+    more: bool = Field(default=False, description="Whether the range was cut short: there is more to do.")
+
+
+class Draft(Effects):
+    """Effects that can be committed: with their place, and the cursor that they move.
+
+    A second commit of a draft, or that of a rival over the same range, meets a cursor that has moved and writes
+    nothing.
+    """
+
+    step: str
+    container: str
+    user_id: str
+    thread_id: str
+    cursor: dict[str, Any]
+    etag: str
+    extra: dict[str, Any] = Field(default_factory=dict, description="What the step keeps beside its cursor.")
+
+    @property
+    def partition(self) -> tuple[str, str]:
+        """Where it commits."""
+        return (self.user_id, self.thread_id)

@@ -1,0 +1,88 @@
+"""What follows a commit: intents are carried out where they still hold, and cleared by the run that wrote them."""
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.steps import commit as module
+from agent_memory.steps.commit import commit, finish
+from agent_memory.steps.effects import Draft, Effects, Intents, Supersession
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.documents import Document
+from agent_memory.store.ids import USER_THREAD
+
+PLACE = (MEMORIES, ("alice", USER_THREAD), "reconcile")
+
+
+async def contradiction(memory: AsyncMemory) -> Draft:
+    """The draft of a reconciliation in which Oslo wins over Lisbon."""
+    thread = memory.user("alice").thread("t1")
+    await thread.add_many([{"role": "user", "content": f"fact: city={city}"} for city in ("Lisbon", "Oslo, since May")])
+    await thread.process("extract")
+    draft = await memory.runtime.activities["reconcile.think"]({"user_id": "alice"})
+    assert draft is not None
+    return Draft.model_validate(draft)
+
+
+async def fact(memory: AsyncMemory, content: str) -> Document:
+    (found,) = await memory.runtime.store.query(MEMORIES, "SELECT * FROM c WHERE c.content = @content", content=content)
+    return dict(found)
+
+
+@pytest.mark.parametrize("why", [{"status": "candidate"}, {"status": "quarantined"}, {"superseded_by": "another"}])
+async def test_a_winner_that_is_not_active_by_then_replaces_nothing(memory: AsyncMemory, why: dict[str, str]):
+    draft = await contradiction(memory)
+    store = memory.runtime.store
+    await store.upsert(MEMORIES, await fact(memory, "city=Oslo, since May") | why)
+    done = await commit(store, draft)
+    assert (done.raced, done.result.superseded) == (False, 0)
+    assert (await fact(memory, "city=Lisbon")).get("superseded_by") is None
+
+
+async def test_a_winner_that_is_gone_by_then_replaces_nothing(memory: AsyncMemory):
+    draft = await contradiction(memory)
+    oslo = await fact(memory, "city=Oslo, since May")
+    await memory.runtime.store.delete(MEMORIES, oslo["id"], ("alice", "t1"))
+    assert (await commit(memory.runtime.store, draft)).result.superseded == 0
+    assert (await fact(memory, "city=Lisbon")).get("superseded_by") is None
+
+
+async def test_a_run_that_is_slow_leaves_the_intents_of_the_run_after_it(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    draft = await contradiction(memory)
+    store, theirs = memory.runtime.store, draft.supersede[0].model_copy(update={"loser_id": "of the later run"})
+    supersede = module.supersede
+
+    async def overtaken(*args: object, **named: object) -> bool:
+        """Carries out the intent of this run; meanwhile a later one has committed its own, and was killed then."""
+        (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_reconcile"')
+        extra = {"intents": Intents(supersede=[theirs]).to_document()}
+        await store.upsert(MEMORIES, cursor | {"runs": cursor["runs"] + 1, "extra": extra})
+        return await supersede(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "supersede", overtaken)
+    assert (await commit(store, draft)).result.superseded == 1
+    (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_reconcile"')
+    assert Intents.model_validate(cursor["extra"]["intents"]).supersede == [theirs]
+
+
+async def test_intents_and_drafts_that_were_stored_before_are_read(memory: AsyncMemory):
+    """Cursors hold intents, and the histories of orchestrations drafts, as earlier versions wrote them: every list."""
+    draft = await contradiction(memory)
+    earlier = {name: [] for name in ("retire", "release", "reaffirm", "new_chunks", "told")} | {
+        "supersede": [one.model_dump(mode="json") for one in draft.supersede]
+    }
+    store = memory.runtime.store
+    await commit(store, draft.model_copy(update={"supersede": []}))
+    (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_reconcile"')
+    await store.upsert(MEMORIES, cursor | {"extra": cursor["extra"] | {"intents": earlier}})
+    assert await finish(store, *PLACE) == 1
+    assert (await fact(memory, "city=Lisbon"))["superseded_by"] == (await fact(memory, "city=Oslo, since May"))["id"]
+    assert Draft.model_validate(draft.model_dump(mode="json") | earlier) == draft
+
+
+def test_only_what_is_to_be_done_elsewhere_is_kept_with_the_cursor():
+    effects = Effects.model_validate({"result": {"step": "toy"}, "create": [{"id": "x"}]})
+    assert effects.to_document() == {}
+    one = Supersession(loser_id="a", loser_thread_id="t", winner_id="b", reason="update")
+    assert list(effects.model_copy(update={"supersede": [one]}).to_document()) == ["supersede"]
