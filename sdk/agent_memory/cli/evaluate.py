@@ -153,8 +153,17 @@ def view(report: Mapping[str, Any]) -> RenderableType:
         parts += [
             heading(f"Context of {told['budget']} tokens"),
             f"some evidence {told['hit']:.1%}, all evidence {told['all_evidence']:.1%}, "
-            f"{told['tokens']:.0f} tokens on average, {told['milliseconds_p50']:.1f} ms",
+            f"{told['tokens']:.0f} tokens on average, {told['milliseconds_p50']:.1f} ms, "
+            f"{told['lines_from_evidence']:.1%} of the lines from evidence",
         ]
+    changes, unanswerable = report["changes"], report["unanswerable"]
+    if changes["questions"]:
+        parts.append(
+            f"Changes: {changes['questions']} questions; today's answer in {changes['current']}, only an older one in "
+            f"{changes['stale_alone']}, both without a mark in {changes['unmarked']}"
+        )
+    if unanswerable["questions"]:
+        parts.append(f"Unanswerable: {unanswerable['questions']} questions, {unanswerable['tokens']:.0f} tokens each")
     return Group(*parts)
 
 

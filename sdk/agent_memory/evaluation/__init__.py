@@ -7,9 +7,19 @@
 Any other memory can be put in the place of `AgentMemory`: it needs the three methods of `Adapter`.
 """
 
-from agent_memory.evaluation.adapters import Adapter, AgentMemory, Told
+from agent_memory.evaluation.adapters import Adapter, AgentMemory, Told, ToldLine
 from agent_memory.evaluation.baselines import baselines
 from agent_memory.evaluation.dataset import Conversation, Question
 from agent_memory.evaluation.harness import Evaluation, evaluate
 
-__all__ = ["Adapter", "AgentMemory", "Conversation", "Evaluation", "Question", "Told", "baselines", "evaluate"]
+__all__ = [
+    "Adapter",
+    "AgentMemory",
+    "Conversation",
+    "Evaluation",
+    "Question",
+    "Told",
+    "ToldLine",
+    "baselines",
+    "evaluate",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -17,11 +18,20 @@ BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
+class ToldLine:
+    """A line of a context: the turns that it rests on (none if it does not say), and whether it is marked as older."""
+
+    turns: frozenset[str]
+    is_older: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
-    """What a context costs, and the turns that it rests on."""
+    """What a context costs, the turns that it rests on, and its lines, as far as the system tells them."""
 
     tokens: int
     turns: frozenset[str]
+    lines: Sequence[ToldLine] = ()
 
 
 @runtime_checkable
@@ -92,8 +102,11 @@ class AgentMemory:
     def context(self, conversation: Conversation, question: str, budget: int) -> Told:
         """As `UserScope.context`: a new conversation, without turns or a summary of its own."""
         context = self.user(conversation).context(question, budget=budget)
-        turns = [turn for item in context.used for turn in self._turns_of(conversation, item)]
-        return Told(context.tokens, frozenset(turns))
+        lines = [
+            ToldLine(frozenset(self._turns_of(conversation, item)), is_older=bool(item.get("earlier")))
+            for item in context.used
+        ]
+        return Told(context.tokens, frozenset().union(*(line.turns for line in lines)), lines)
 
     def _turns_of(self, conversation: Conversation, item: dict[str, Any]) -> list[str]:
         """The turns behind a line of a context. A profile or a summary does not say which turn a line comes from."""

@@ -11,13 +11,22 @@ ADVERSARIAL = "adversarial"
 """The category of questions that the talk does not answer; it does not count in an overall figure."""
 
 
+UNANSWERABLE = frozenset(("abstention", "unanswerable"))
+"""Categories of questions that have no evidence at all: a context should tell little."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the ids of the turns that answer it (at least one)."""
+    """A question, and the ids of the turns that answer it: none if nothing does.
+
+    Where the answer changed, `stale` are the turns that give an older one, and `current` those that give today's.
+    """
 
     text: str
     category: str
     evidence: frozenset[str]
+    stale: frozenset[str] = frozenset()
+    current: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from agent_memory.evaluation.adapters import Adapter
-from agent_memory.evaluation.dataset import ADVERSARIAL, Conversation, Question
+from agent_memory.evaluation.adapters import Adapter, Told
+from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Conversation, Question
 from agent_memory.evaluation.metrics import DEPTHS, distinct, measures
 
 Progress = Callable[[int, int], None]
@@ -46,15 +46,17 @@ class Evaluation:
         """The figures, as `agent-memory eval --json` prints them. Overall is without adversarial questions."""
         own = [answer for answer in self.answers if answer.system == self.system]
         others = list(dict.fromkeys(answer.system for answer in self.answers if answer.system != self.system))
-        categories = sorted({answer.category for answer in own})
+        categories = sorted({answer.category for answer in own if answer.evidence})
         return {
             "system": self.system,
             "conversations": self.conversations,
             "turns": self.turns,
             "ingest_seconds": round(self.ingest_seconds, 1),
             "overall": _figures(_counted(own)),
-            "categories": {name: _figures(a for a in own if a.category == name) for name in categories},
+            "categories": {name: _figures(a for a in own if a.evidence and a.category == name) for name in categories},
             "context": {"budget": self.budget, **_context(_counted(own))},
+            "changes": _changes(own),
+            "unanswerable": _unanswerable(own),
             "baselines": {name: _figures(_counted(a for a in self.answers if a.system == name)) for name in others},
         }
 
@@ -103,16 +105,7 @@ def _ask(system: Adapter, conversation: Conversation, question: Question, budget
     found = distinct(system.search(conversation, question.text, max(DEPTHS)))
     searched = time.perf_counter()
     told = system.context(conversation, question.text, budget)
-    context = (
-        {}
-        if told is None
-        else {
-            "tokens": told.tokens,
-            "hit": float(not question.evidence.isdisjoint(told.turns)),
-            "all_evidence": float(question.evidence <= told.turns),
-            "milliseconds": (time.perf_counter() - searched) * 1000,
-        }
-    )
+    milliseconds = (time.perf_counter() - searched) * 1000
     return Answer(
         system=system.name,
         conversation=conversation.name,
@@ -121,13 +114,29 @@ def _ask(system: Adapter, conversation: Conversation, question: Question, budget
         evidence=sorted(question.evidence),
         found=found,
         milliseconds=(searched - began) * 1000,
-        figures=measures(found, question.evidence),
-        context=context,
+        figures=measures(found, question.evidence) if question.evidence else {},
+        context={} if told is None else {**_told(question, told), "milliseconds": milliseconds},
     )
 
 
+def _told(question: Question, told: Told) -> dict[str, float]:
+    figures: dict[str, float] = {
+        "tokens": told.tokens,
+        "hit": float(not question.evidence.isdisjoint(told.turns)),
+        "all_evidence": float(question.evidence <= told.turns),
+        "lines": len(told.lines),
+        "lines_from_evidence": sum(not line.turns.isdisjoint(question.evidence) for line in told.lines),
+    }
+    if question.current and question.stale:
+        current = not told.turns.isdisjoint(question.current)
+        old = [line for line in told.lines if not line.turns.isdisjoint(question.stale - question.current)]
+        unmarked = any(not line.is_older for line in old)
+        figures |= {"current": current, "stale_alone": bool(old) and not current, "unmarked": current and unmarked}
+    return figures
+
+
 def _counted(answers: Iterable[Answer]) -> list[Answer]:
-    return [answer for answer in answers if answer.category != ADVERSARIAL]
+    return [answer for answer in answers if answer.evidence and answer.category != ADVERSARIAL]
 
 
 def _figures(answers: Iterable[Answer]) -> dict[str, float]:
@@ -145,11 +154,28 @@ def _context(answers: Sequence[Answer]) -> dict[str, float]:
     if not told:
         return {}
     means = {name: _mean(context[name] for context in told) for name in ("hit", "all_evidence")}
+    lines = sum(context["lines"] for context in told)
+    helpful = sum(context["lines_from_evidence"] for context in told)
     return {
         **means,
+        "lines_from_evidence": round(helpful / max(lines, 1), 4),
         "tokens": round(statistics.mean(context["tokens"] for context in told), 1),
         "milliseconds_p50": round(statistics.median(context["milliseconds"] for context in told), 2),
     }
+
+
+def _changes(answers: Iterable[Answer]) -> dict[str, float]:
+    """Of the contexts about something that changed: how many tell what holds now, only what held, or both unmarked."""
+    told = [answer.context for answer in answers if "current" in answer.context]
+    counts = {name: sum(context[name] for context in told) for name in ("current", "stale_alone", "unmarked")}
+    return {"questions": len(told), **counts}
+
+
+def _unanswerable(answers: Iterable[Answer]) -> dict[str, float]:
+    """What is told where nothing answers the question."""
+    told = [answer.context for answer in answers if answer.category in UNANSWERABLE and answer.context]
+    tokens = {"tokens": round(statistics.mean(context["tokens"] for context in told), 1)} if told else {}
+    return {"questions": len(told), **tokens}
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_memory.evaluation.dataset import ADVERSARIAL, Question
+from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Question
 from agent_memory.text.patterns import linear
 from agent_memory.transfer.readers.locomo import SESSION, turn_id
 
@@ -15,7 +15,7 @@ _EVIDENCE = linear(r"D:?(\d+):(\d+)")  # some samples write several in one text,
 
 
 def read_questions(sample: Mapping[str, Any]) -> tuple[list[Question], int]:
-    """The questions of a sample whose evidence is among its turns, and how many others there are.
+    """The questions of a sample with evidence among its turns or with no answer, and how many others there are.
 
     Only the talk and the questions are read: never the facts, events and summaries that the data set holds as well.
     """
@@ -23,10 +23,15 @@ def read_questions(sample: Mapping[str, Any]) -> tuple[list[Question], int]:
     there = {str(turn["dia_id"]) for name in talk if SESSION.fullmatch(name) for turn in talk[name]}
     asked = sample.get("qa") or []
     questions = []
+
+    def turns(row: Mapping[str, Any], field: str) -> frozenset[str]:
+        named = {f"D{session}:{turn}" for session, turn in _EVIDENCE.findall(" ".join(row.get(field) or []))}
+        return frozenset(turn_id(sample["sample_id"], turn) for turn in named & there)
+
     for row in asked:
-        named = {f"D{session}:{turn}" for session, turn in _EVIDENCE.findall(" ".join(row.get("evidence") or []))}
-        evidence = frozenset(turn_id(sample["sample_id"], turn) for turn in named & there)
-        if evidence:
-            category = CATEGORIES.get(row.get("category"), str(row.get("category")))
-            questions.append(Question(str(row["question"]), category, evidence))
+        evidence = turns(row, "evidence")
+        category = CATEGORIES.get(row.get("category"), str(row.get("category")))
+        if evidence or category in UNANSWERABLE:
+            stale, current = turns(row, "stale_evidence"), turns(row, "current_evidence")
+            questions.append(Question(str(row["question"]), category, evidence, stale, current))
     return questions, len(asked) - len(questions)

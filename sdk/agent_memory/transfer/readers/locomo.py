@@ -9,6 +9,8 @@ from typing import Any
 from agent_memory.text.patterns import linear
 from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
 
+ASSISTANT = "assistant"
+"""The speaker of a talk between a person and an assistant that is the assistant, in any case."""
 SESSION = linear(r"session_(\d+)")
 """The name of a session in a sample."""
 
@@ -52,7 +54,7 @@ def _session(place: Place, sample: str, number: int, talk: Mapping[str, Any]) ->
         if not isinstance(turn, dict) or not turn.get("dia_id") or not turn.get("speaker"):
             raise here.error('a turn needs "speaker" and "dia_id"')
         fields = {
-            "role": "user",
+            "role": "agent" if str(turn["speaker"]).casefold() == ASSISTANT else "user",
             "name": turn["speaker"],
             "content": _text(turn),
             "id": turn_id(sample, turn["dia_id"]),
