@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from agent_memory.cli.evaluate import read_dataset
 from agent_memory.cli.main import app
-from agent_memory.evaluation import Conversation, Question, Told, baselines, evaluate
+from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
 from agent_memory.evaluation.metrics import distinct, hit, measures, ndcg, recall
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import TurnInput
@@ -206,3 +207,79 @@ def test_what_a_system_is_asked_and_told():
     assert seen == [(3, 4), (4, 4)]
     assert report["overall"]["recall@20"] == 0
     assert report["context"] == {"budget": 650}
+
+
+def _told_about_a_change(*lines: ToldLine) -> dict[str, Any]:
+    """The report on one question whose answer changed and one that has none, when these lines are told."""
+
+    class Telling:
+        name = "telling"
+
+        def ingest(self, conversation: Conversation) -> None: ...
+
+        def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
+            return []
+
+        def context(self, conversation: Conversation, question: str, budget: int) -> Told | None:
+            if question == "And the goat?":
+                return Told(7, frozenset())
+            return Told(30, frozenset().union(*(line.turns for line in lines)), lines)
+
+    changed = Question("Which bread?", "update", frozenset({"new"}), frozenset({"old"}), frozenset({"new"}))
+    unanswerable = Question("And the goat?", "abstention", frozenset())
+    asked = Conversation("z", {}, [changed, unanswerable])
+    return evaluate(Telling(), [asked]).report()
+
+
+OLD, NEW, OTHER = frozenset({"old"}), frozenset({"new"}), frozenset({"other"})
+
+
+@pytest.mark.parametrize(
+    ("lines", "current", "stale_alone", "unmarked"),
+    [
+        ([ToldLine(NEW)], 1, 0, 0),
+        ([ToldLine(OLD)], 0, 1, 0),
+        ([ToldLine(OLD, is_older=True)], 0, 1, 0),
+        ([ToldLine(NEW), ToldLine(OLD, is_older=True)], 1, 0, 0),
+        ([ToldLine(NEW), ToldLine(OLD)], 1, 0, 1),
+        ([ToldLine(OTHER)], 0, 0, 0),
+    ],
+)
+def test_of_a_change_it_counts_which_answer_is_told(
+    lines: list[ToldLine], current: int, stale_alone: int, unmarked: int
+):
+    changes = _told_about_a_change(*lines)["changes"]
+    assert changes == {"questions": 1, "current": current, "stale_alone": stale_alone, "unmarked": unmarked}
+
+
+def test_a_question_without_an_answer_counts_by_its_tokens_alone():
+    report = _told_about_a_change(ToldLine(NEW), ToldLine(OTHER))
+    assert report["unanswerable"] == {"questions": 1, "tokens": 7}
+    assert report["overall"]["questions"] == 1
+    assert report["context"]["lines_from_evidence"] == 0.5
+    assert list(report["categories"]) == ["update"]
+
+
+def test_an_assistant_is_an_agent_and_an_abstention_a_question(tmp_path: Path):
+    talk = {
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ann", "dia_id": "D1:1", "text": "My budget is 300 euros."},
+            {"speaker": "Assistant", "dia_id": "D1:2", "text": "Noted."},
+            {"speaker": "Ann", "dia_id": "D1:3", "text": "Make that 400 euros."},
+        ],
+    }
+    change = {"stale_evidence": ["D1:1"], "current_evidence": ["D1:3"], "evidence": ["D1:1", "D1:3"]}
+    asked = [
+        {"question": "What is my budget?", "category": "knowledge_update", **change},
+        {"question": "What is my shoe size?", "category": "abstention", "evidence": []},
+        {"question": "Why?", "category": "other", "evidence": []},
+    ]
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps([{"sample_id": "c", "conversation": talk, "qa": asked}]))
+    (conversation,), skipped = read_dataset(file)
+    assert [turn.role for turn in conversation.threads["session_1"]] == ["user", "agent", "user"]
+    update, abstention = conversation.questions
+    assert (update.stale, update.current) == (frozenset({"c:D1:1"}), frozenset({"c:D1:3"}))
+    assert (abstention.evidence, skipped) == (frozenset(), 1)
+    assert "Changes: 1 questions" in run(file, "--no-baselines").output
