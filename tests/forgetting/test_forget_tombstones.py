@@ -10,7 +10,8 @@ from agent_memory.models import Memory
 from agent_memory.store.chunks import words_of
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
-from agent_memory.text.likeness import Likeness, figures
+from agent_memory.text.figures import telling_figures
+from agent_memory.text.likeness import Likeness
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -87,10 +88,12 @@ async def test_a_tombstone_holds_no_text(memory: AsyncMemory):
         ("They pay me 84.500 euros", {"84500"}),
         ("[5 March 2026] user: gate A113-x, ask ann@example.com", {"a113-x", "ann@example.com"}),
         ("In 2026, on 2026-03-05 at 12:30, 10,000 steps and 50mg, 12 of them", set()),
+        ("Call 555.123.4567, not 10.0.0.12", {"5551234567"}),
+        ("Since 12.03.2026 with version 3.12.4, gates 1,2,3,4", set()),
     ],
 )
 def test_figures_that_point_to_one_thing(text: str, telling: set[str]):
-    assert figures(text) == telling
+    assert telling_figures(text) == telling
 
 
 def test_two_wordings_are_told_from_two_claims():

@@ -8,12 +8,13 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.forgetting.selection import stand_ins
 from agent_memory.models import Memory, Turn, now
+from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.fusion import Candidate, rank
 from agent_memory.recall.talk import Talk
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.talk import Spoken, screen_talk
 from agent_memory.settings import PolicySettings, RecallSettings
-from agent_memory.store.chunks import chunk_of, chunk_text, is_question, speaker_of, spoken, words_of
+from agent_memory.store.chunks import chunk_of, chunk_text, speaker_of, spoken, words_of
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 
@@ -70,8 +71,8 @@ async def test_a_long_turn_is_put_together_again_without_its_speaker(memory: Asy
 def test_who_asks_under_any_name_does_not_find_the_own_question(name: str):
     asked = "What is my locker code?"
     chunk = chunk_of(turn(name, asked), asked, None, name=name)
-    assert is_question(chunk, asked, now())
-    assert not is_question(chunk, f"x: {asked}", now())
+    assert repeats_question(chunk, asked, now())
+    assert not repeats_question(chunk, f"x: {asked}", now())
 
 
 def test_a_question_of_a_speaker_with_a_colon_ranks_as_one():
@@ -137,4 +138,4 @@ def test_talk_of_a_denied_subject_is_left_out_under_any_name():
 
 def test_a_part_of_a_turn_said_earlier_in_the_same_words_tells():
     chunk = chunk_of(turn("Agent 7: Bond", "Oolong"), "Oolong", "m", name="Agent 7: Bond")
-    assert not is_question(chunk, "Oolong", now() + timedelta(minutes=1))
+    assert not repeats_question(chunk, "Oolong", now() + timedelta(minutes=1))

@@ -32,7 +32,7 @@ from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
 from agent_memory.language import answers, grounding, prompts
 from agent_memory.language.hashing import embed_text
-from agent_memory.language.offline import dates, reconcile
+from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.archive import archive
 from agent_memory.language.offline.conclude import reflect
 from agent_memory.language.offline.extract import extract
@@ -61,7 +61,7 @@ from agent_memory.settings import PolicySettings
 from agent_memory.steps import corrections, matching
 from agent_memory.steps.index import parts_of
 from agent_memory.steps.pieces import cut
-from agent_memory.text import likeness, restated, terms
+from agent_memory.text import dates, figures, likeness, names, restated, sentences, terms
 from agent_memory.text.folding import folded, seen
 from agent_memory.text.tokens import TiktokenCounter
 from agent_memory.transfer.formats import as_export
@@ -261,7 +261,8 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "forget by topic": lambda text: (LIKENESS.about("the dog", text, None), likeness.telling_part(text, "the dog")),
     "forget by a long topic": lambda text: (LIKENESS.about(text, text, None), likeness.roots(text)),
     "likeness": lambda text: LIKENESS.same_claim(text, f"{text} x", 0.95),
-    "figures and names": lambda text: (likeness.figures(text), likeness.names(text)),
+    "figures and names": lambda text: (figures.figures(text), figures.telling_figures(text), names.names(text)),
+    "sentences": sentences.sentences,
     "restated": lambda text: restated.restates(text, f"{text} not"),
     "words for BM25": bm25.words,
     "terms of a query": terms.query_terms,

@@ -10,7 +10,8 @@ import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.language.tasks import Embedded, ExtractedMemory, ExtractInput, ExtractOutput, Usage
+from agent_memory.language.tasks import Embedded, ExtractedMemory, ExtractInput, ExtractOutput
+from agent_memory.models import Usage
 from agent_memory.store.containers import MEMORIES
 from agent_memory.text.restated import Nearness, restates
 

@@ -19,7 +19,7 @@ from agent_memory.store.commits import read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import USER_SUMMARY_THREAD
-from agent_memory.text.likeness import figures
+from agent_memory.text.figures import telling_figures
 
 
 async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> None:
@@ -40,11 +40,13 @@ async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> No
     for row in rows:
         if row["thread_id"] not in redone and row.get("updated_at", "") < iso(plan.at):
             threads.setdefault(row["thread_id"], []).append(row)
-    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in figures(claim)}
+    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
     threads_of_memories = {item.thread_id for item in plan.memories.values()}
     for thread_id, accounts in threads.items():
         text = "\n".join(map(_text, accounts))
-        tells = not selection.topic or archive.likeness.about(selection.topic, text, None) or told & figures(text)
+        tells = (
+            not selection.topic or archive.likeness.about(selection.topic, text, None) or told & telling_figures(text)
+        )
         if not (tells and _overlaps(place, accounts)):
             continue
         if thread_id not in threads_of_memories and not await _is_of_project(archive, place, thread_id, accounts):

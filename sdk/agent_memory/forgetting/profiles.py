@@ -16,7 +16,8 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import USER_SUMMARY_THREAD, user_summary_id
-from agent_memory.text.likeness import figures, roots
+from agent_memory.text.figures import telling_figures
+from agent_memory.text.likeness import roots
 
 SOURCES_UNTIL = "sources_until"
 """In the document of a profile: the second from which on a memory that it rests on may be deleted by retention."""
@@ -81,4 +82,4 @@ def _held_up(profile: UserProfile, memories: Mapping[str, str]) -> UserProfile:
 def _holds_up(memory: str, line: str) -> bool:
     """Whether a memory has the figures of a line, and two thirds of its words."""
     words = roots(line)
-    return figures(line) <= figures(memory) and 3 * len(words & roots(memory)) >= 2 * len(words)
+    return telling_figures(line) <= telling_figures(memory) and 3 * len(words & roots(memory)) >= 2 * len(words)

@@ -22,7 +22,8 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import answers_to, turns_by_id
-from agent_memory.text.likeness import Likeness, cosine, figures, roots, spellings, telling_part
+from agent_memory.text.figures import spellings, telling_figures
+from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
 
 NEAREST = 100
 """Memories and chunks that are compared with a claim or a topic by meaning."""
@@ -253,13 +254,13 @@ async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
                 chunks[memory.thread_id, memory.source_turn_ids[0]] = None
             else:
                 selection.memories.setdefault(memory.id, "the same in other words")
-    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in figures(claim)}
+    told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
     for memory in archive.memories.values():
-        if told & figures(memory.content) and _lies_in(place, memory):
+        if told & telling_figures(memory.content) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "has the same figure")
     words = [spelling for figure in sorted(told) for spelling in spellings(figure)]
     for turn in await archive.turns_that_say(words, every=False):
-        if told & figures(turn.content) and _lies_in(place, turn):
+        if told & telling_figures(turn.content) and _lies_in(place, turn):
             selection.add_turn(turn, "has the same figure")
     for turn in await archive.read_turns(set(chunks) - set(selection.turns)):
         selection.add_turn(turn, "the same in other words")

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from agent_memory.language.tasks import Conclusion, FactView, Group, Insight, ReflectInput, ReflectOutput
-from agent_memory.text.patterns import linear
+from agent_memory.text.figures import figures
 
 C = TypeVar("C", bound=Conclusion)
-_FIGURE = linear(r"\d+(?:[.,]\d+)*")
 
 
 class Ungrounded(ValueError):
@@ -59,21 +58,6 @@ def ground_insights(output: ReflectOutput, data: ReflectInput, rejected: list[st
             replaces = [ref for ref in dict.fromkeys(insight.replaces) if ref in earlier]
             kept.setdefault(grounded.content, grounded.model_copy(update={"replaces": replaces}))
     return list(kept.values())
-
-
-def figures(text: str) -> set[str]:
-    """The numbers in a text, without the marks between their digits."""
-    return {figure.replace(".", "").replace(",", "") for figure in _FIGURE.findall(text)}
-
-
-def names(text: str) -> set[str]:
-    """The words of a text that have a capital letter and begin no sentence, without marks and possessive endings."""
-    words = text.split()
-    bare = [word.strip("\"'“”‘’«»()[].,;:!?").removesuffix("'s").removesuffix("’s") for word in words]
-    inside = [not before.endswith((".", "!", "?")) for before in words]
-    return {
-        word for word, within in zip(bare[1:], inside, strict=False) if within and word[:1].isupper() and len(word) > 1
-    } - {"User"}
 
 
 def _resting_on(conclusion: C, facts: Mapping[str, FactView], *, counted: bool = False) -> C:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from agent_memory.language.conclusions import Ungrounded, figures, ground_conclusions, ground_insights, names
+from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.tasks import (
     ConsolidateInput,
     ConsolidateOutput,
@@ -32,8 +32,11 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import content_hash
+from agent_memory.text.figures import figures
 from agent_memory.text.folding import folded
+from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD
+from agent_memory.text.sentences import sentences
 
 Out = TypeVar("Out", bound=Data)
 
@@ -112,8 +115,6 @@ _EDGES = " \t\r\n\"'“”„‘’«».,;:!?…"
 _ALIKE = str.maketrans({sign: alike[0] for alike in ('"“”„‟«»', "'’‘‛`´ʼ", "-‐‑‒–—−") for sign in alike})
 # The repeat has nothing behind it, and the rest are one sign or three: it never goes back.
 _SPACE_OR_DOTS = re.compile(r"\s+|\.{3}|…")
-# It looks one sign back, and its repeats have nothing behind them: it never goes back.
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def find_quote(quote: str, text: str) -> str | None:
@@ -185,8 +186,7 @@ def find_evidence(
 
 def _closest_sentence(content: str, text: str) -> str | None:
     wanted = _telling_words(content)
-    sentences = [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
-    best = max(sentences, key=lambda sentence: len(wanted & _telling_words(sentence)), default="")
+    best = max(sentences(text), key=lambda sentence: len(wanted & _telling_words(sentence)), default="")
     return best if wanted & _telling_words(best) else None
 
 

@@ -6,17 +6,14 @@ with both; among the first twenty 86.6 and 87.0; nDCG at ten 64.7 and 67.0.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from functools import lru_cache
 
 from agent_memory.models import Memory
 from agent_memory.recall.gate import is_personal
 from agent_memory.store.chunks import words_of
-from agent_memory.text.terms import QUESTION_MARKS
+from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
-# It looks one sign back, and its repeats have nothing behind them: it never goes back.
-_SENTENCE_END = re.compile(r"(?<=[.!?؟])\s+|(?<=[。！？])\s*")
 _ASKING_SHARE = 0.1
 """So much of a text at least is questions if it asks: a page that closes with an offer to help does not."""
 _ONLY_ASKING_SHARE = 0.5
@@ -57,7 +54,7 @@ def _questions(text: str) -> tuple[float, int]:
     """What share of a text is questions, and how many words the rest has."""
     if not any(mark in text for mark in QUESTION_MARKS):
         return 0.0, len(text.split())
-    sentences = _SENTENCE_END.split(text)
-    asked = sum(len(sentence) for sentence in sentences if sentence.endswith(QUESTION_MARKS))
-    other_words = sum(len(sentence.split()) for sentence in sentences if not sentence.endswith(QUESTION_MARKS))
+    found = sentences(text)
+    asked = sum(len(sentence) for sentence in found if sentence.endswith(QUESTION_MARKS))
+    other_words = sum(len(sentence.split()) for sentence in found if not sentence.endswith(QUESTION_MARKS))
     return asked / len(text), other_words

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agent_memory.language.offline import dates
 from agent_memory.models import Memory
 from agent_memory.recall.bm25 import words
+from agent_memory.text import dates
 from agent_memory.text.patterns import linear
 from agent_memory.text.terms import query_terms
 

@@ -12,10 +12,7 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
-from agent_memory.text.patterns import linear
-
-_FIGURE = linear(r"\d[\d.,:]*\d|\d")
-"""An amount, a date or a time: what an answer most often repeats of a statement."""
+from agent_memory.text.figures import FIGURE
 
 
 async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids: Sequence[str]) -> None:
@@ -60,8 +57,8 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
 
 
 def _figures(loser: Memory, winner: str) -> list[str]:
-    """The figures by which talk shows that it tells what a memory said and its winner does not."""
-    return sorted(set(_FIGURE.findall(loser.content)) - set(_FIGURE.findall(winner)))[:5]
+    """The amounts, dates and times by which talk shows that it tells what a memory said and its winner does not."""
+    return sorted(set(FIGURE.findall(loser.content)) - set(FIGURE.findall(winner)))[:5]
 
 
 async def _outdate(store: Store, chunk: tuple[str, str, str], valid_to: datetime) -> None:

@@ -21,6 +21,7 @@ from agent_memory.text.folding import bare, folded, hides
 from agent_memory.text.patterns import WORD, linear
 
 _SENTENCE_END = linear(r"[.!?] +")
+"""Lines stay together, because a key may go over many."""
 FORBIDDEN = "about what the settings say is not to be remembered"
 _PART_OF_SECRET = 4
 """Characters from which on a word of a tag that is in a secret is a part of it."""

@@ -14,10 +14,10 @@ from agent_memory.remembering.untold import Told, untold
 from agent_memory.steps.gather import Tools
 from agent_memory.steps.pieces import BYTES_PER_TOKEN, OVERHEAD
 from agent_memory.store.memories import get_memories
+from agent_memory.text.figures import FIGURE, figures
 from agent_memory.text.likeness import stems
 from agent_memory.text.patterns import linear
 
-_FIGURE = linear(r"\d+(?:[.,:]\d+)*")
 _UNSPACED = linear("[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 """Runs of Japanese or Chinese, which are written without spaces."""
 _ENOUGH = 2 / 3
@@ -86,8 +86,8 @@ def _untold(memory: Memory, since: str, known: dict[str, Memory]) -> Untold:
 
 def says(text: str, was: str, now: str) -> bool:
     """Whether a text says what a statement said and its successor does not: its figures, or half of its own words."""
-    told_figures, told = _figures(text), _words(text)
-    own_figures, own = _figures(was) - _figures(now), _words(was) - _words(now)
+    told_figures, told = figures(text), _words(text)
+    own_figures, own = figures(was) - figures(now), _words(was) - _words(now)
     if own_figures & told_figures:
         return True
     if own or own_figures:
@@ -96,12 +96,8 @@ def says(text: str, was: str, now: str) -> bool:
     return bool(words) and len(words & told) >= _ENOUGH * len(words)
 
 
-def _figures(text: str) -> set[str]:
-    return {figure.replace(".", "").replace(",", "") for figure in _FIGURE.findall(text)}
-
-
 def _words(text: str) -> set[str]:
     """The stems of its words; of scripts without spaces, the pairs of neighbouring signs."""
-    text = _FIGURE.sub(" ", text)
+    text = FIGURE.sub(" ", text)
     pairs = {run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(max(1, len(run) - 1))}
     return stems(_UNSPACED.sub(" ", text)) | pairs

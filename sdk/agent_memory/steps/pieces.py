@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from agent_memory.models import Turn
 from agent_memory.text.patterns import Linear, linear
+from agent_memory.text.sentences import END
 
 BYTES_PER_TOKEN = 4
 """About so many bytes of UTF-8 are a token."""
 OVERHEAD = 8
 """Tokens of what stands around a turn."""
-# The repeat has nothing behind it, and the look behind is at one sign: it never goes back.
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 _SPACE = re.compile(r"\s")  # one class: it reads every character once
-_CUTS = (linear(r"\n\s*\n"), linear(r"\n"), _SENTENCE_END, _SPACE)
+_CUTS = (linear(r"\n\s*\n"), linear(r"\n"), END, _SPACE)
 """Where a text is best cut: between paragraphs, lines, sentences, words."""
 
 

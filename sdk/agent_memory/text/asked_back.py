@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_memory.models import Turn
 from agent_memory.settings import ARCHIVE_TRIGGERS
-from agent_memory.text.terms import QUESTION_MARKS
+from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
 SESSION_NOTE = "agent_session"
 """In the metadata of a turn, what an agent's session notes of it: `session_id`, and the `trigger` that it holds."""
@@ -41,7 +41,7 @@ def asks_back(turn: Turn) -> bool:
     if turn.role != "user" or phrase is None:
         return False
     asked, beside = False, 0
-    for sentence in _sentences(turn.content):
+    for sentence in sentences(turn.content):
         if sentence.endswith(QUESTION_MARKS) or _orders(sentence, phrase):
             asked = True
         else:
@@ -67,19 +67,6 @@ def _orders(sentence: str, phrase: str) -> bool:
         return False
     _, found, rest = _plain(sentence).partition(_plain(phrase))
     return bool(found) and not rest.strip(" ,:").startswith(_TELLING)
-
-
-def _sentences(text: str) -> list[str]:
-    """Sentences, as far as their marks tell: the end of a line, or a mark with a space behind it."""
-    sentences: list[str] = []
-    for line in text.splitlines():
-        begin = 0
-        for position, character in enumerate(line):
-            if character in ".!?？؟。" and (position + 1 == len(line) or line[position + 1] == " "):
-                sentences.append(line[begin : position + 1].strip())
-                begin = position + 1
-        sentences.append(line[begin:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def _plain(text: str) -> str:

@@ -144,6 +144,16 @@ def either_of(texts: Iterable[str], flags: int = 0) -> Linear:
     return linear("|".join(map(re2.escape, texts)), flags)
 
 
+def either(entries: str) -> str:
+    """A pattern of alternatives, given as words of text; `_` stands for a space inside one."""
+    return "(?:" + "|".join(entry.replace("_", " ") for entry in entries.split()) + ")"
+
+
+def plain_words(entries: Iterable[str]) -> str:
+    """A pattern of literal words, the longest first so that none hides behind its own beginning."""
+    return "(?:" + "|".join(sorted(map(re.escape, entries), key=len, reverse=True)) + ")"
+
+
 def linear(pattern: str, flags: int = 0) -> Linear:
     r"""A pattern compiled for linear time, with the methods of `re.Pattern`.
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from agent_memory.text.likeness import names, stems
+from agent_memory.text.figures import FIGURE
+from agent_memory.text.likeness import stems
+from agent_memory.text.names import names
 from agent_memory.text.patterns import linear
 
 Restated = Literal["duplicate", "update"]
 
-_FIGURE = linear(r"\d+(?:[.,:]\d+)*")
 _AMOUNT = linear(r"([$€£¥])\s?(\d+(?:[.,]\d+)*)(\w*)")
 _WORD = linear(r"\w+(?:['’]\w+)?")
 _AGAINST = frozenset(
@@ -57,11 +58,11 @@ def _fillers() -> frozenset[str]:
 
 def restates(old: str, new: str) -> Restated | None:
     """Whether a new sentence says what an old one says: again, or with another amount of money. Cosines aside."""
-    if _names(old) != _names(new) or _against(old) != _against(new):
+    if names(old) != names(new) or _against(old) != _against(new):
         return None
     if (_telling(old) ^ _telling(new)) - _fillers():
         return None
-    before, after = _FIGURE.findall(old), _FIGURE.findall(new)
+    before, after = FIGURE.findall(old), FIGURE.findall(new)
     ours, theirs = _amounts(old), _amounts(new)
     if sorted(before) == sorted(after):
         return "duplicate" if sorted(ours) == sorted(theirs) else None
@@ -74,11 +75,7 @@ def restates(old: str, new: str) -> Restated | None:
 
 def _telling(text: str) -> set[str]:
     """The stems that carry a sentence, figures aside."""
-    return {stem for stem in stems(_FIGURE.sub(" ", text)) if stem not in _ABOUT and not stem.isdigit()}
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in names(text) if name != "User"]
+    return {stem for stem in stems(FIGURE.sub(" ", text)) if stem not in _ABOUT and not stem.isdigit()}
 
 
 def _amounts(text: str) -> list[tuple[str, str]]:

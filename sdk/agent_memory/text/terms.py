@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-QUESTION_MARKS = ("?", "？", "؟")
-"""Marks that end a question."""
+from agent_memory.text.stop_words import QUESTION_WORDS
 
 MAX_TERMS = 30
 """Azure Cosmos DB accepts no more than this many terms well; questions are shorter, pasted text is not."""
@@ -16,16 +15,6 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 # Marks and signs of words have no character in common, and nothing follows: it never goes back further than a mark.
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+(?:[.,:'’\-][^\W{CJK}]+)*")
 _SIGN = re.compile(f"[{CJK}]")  # one class: it reads every character once
-
-# Function words and question words: they say how something is asked, not what about.
-_STOP = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between both but by
-    can could did do does doing down during each few for from further had has have having he her here hers him his how
-    i if in into is it its just like me more most my myself no nor not now of off on once only or other our ours out
-    over own please remind same she should so some such tell than that the their theirs them then there these they
-    this those through to too under until up us very was we were what what's when where where's which while who who's
-    whom why will with would you your yours""".split()
-)
 
 
 def query_terms(query: str) -> list[str]:
@@ -49,7 +38,7 @@ def _words(query: str) -> list[str]:
 
 
 def _telling(words: list[str]) -> list[str]:
-    return [word for word in words if word not in _STOP and word.removesuffix("'s") not in _STOP]
+    return [word for word in words if word not in QUESTION_WORDS and word.removesuffix("'s") not in QUESTION_WORDS]
 
 
 def is_cjk(word: str) -> bool:

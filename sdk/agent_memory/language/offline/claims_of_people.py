@@ -18,9 +18,9 @@ from agent_memory.language.offline.phrases import (
     text_value,
     without_times,
 )
-from agent_memory.language.offline.text import canon, content_stems, plain_words
+from agent_memory.language.offline.text import canon, content_stems
 from agent_memory.language.offline.values import Value
-from agent_memory.text.patterns import Bounded, bounded
+from agent_memory.text.patterns import Bounded, bounded, plain_words
 
 _RATE = bounded(
     r"\b(?:[\w.]+ (?:days?|hours?|times?|nights?)|once|twice) (?:a|per|each|every) (?:day|night|week|month|year)\b.*"

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agent_memory.language.offline import dates, lexicon, topics, vocabulary
+from agent_memory.language.offline import lexicon, topics, vocabulary
 from agent_memory.language.offline.claims import Claim
-from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.kinds import requires
 from agent_memory.language.offline.phrases import thing_topic, typed_value, weak_topics
 from agent_memory.language.offline.statements import trimmed
-from agent_memory.language.offline.text import canon, content_stems, either, plain_words, straighten
+from agent_memory.language.offline.text import canon, content_stems, straighten
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.text.patterns import bounded
+from agent_memory.text import dates
+from agent_memory.text.dates import Moment
+from agent_memory.text.patterns import bounded, either, plain_words
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
 _ANCHORED = bounded(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)

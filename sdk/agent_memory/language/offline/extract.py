@@ -22,11 +22,11 @@ from agent_memory.language.offline import (
     worth,
 )
 from agent_memory.language.offline.claims import Claim
-from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import Sentence, sentences
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.models import FactKind
+from agent_memory.text.dates import Moment
 
 WINDOW = 4
 """How many turns before one may lend it a topic."""

@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.subjects import find_subject, is_thing
-from agent_memory.language.offline.text import either, expand, openings
+from agent_memory.language.offline.text import expand, openings
 from agent_memory.language.offline.verbs import Marks, Time, find_verb
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, either
 
 _WORD = bounded(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|[,;:&]", re.I)
 _ASIDE = bounded(r"\s*\(([^()]*)\)")

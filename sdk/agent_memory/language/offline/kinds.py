@@ -9,9 +9,9 @@ from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.speech import is_rule, is_standing_order
-from agent_memory.language.offline.text import canon, either, expand
+from agent_memory.language.offline.text import canon, expand
 from agent_memory.models import FactKind
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, either
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _WE = r"(?:i|we)"

@@ -6,6 +6,8 @@ common in everyday talk; a word that is missing here costs recall, never truth.
 
 from __future__ import annotations
 
+from agent_memory.text.figures import NUMBERS as NUMBERS
+
 
 def words(text: str) -> frozenset[str]:
     """Reads a set of words from text, `_` standing for a space inside an entry."""
@@ -47,12 +49,6 @@ TIME_WORDS = words("""
     day days week weeks weekend weekends month months year years hour hours minutes yesterday today tomorrow
 """)
 
-NUMBERS = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
-    "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "once": 1, "twice": 2,
-}  # fmt: skip
 MAGNITUDES = {"hundred": 100, "thousand": 1_000, "k": 1_000, "grand": 1_000, "million": 1_000_000, "m": 1_000_000}
 CURRENCIES = {
     "$": "$", "usd": "$", "dollars": "$", "dollar": "$", "bucks": "$", "€": "€", "eur": "€", "euros": "€",

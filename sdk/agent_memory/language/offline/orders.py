@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from agent_memory.language.offline.phrases import attribute_kind
-from agent_memory.language.offline.text import canon, either, expand
-from agent_memory.text.patterns import bounded
+from agent_memory.language.offline.text import canon, expand
+from agent_memory.text.patterns import bounded, either
 
 _WHEN = either("""
     (?:next_|this_)?(?:mon|tues|wednes|thurs|fri|satur|sun)day the_\\d

@@ -6,9 +6,9 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.text import plain_words, straighten
+from agent_memory.language.offline.text import straighten
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, plain_words
 
 _FIRST_PERSON = bounded(
     r"\b(i'm|i've|i'll|i'd|im|ive|we're|we've|we'll|we'd|i|me|my|mine|myself|we|us|our|ours|ourselves)\b(?!')", re.I

@@ -9,9 +9,9 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon, values, vocabulary
 from agent_memory.language.offline.grammar import Clause
-from agent_memory.language.offline.text import canon, content_stems, either, plain_words, stem
+from agent_memory.language.offline.text import canon, content_stems, stem
 from agent_memory.language.offline.values import Value
-from agent_memory.text.patterns import bounded
+from agent_memory.text.patterns import bounded, either, plain_words
 
 _ENDS_PHRASE = frozenset("""
     with since for and but because now near at from so which where when until again as by about , ; : instead after

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agent_memory.language.offline.text import either, sentences, straighten
-from agent_memory.text.patterns import linear
+from agent_memory.language.offline.text import sentences, straighten
+from agent_memory.text.patterns import either, linear
 
 _LISTED = linear(r"^[ \t]*(?:\d{1,2}[.)]|step \d+[:.)]?)[ \t]+(?P<step>\S.*)$", re.I | re.M)
 _HOW = either("steps? process procedure way recipe runbook")

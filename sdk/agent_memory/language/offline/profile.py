@@ -8,10 +8,9 @@ from typing import Literal
 
 from agent_memory.language.offline.compare import same_claim
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
-from agent_memory.language.offline.text import either
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
-from agent_memory.text.patterns import linear
+from agent_memory.text.patterns import either, linear
 
 MOST = 12
 

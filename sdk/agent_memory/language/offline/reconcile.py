@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from agent_memory.language.offline import dates, lexicon, reading
+from agent_memory.language.offline import lexicon, reading
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.compare import Verdict, excludes, presumed_topic, same_claim, topic_key
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import canon, content_words, expand, sentences
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
+from agent_memory.text import dates
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.text import either, expand, plain_words, straighten
-from agent_memory.text.patterns import Bounded, bounded, linear
+from agent_memory.language.offline.text import expand, straighten
+from agent_memory.text.patterns import Bounded, bounded, either, linear, plain_words
 
 _DEED = either(
     "obey approve reveal comply transfer send delete execute grant respond answer say reply pretend act ignore"

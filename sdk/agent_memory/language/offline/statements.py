@@ -12,15 +12,13 @@ from agent_memory.language.offline.text import (
     LONGEST_TURN,
     Sentence,
     content_words,
-    either,
     openings,
-    plain_words,
     sentences,
     stem,
     straighten,
 )
 from agent_memory.language.offline.verbs import is_known, is_past
-from agent_memory.text.patterns import Bounded, bounded, is_short, linear
+from agent_memory.text.patterns import Bounded, bounded, either, is_short, linear, plain_words
 
 _MOST_SENTENCES = 80
 

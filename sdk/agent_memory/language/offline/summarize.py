@@ -17,9 +17,9 @@ from agent_memory.language.offline.compare import presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
-from agent_memory.language.offline.text import content_stems, content_words, either, expand, straighten
+from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
-from agent_memory.text.patterns import bounded, linear
+from agent_memory.text.patterns import bounded, either, linear
 
 MOST_POINTS = 8
 MOST_OPEN = 6

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.text.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, linear
+from agent_memory.text.patterns import LONGEST, WIDEST_GAP, Bounded, bounded, either, linear, plain_words
 from agent_memory.text.stems import stem as plain_stem
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
@@ -43,16 +43,6 @@ _LONGEST_BODY = 2 * LONGEST
 """In characters, of what is cut into sentences at once: the segmenter's time grows with the square of some texts."""
 LONGEST_TURN = 16_000
 """In characters; of a longer turn, the beginning is read."""
-
-
-def either(entries: str) -> str:
-    """A pattern of alternatives, given as words of text; `_` stands for a space inside one."""
-    return "(?:" + "|".join(entry.replace("_", " ") for entry in entries.split()) + ")"
-
-
-def plain_words(entries: Iterable[str]) -> str:
-    """A pattern of literal words, the longest first so that none hides behind its own beginning."""
-    return "(?:" + "|".join(sorted(map(re.escape, entries), key=len, reverse=True)) + ")"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.phrases import attribute_kind
-from agent_memory.language.offline.text import canon, content_stems, expand, plain_words, stem
-from agent_memory.text.patterns import linear
+from agent_memory.language.offline.text import canon, content_stems, expand, stem
+from agent_memory.text.patterns import linear, plain_words
 
 # Each way ends in its only repeat: it never goes back.
 _PART = re.compile(r"[^\W\d_][\w'&+#-]*|\d[\w.]*|[.,;:!?()]")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agent_memory.language.offline import dates, lexicon
-from agent_memory.language.offline.text import canon, plain_words
-from agent_memory.text.patterns import bounded
+from agent_memory.language.offline import lexicon
+from agent_memory.language.offline.text import canon
+from agent_memory.text import dates
+from agent_memory.text.patterns import bounded, plain_words
 
 Kind = Literal["number", "clock", "date", "weekday", "text"]
 Relation = Literal["same", "different", "compatible"]

@@ -8,12 +8,12 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.claims import Claim
-from agent_memory.language.offline.dates import Moment
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
-from agent_memory.language.offline.text import content_words, either, expand, plain_words, stem
+from agent_memory.language.offline.text import content_words, expand, stem
 from agent_memory.language.offline.topics import proper_nouns
-from agent_memory.text.patterns import bounded
+from agent_memory.text.dates import Moment
+from agent_memory.text.patterns import bounded, either, plain_words
 
 THRESHOLD = 3.0
 

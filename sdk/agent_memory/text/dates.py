@@ -12,9 +12,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal
 
-from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.text import either, plain_words
-from agent_memory.text.patterns import bounded, is_short
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.patterns import bounded, either, is_short, plain_words
 
 Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]
@@ -29,6 +28,9 @@ _YEARS = range(1900, 2200)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's day": (1, 1),
              "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
+
+CALENDAR = frozenset(name.lower() for name in (*_MONTH_NAMES, *_DAY_NAMES))
+"""The names of months and weekdays."""
 
 _MONTH = rf"{plain_words(_MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(_MONTH_NAMES)
@@ -346,11 +348,11 @@ def _day_of_month(number: int, day: datetime, side: Side) -> Span | None:
 def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
     unit = bounded(r"day|night|weekend|week|month|year").search(phrase)
     counted = phrase.removeprefix("in ").replace("a couple", "couple")
-    number = bounded(rf"\d+|couple|\b(?:an?|{plain_words(lexicon.NUMBERS)})\b").search(counted)
+    number = bounded(rf"\d+|couple|\b(?:an?|{plain_words(NUMBERS)})\b").search(counted)
     if unit is None or number is None or bounded(rf"(?:in )?{_VAGUE} ").match(phrase):
         return None
     word = number[0]
-    count = sign * (int(word) if word.isdigit() else {"a": 1, "an": 1, "couple": 2}.get(word) or lexicon.NUMBERS[word])
+    count = sign * (int(word) if word.isdigit() else {"a": 1, "an": 1, "couple": 2}.get(word) or NUMBERS[word])
     match unit[0]:
         case "weekend":
             return _weekend(day, count)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_memory.language.offline import dates
 from agent_memory.language.offline.context import moments
+from agent_memory.text import dates
 
 FRIDAY = datetime(2026, 5, 8, 14, tzinfo=UTC)
 

@@ -1,10 +1,26 @@
-"""Function words: what holds sentences together in languages other than English and tells nothing by itself.
+"""Stop words: what holds sentences together and tells nothing by itself, as grammars list it.
 
-Articles, pronouns, prepositions, conjunctions and forms of "be", "have" and "will", as grammars list them.
+Articles, pronouns, prepositions, conjunctions, and forms of "be", "have", "do" and "will". What may be left out depends
+on the use. A question loses the words that say how it is asked. A claim keeps those that change what it says: "before
+noon" is not "after noon".
 """
 
 from __future__ import annotations
 
+SMALL_WORDS = frozenset(
+    """a about am an and are as at be been but by can could did do does for from had has have he her his how i if in
+    into is it its just like me my no not of on or our please she should so tell that the their them then there they
+    this to too up us was we were what when where which who will with would you your""".split()
+)
+"""English words that tell nothing, neither in a question nor in a claim."""
+QUESTION_WORDS = SMALL_WORDS | frozenset(
+    """above after again all also any because before being below between both doing down during each few further having
+    here hers him more most myself nor now off once only other ours out over own remind same some such than theirs
+    these those through under until very what's where's while who's whom why yours""".split()
+)
+"""English words that say how something is asked, not what about."""
+CLAIM_WORDS = SMALL_WORDS | frozenset("didn doesn don get got let remember said say told user way".split())
+"""English words in which two wordings of one claim may differ."""
 FUNCTION_WORDS = frozenset(
     # German, French, Spanish, Portuguese, Italian, Russian, a paragraph each
     """
@@ -36,3 +52,10 @@ FUNCTION_WORDS = frozenset(
     они оно от по при с со так там твой то тебе тебя ты у уже что чтобы это этот эта эти я будет буду будут
     """.split()
 )
+"""Stop words of German, French, Spanish, Portuguese, Italian and Russian."""
+FOREIGN_WORDS = (
+    FUNCTION_WORDS
+    - CLAIM_WORDS
+    - {"war", "die", "son", "sale", "tu", "pour", "if", "os", "era", "sera", "hat", "ton", "do", "no", "so"}
+)
+"""Those by which another language is recognised: without what is an English word too."""
