@@ -69,6 +69,7 @@ def generate() -> str:
             "from __future__ import annotations",
             "from agent_memory import models",
             *imports,
+            "from agent_memory.errors import StoreUnavailable",
             "from agent_memory.portal import Portal",
             f"from agent_memory.memory import {LOOPED}",
             f"from agent_memory.scopes import {', '.join(sorted(n for n in names if n != LOOPED))}",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from azure.cosmos.aio import CosmosClient
 from pydantic import SecretStr
 
-from agent_memory.errors import ConfigurationError, StoreUnavailable
+from agent_memory.backend import StoreBackend
+from agent_memory.errors import ConfigurationError
 from agent_memory.extras import how_to_install
-from agent_memory.health import look_at
 from agent_memory.language import defaults
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of
@@ -26,24 +25,19 @@ from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
-from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.steps.gather import Tools
-from agent_memory.store import queries
 from agent_memory.store.client import Store, default_credential
-from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
-from agent_memory.store.preferences import change_settings
 from agent_memory.store.values import validated
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
+    from agent_memory.remote import RemoteBackend
+
 logger = logging.getLogger("agent_memory")
 
-WARMING_SECONDS = 10.0
-"""A model that takes longer is waited for by the calls that need it, within their own deadlines."""
-_A_WORD = "warm"
 LOCAL_DATABASE = "ai_memory"
 OFFLINE_CANDIDATES = 500
 """Facts that one reconciliation compares when rules do it, which cost no tokens."""
@@ -79,13 +73,12 @@ class AsyncMemory:
         on_close: Callable[[], None] | None = None,
     ) -> None:
         tools = Tools(store, chat_model, embedding_model, limits or Limits(), policy or PolicySettings())
-        self._runtime = Runtime.of(
+        runtime = Runtime.of(
             tools, recall or RecallSettings(), tokens or TiktokenCounter(), cadence, inline=process == "inline"
         )
-        self._provision = provision
-        self._autoscale_max_ru = autoscale_max_ru
-        self._on_close = on_close
-        self._open = False
+        self._backend: StoreBackend | RemoteBackend = StoreBackend(
+            runtime, provision=provision, autoscale_max_ru=autoscale_max_ru, on_close=on_close
+        )
 
     @classmethod
     def local(
@@ -229,10 +222,12 @@ class AsyncMemory:
         Raises:
             ConfigurationError: if the URL is none, or a token credential lacks its scope.
         """
-        from agent_memory.remote import RemoteMemory
+        from agent_memory.remote import Http, RemoteBackend
 
-        made = RemoteMemory(base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout)
-        return cast(Self, made)
+        http = Http(base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout)
+        made = cls.__new__(cls)
+        made._backend = RemoteBackend(http)
+        return made
 
     @classmethod
     def from_env(cls, environment: Environment | None = None) -> Self:
@@ -278,25 +273,7 @@ class AsyncMemory:
                 that this one is a fork of.
             StoreUnavailable: if the store does not answer.
         """
-        if self._open:
-            self._runtime.store.check_process()
-            return
-        try:
-            await self._runtime.store.open()
-        except StoreUnavailable:
-            logger.error("Memory store unavailable, memory disabled")
-            raise
-        self._open = True
-        if self._provision:
-            await self.create_memory_store()
-        elif await self._runtime.store.exists():
-            await self._begin()
-
-    async def _begin(self) -> None:
-        embeddings = self._runtime.tools.embeddings
-        await self._runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
-        if self._runtime.worker is not None:
-            self._runtime.worker.start()
+        await self._backend.open()
 
     async def close(self) -> None:
         """Stops background processing and disconnects. What is unprocessed is processed at the next opening.
@@ -304,11 +281,7 @@ class AsyncMemory:
         Raises:
             ConfigurationError: in a fork of the process that opened it, which keeps it.
         """
-        self._runtime.store.check_process()
-        self._open = False
-        await self._runtime.close()
-        if self._on_close is not None:
-            self._on_close()
+        await self._backend.close()
 
     async def __aenter__(self) -> Self:
         """Opens it."""
@@ -328,12 +301,12 @@ class AsyncMemory:
     @property
     def runtime(self) -> Runtime:
         """Its parts, for the edges that drive them: the function app and the HTTP API."""
-        return self._runtime
+        return self._backend.runtime
 
     @property
     def enabled(self) -> bool:
         """Whether it is open and not switched off as a whole (row S0-065)."""
-        return self._open and self._runtime.tools.policy.enabled
+        return self._backend.enabled
 
     async def create_memory_store(self) -> None:
         """Makes the database and its five containers where they are missing (row S1-55).
@@ -341,12 +314,7 @@ class AsyncMemory:
         Raises:
             ConfigurationError: if the credential may not create containers; Azure wants a management role for that.
         """
-        runtime = self._runtime
-        await runtime.store.open()
-        dimensions = runtime.tools.embeddings.dimensions
-        await runtime.store.provision(dimensions=dimensions, autoscale_max_ru=self._autoscale_max_ru)
-        if self._open:
-            await self._begin()
+        await self._backend.create_memory_store()
 
     def user(self, user_id: str, *, config: MemoryConfig | Mapping[str, Any] | None = None) -> AsyncUserScope:
         r"""The scope of one user: all that can be written and read of them.
@@ -360,7 +328,7 @@ class AsyncMemory:
                 or begins with __; or if the config cannot be used.
         """
         asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
-        return AsyncUserScope(self._runtime, user_id, asked)
+        return self._backend.user(user_id, asked)
 
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
         """Puts a user into a tier, or (None) back into the default one; for the operator.
@@ -369,14 +337,12 @@ class AsyncMemory:
             InvalidInput: if the id cannot be used.
             ConfigurationError: if there is no such tier.
         """
-        if tier is not None:
-            self._runtime.tools.policy.tier(tier)
-        await change_settings(self._runtime.store, check_id(user_id, "user_id"), None, {"tier": tier})
+        await self._backend.assign_tier(check_id(user_id, "user_id"), tier)
 
     @property
     def static(self) -> AsyncStaticScope:
         """Knowledge that holds for every user alike; for the operator."""
-        return AsyncStaticScope(self._runtime)
+        return self._backend.static
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
         """Waits until all that was written so far is processed, whatever the thresholds.
@@ -391,38 +357,27 @@ class AsyncMemory:
         Raises:
             StoreUnavailable: if processing does not happen in this process.
         """
-        worker = self._runtime.worker
-        if worker is None:
-            raise StoreUnavailable("the function app processes this store; its counters say how far it is")
-        self._runtime.store.check_process()
-        return await worker.drain(timeout, progress)
+        return await self._backend.drain(timeout, progress)
 
     async def warm(self) -> None:
         """Loads what the first call would load: the embedding model and the token counter. Never raises.
 
         A server calls it before it answers, so that loading takes nothing of the deadline of the first context. A
-        model behind a network is asked for one word, for `WARMING_SECONDS` at most.
+        model behind a network is asked for one word, for 10 seconds at most.
         """
-        try:
-            async with asyncio.timeout(WARMING_SECONDS):
-                await asyncio.to_thread(self._runtime.tokens.count, _A_WORD)
-                await self._runtime.tools.embeddings.embed([_A_WORD])
-        except Exception as error:
-            logger.warning("The models are not warm: %s", error or type(error).__name__)
+        await self._backend.warm()
 
     async def users(self) -> list[str]:
         """Every user of whom something is kept, sorted; for the operator."""
-        store = self._runtime.store
-        found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
-        return sorted(user for user in found if not user.startswith("__"))
+        return await self._backend.users()
 
     async def health(self) -> Health:
         """Whether the parts answer, and which they are. Never raises."""
-        return await look_at(self._runtime)
+        return await self._backend.health()
 
     async def dead_letters(self) -> list[DeadLetter]:
         """The ranges of turns that processing gave up on, oldest first; for the operator."""
-        return await list_dead_letters(self._runtime.store)
+        return await self._backend.dead_letters()
 
     async def replay(self, dead_letter_id: str) -> ProcessResult:
         """Processes the range of a dead letter again; it goes when that succeeds.
@@ -432,7 +387,7 @@ class AsyncMemory:
             InvalidInput: if it is of a turn that could not be counted; nobody but its writer can mend that.
             ModelError: if the model still gives nothing usable; the dead letter stays.
         """
-        return await self._runtime.replay(dead_letter_id)
+        return await self._backend.replay(check_id(dead_letter_id, "dead_letter_id"))
 
 
 def _plain(secret: SecretStr | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
@@ -27,6 +28,18 @@ from agent_memory.store.counters import Counters
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.uses import UseCounter
 from agent_memory.text.tokens import TokenCounter
+
+
+class Home(Protocol):
+    """What a handle comes from: the parts of an open store, or a connection to a server, which shows none."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """The parts.
+
+        Raises:
+            ConfigurationError: if they are on a server.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,11 @@ class Runtime:
     def settling(self) -> dict[str, bool]:
         """What the workflow `settle` is given beside its thread."""
         return {"one_call": True} if self.tools.one_call else {}
+
+    @property
+    def runtime(self) -> Runtime:
+        """Itself: it is the home of local handles."""
+        return self
 
     @property
     def recaller(self) -> Recaller:

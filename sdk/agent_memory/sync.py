@@ -644,6 +644,7 @@ class UserScope:
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             MemoryDisabled: if the settings want nothing of the new content remembered.
             InvalidInput: if there is nothing to change, or the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(
             self._inner.update(id, content=content, pinned=pinned, related_ids=related_ids, reason=reason)
@@ -681,6 +682,7 @@ class UserScope:
             MemoryDisabled: if the settings want nothing of the new content remembered.
             QuotaExceeded: if the tier allows no more memories.
             InvalidInput: if the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(self._inner.approve(id, content=content))
 
@@ -1099,7 +1101,7 @@ class Memory:
         """Loads what the first call would load: the embedding model and the token counter. Never raises.
 
         A server calls it before it answers, so that loading takes nothing of the deadline of the first context. A
-        model behind a network is asked for one word, for `WARMING_SECONDS` at most.
+        model behind a network is asked for one word, for 10 seconds at most.
         """
         self._portal.run(self._inner.warm())
 

@@ -1,5 +1,7 @@
 """What every route does alike: pages, ETags, idempotency keys, the operator's rights, the OpenAPI document."""
 
+import inspect
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,9 +10,12 @@ import httpx2 as httpx
 import pytest
 from api_world import client_of
 
-from agent_memory import AsyncMemory
+from agent_memory import AsyncMemory, errors
 from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
 from agent_memory.api.credentials import ApiKeys, new_key
+from agent_memory.api.errors import documented, status_of
+from agent_memory.contract.endpoint import Endpoint
+from agent_memory.contract.table import ENDPOINTS
 
 ALICE = {"x-user-id": "alice"}
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -144,3 +149,13 @@ async def test_the_document_says_everything_and_no_vector(memory: AsyncMemory):
             assert not body or document["components"]["schemas"][name].get("examples"), where
     fields = {name for schema in document["components"]["schemas"].values() for name in schema.get("properties", {})}
     assert {name for name in fields if "embedding" in name or "vector" in name} == {"embedding_model"}
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: f"{endpoint.scope}.{endpoint.name}")
+def test_the_document_names_the_errors_that_a_method_says_it_raises(endpoint: Endpoint):
+    """The table declares them; the docstring is what callers of the library read."""
+    raised = (inspect.getdoc(endpoint.call) or "").partition("Raises:\n")[2]
+    said = [getattr(errors, name) for name in re.findall(r"\b([A-Z]\w+)(?=:| if|,)", raised) if hasattr(errors, name)]
+    told = documented(*endpoint.raises, missing=endpoint.may_be_missing, writes=endpoint.writes).keys()
+    assert {status_of(error("x")) for error in said} <= told
+    assert {status_of(error("x")) for error in endpoint.raises} <= {status_of(error("x")) for error in said}

@@ -127,17 +127,17 @@ async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: S
 
 @pytest.mark.req("S1-44")
 async def test_many_writers_of_one_counter_lose_no_turn(memory: AsyncMemory):
-    counters = memory._runtime.counters
+    counters = memory.runtime.counters
     for n in range(20):  # of another type, so that the worker leaves them to this test
         note = {"id": f"turn-{n}", "type": "note", "user_id": "alice", "thread_id": "t1"}
-        await memory._runtime.store.create(TURNS, note)
+        await memory.runtime.store.create(TURNS, note)
 
     async def count(n: int) -> None:
         await counters.count("alice", "t1", [(f"turn-{n}", 1000 + n % 2)])
 
     await asyncio.gather(*(count(n) for n in range(20)))
     assert (await counters.get("alice", "t1")).count == 20
-    document = await memory._runtime.store.read(COUNTER, "counter", ("alice", "t1"))
+    document = await memory.runtime.store.read(COUNTER, "counter", ("alice", "t1"))
     assert document is not None
     assert document["count"] == 20
 

@@ -111,8 +111,8 @@ async def test_the_environment_chooses(
     for name, value in variables.items():
         monkeypatch.setenv(name, value.replace("STORE", path))
     memory = AsyncMemory.from_env()
-    assert memory._runtime.tools.chat.model_id == chat
-    assert memory._runtime.store.name == store.replace("STORE", path)
+    assert memory.runtime.tools.chat.model_id == chat
+    assert memory.runtime.store.name == store.replace("STORE", path)
     await memory.close()
 
 

@@ -83,7 +83,7 @@ async def test_a_store_that_takes_no_writes_is_told_as_long_as_it_lasts(
 
 def _connection(memory: AsyncMemory) -> sqlite3.Connection:
     """The connection of the engine that this memory closes at its end."""
-    engine = memory._on_close.__self__  # type: ignore[union-attr]
+    engine = memory._backend._on_close.__self__  # type: ignore[union-attr]
     connection: sqlite3.Connection = engine._storage._connection
     return connection
 

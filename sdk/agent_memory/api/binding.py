@@ -41,7 +41,7 @@ def add_endpoint(router: APIRouter, endpoint: Endpoint) -> None:
         methods=[endpoint.verb],
         status_code=endpoint.status,
         response_model=endpoint.answer,
-        responses=documented(*endpoint.doc.errors, missing=endpoint.may_be_missing, writes=endpoint.writes),
+        responses=documented(*endpoint.raises, missing=endpoint.may_be_missing, writes=endpoint.writes),
         summary=endpoint.doc.summary,
         description=endpoint.doc.text or None,
         operation_id=_operation(endpoint),

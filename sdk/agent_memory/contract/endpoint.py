@@ -12,7 +12,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model
 
-from agent_memory import errors
 from agent_memory.contract.schemas import RESOURCES
 from agent_memory.contract.wire import Body, Params, body_type, query_type
 from agent_memory.errors import AgentMemoryError
@@ -45,6 +44,7 @@ class Endpoint:
         example: A body, or a query.
         bounds: What holds for a parameter beyond its type, as arguments of pydantic's `Field`.
         reads: Whether it changes nothing although its verb could.
+        raises: What the method raises, beyond what every route may answer.
     """
 
     call: Callable[..., Any]
@@ -60,6 +60,7 @@ class Endpoint:
     example: Mapping[str, Any] = field(default_factory=dict)
     bounds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reads: bool = False
+    raises: tuple[type[AgentMemoryError], ...] = ()
 
     @property
     def name(self) -> str:
@@ -177,7 +178,6 @@ class Doc:
     summary: str
     text: str
     arguments: Mapping[str, str]
-    errors: tuple[type[AgentMemoryError], ...]
 
     @classmethod
     def of(cls, call: Callable[..., Any]) -> Doc:
@@ -186,15 +186,12 @@ class Doc:
             r"^(Args|Attributes|Returns|Raises|Example):\n", inspect.getdoc(call) or "", flags=re.MULTILINE
         )
         sections = dict(zip(parts[1::2], parts[2::2], strict=True))
-        named = re.findall(r"\b([A-Z]\w+)(?=:| if|,)", sections.get("Raises", ""))
-        known = [getattr(errors, name, None) for name in named]
         arguments = _entries(sections.get("Args") or sections.get("Attributes", ""))
         summary, _, rest = parts[0].partition("\n\n")
         return cls(
             " ".join(summary.split()),
             " ".join(rest.split()),
             {name: " ".join(text.split()) for name, text in arguments},
-            tuple(error for error in known if error is not None),
         )
 
 

@@ -1,12 +1,14 @@
 """The table of endpoints: which method of a scope has which path.
 
-A new method of a scope gets a line here, and with it a route, its place in the OpenAPI document and its remote twin.
-The few that are more than a call and its answer (writing turns, processing) are written by hand at both ends.
+A new method of a scope gets a line here, and with it a route and its place in the OpenAPI document. Another line, in
+`remote/scopes.py`, gives it its remote twin. The few that are more than a call and its answer (writing turns,
+processing) are written by hand at both ends.
 """
 
 from __future__ import annotations
 
 from agent_memory.contract.endpoint import Endpoint
+from agent_memory.errors import ModelError, NotFound, QuotaExceeded
 from agent_memory.scopes import AsyncThreadScope as Thread
 from agent_memory.scopes import AsyncUserScope as User
 
@@ -44,8 +46,9 @@ ENDPOINTS: list[Endpoint] = [
         status=201,
         bounds={"confidence": {"ge": 0, "le": 1}, "importance": {"ge": 0, "le": 1}},
         example={"content": "Allergic to peanuts", "kind": "fact"},
+        raises=(NotFound, QuotaExceeded, ModelError),
     ),
-    Endpoint(User.get, "GET", "/v1/memories/{id}", tagged=True),
+    Endpoint(User.get, "GET", "/v1/memories/{id}", tagged=True, raises=(NotFound,)),
     Endpoint(
         User.update,
         "PATCH",
@@ -53,12 +56,19 @@ ENDPOINTS: list[Endpoint] = [
         tagged=True,
         guard=User.get,
         example={"content": "Allergic to peanuts and cashews", "reason": "the test came back"},
+        raises=(NotFound, ModelError),
     ),
-    Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions"),
-    Endpoint(User.why, "GET", "/v1/memories/{id}/why"),
+    Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions", raises=(NotFound,)),
+    Endpoint(User.why, "GET", "/v1/memories/{id}/why", raises=(NotFound,)),
     Endpoint(User.review, "GET", "/v1/review", "memories"),
-    Endpoint(User.approve, "POST", "/v1/memories/{id}/approve", example={"content": "Pays by bank transfer"}),
-    Endpoint(User.reject, "POST", "/v1/memories/{id}/reject"),
+    Endpoint(
+        User.approve,
+        "POST",
+        "/v1/memories/{id}/approve",
+        example={"content": "Pays by bank transfer"},
+        raises=(NotFound, QuotaExceeded, ModelError),
+    ),
+    Endpoint(User.reject, "POST", "/v1/memories/{id}/reject", raises=(NotFound,)),
     Endpoint(User.audit, "GET", "/v1/audit", "entries", bounds={"limit": {"ge": 1, "le": 1000}}),
     # What is looked up and not learned from.
     Endpoint(
@@ -66,6 +76,7 @@ ENDPOINTS: list[Endpoint] = [
         "PUT",
         "/v1/documents/{id}",
         example={"content": "Remote work: up to three days a week.", "metadata": {"title": "Handbook"}},
+        raises=(ModelError,),
     ),
     Endpoint(User.delete_document, "DELETE", "/v1/documents/{id}", "deleted"),
     # What is allowed.
@@ -76,6 +87,7 @@ ENDPOINTS: list[Endpoint] = [
         "POST",
         "/v1/memory/forget",
         example={"query": "my budget for the Hawaii trip", "dry_run": True},
+        raises=(NotFound, ModelError),
     ),
     Endpoint(User.export_part, "GET", "/v1/export"),
     # Conversations.
@@ -97,6 +109,7 @@ ENDPOINTS: list[Endpoint] = [
         "POST",
         "/v1/threads/{thread_id}/forget",
         example={"query": "my budget", "dry_run": True},
+        raises=(ModelError,),
     ),
     Endpoint(Thread.summary, "GET", "/v1/threads/{thread_id}/summary"),
     Endpoint(Thread.state, "GET", "/v1/threads/{thread_id}/state"),

@@ -23,6 +23,8 @@ from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInp
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
+    from agent_memory.runtime import Runtime
+
 ATTEMPTS = 4
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
@@ -66,6 +68,11 @@ class Http:
         self._function_key = function_key
         self._timeout = aiohttp.ClientTimeout(timeout)
         self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """None is here: what reaches for a part of the memory is not offered over HTTP."""
+        raise ConfigurationError("this is not offered over HTTP; open the store itself for it")
 
     @property
     def is_open(self) -> bool:

@@ -1,47 +1,34 @@
-"""RemoteMemory: a memory that a server keeps."""
+"""The backend of a memory that a server keeps."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agent_memory.contract.schemas import DeadLetters, Drained, Users
 from agent_memory.errors import AgentMemoryError, ConfigurationError
-from agent_memory.memory import AsyncMemory
-from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
+from agent_memory.models import DeadLetter, Health, ProcessResult
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
-from agent_memory.remote.scopes import PROCESS_TIMEOUT, NoRuntime, RemoteStaticScope, RemoteUserScope
+from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteStaticScope, RemoteUserScope
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
-from agent_memory.store.ids import check_id
-from agent_memory.store.values import validated
 
 if TYPE_CHECKING:
-    from azure.core.credentials_async import AsyncTokenCredential
+    pass
 
 DRAIN_SLICE = 20.0
-"""Seconds that one request waits; what stands between drops longer ones."""
+"""How long one long-poll request waits, in seconds. Proxies close longer ones."""
 
 
-class RemoteMemory(AsyncMemory):
-    """The memory of a server: the same methods, over HTTP."""
+class RemoteBackend:
+    """What `AsyncMemory` does over HTTP; its methods have the names, results and errors of the memory's."""
 
-    def __init__(
-        self,
-        base_url: str,
-        credential: str | AsyncTokenCredential | None,
-        *,
-        token_scope: str | None,
-        function_key: str | None,
-        timeout: float,
-    ) -> None:
-        self._runtime = cast(Runtime, NoRuntime())
-        self._http = Http(base_url, credential, token_scope=token_scope, function_key=function_key, timeout=timeout)
+    def __init__(self, http: Http) -> None:
+        self._http = http
 
     async def open(self) -> None:
         """Opens the connection; nothing is sent yet."""
@@ -57,7 +44,7 @@ class RemoteMemory(AsyncMemory):
     @property
     def runtime(self) -> Runtime:
         """There is none here."""
-        raise ConfigurationError("a remote memory has its parts on the server")
+        return self._http.runtime
 
     @property
     def enabled(self) -> bool:
@@ -68,9 +55,8 @@ class RemoteMemory(AsyncMemory):
         """Whoever runs the server makes its store."""
         raise ConfigurationError("the server's store is made where the server is run")
 
-    def user(self, user_id: str, *, config: MemoryConfig | Mapping[str, Any] | None = None) -> AsyncUserScope:
+    def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:
         """The scope of one user."""
-        asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
         return RemoteUserScope(self._http, user_id, asked)
 
     @property
@@ -78,7 +64,7 @@ class RemoteMemory(AsyncMemory):
         """Knowledge that holds for every user alike; for the operator."""
         return RemoteStaticScope(self._http)
 
-    async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
+    async def drain(self, timeout: float | None, progress: Progress | None) -> int:
         """Waits until the server has processed what was written so far; how many turns are left."""
         end = None if timeout is None else time.monotonic() + timeout
         left: int | None = None
@@ -120,10 +106,10 @@ class RemoteMemory(AsyncMemory):
 
     async def replay(self, dead_letter_id: str) -> ProcessResult:
         """Processes the range of a dead letter again; for the operator."""
-        path = f"/v1/admin/dead-letters/{quote(check_id(dead_letter_id, 'dead_letter_id'), safe='')}/replay"
+        path = f"/v1/admin/dead-letters/{quote(dead_letter_id, safe='')}/replay"
         return ProcessResult.model_validate(await self._http.send("POST", path, timeout=PROCESS_TIMEOUT))
 
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
         """Puts a user into a tier; for the operator."""
-        path = f"/v1/admin/users/{quote(check_id(user_id, 'user_id'), safe='')}/tier"
+        path = f"/v1/admin/users/{quote(user_id, safe='')}/tier"
         await self._http.send("PUT", path, body={"tier": tier})

@@ -1,7 +1,7 @@
 """The scopes of a user and a thread whose work a server does.
 
-Their methods are made of the table of endpoints: the same names, arguments, results and errors as those of the scopes
-that they stand for. The few that are more than a call and its answer are written here.
+A method that is one call and its answer is `sent`: with the signature of the scope's own method, as its line in the
+table of endpoints says. The few that are more are written here.
 """
 
 from __future__ import annotations
@@ -11,51 +11,101 @@ import functools
 import inspect
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from urllib.parse import quote
 
 from agent_memory.contract.endpoint import IF_MATCH, MAX_PAGE, Endpoint
 from agent_memory.contract.pages import token_of
 from agent_memory.contract.schemas import MAX_TURNS, ProcessRun, StaticKnowledge
 from agent_memory.contract.table import ENDPOINTS
-from agent_memory.errors import AgentMemoryError, ConfigurationError, NotFound
+from agent_memory.errors import AgentMemoryError, NotFound
 from agent_memory.models import Context, ImportReceipt, Memory, MemoryConfig, ProcessResult, Receipt, TurnInput, Usage
 from agent_memory.remote.http import Http, error_of
 from agent_memory.rules.switches import Asked
-from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.thread import turn_inputs
 from agent_memory.store.ids import check_id
 from agent_memory.store.static import as_fact
 from agent_memory.store.turns import make_turns
 
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
+
 REQUEST_BYTES = 3_000_000
 """Of turns in one request; the server reads 4 MB."""
 POLL_SECONDS = 0.5
 PROCESS_TIMEOUT = 600.0
 """Seconds that one request for processing may take where the server does the work before it answers."""
+_ENDPOINT_OF = {call: one for one in ENDPOINTS for call in (one.call, one.threads_too) if call is not None}
 
 
-class NoRuntime:
-    """Stands where a local scope has its parts: what reaches for them is not offered over HTTP."""
+def sent(local: Method[S, P, R]) -> Method[S, P, R]:
+    """The twin of a scope's method that sends a request to the endpoint of that method."""
+    endpoint = _ENDPOINT_OF[local]
+    signature = inspect.signature(local)
+    variable = inspect.Parameter.VAR_KEYWORD
+    options = next((name for name, one in signature.parameters.items() if one.kind is variable), "")
 
-    def __getattr__(self, name: str) -> Any:
-        raise ConfigurationError("this is not offered over HTTP; open the store itself for it")
+    @functools.wraps(local)
+    async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given = dict(signature.bind(scope, *args, **kwargs).arguments)
+        del given["self"]
+        given |= given.pop(options, {})
+        arguments = {name: value for name, value in given.items() if value is not None and not callable(value)}
+        assert isinstance(scope, Scope)
+        return cast(R, await _answer(scope, endpoint, arguments))
+
+    return call
+
+
+async def _answer(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
+    try:
+        if endpoint.paged:
+            return await _all_pages(scope, endpoint, arguments)
+        answer = endpoint.answer.model_validate(await _send(scope, endpoint, arguments))
+    except NotFound:
+        if endpoint.may_be_missing:
+            return None
+        raise
+    except AgentMemoryError as error:
+        if endpoint.returned is Context:  # which never breaks a conversation
+            return Context(degraded=[f"memory: {error}"])
+        raise
+    return getattr(answer, endpoint.noun) if endpoint.noun else answer
 
 
 class RemoteUserScope(AsyncUserScope):
     """All that is kept of one user, on a server."""
 
-    def __init__(self, http: Http, user_id: str, asked: Asked | None = None) -> None:
-        super().__init__(cast(Runtime, NoRuntime()), user_id, asked)
-        self._http = http
+    search = sent(AsyncUserScope.search)
+    context = sent(AsyncUserScope.context)
+    profile = sent(AsyncUserScope.profile)
+    stats = sent(AsyncUserScope.stats)
+    memories = sent(AsyncUserScope.memories)
+    remember = sent(AsyncUserScope.remember)
+    get = sent(AsyncUserScope.get)
+    update = sent(AsyncUserScope.update)
+    history = sent(AsyncUserScope.history)
+    why = sent(AsyncUserScope.why)
+    review = sent(AsyncUserScope.review)
+    approve = sent(AsyncUserScope.approve)
+    reject = sent(AsyncUserScope.reject)
+    audit = sent(AsyncUserScope.audit)
+    add_document = sent(AsyncUserScope.add_document)
+    delete_document = sent(AsyncUserScope.delete_document)
+    settings = sent(AsyncUserScope.settings)
+    update_settings = sent(AsyncUserScope.update_settings)
+    forget = sent(AsyncUserScope.forget)
+    export_part = sent(AsyncUserScope.export_part)
+    threads = sent(AsyncUserScope.threads)
 
-    @property
-    def home(self) -> object:
-        """The open memory that this handle comes from: handles of the same memory have the same object."""
-        return self._http
+    def __init__(self, http: Http, user_id: str, asked: Asked | None = None) -> None:
+        super().__init__(http, user_id, asked)
+        self._http = http
 
     def thread(
         self,
@@ -114,9 +164,25 @@ class RemoteUserScope(AsyncUserScope):
 class RemoteThreadScope(AsyncThreadScope):
     """One conversation of one user, on a server."""
 
+    search = sent(AsyncThreadScope.search)
+    context = sent(AsyncThreadScope.context)
+    turns = sent(AsyncThreadScope.turns)
+    view = sent(AsyncThreadScope.view)
+    clear = sent(AsyncThreadScope.clear)
+    retire = sent(AsyncThreadScope.retire)
+    delete = sent(AsyncThreadScope.delete)
+    delete_index = sent(AsyncThreadScope.delete_index)
+    forget = sent(AsyncThreadScope.forget)
+    summary = sent(AsyncThreadScope.summary)
+    state = sent(AsyncThreadScope.state)
+    stats = sent(AsyncThreadScope.stats)
+    settings = sent(AsyncThreadScope.settings)
+    update_settings = sent(AsyncThreadScope.update_settings)
+    memories = sent(AsyncThreadScope.memories)
+
     def __init__(self, http: Http, local: AsyncThreadScope) -> None:
         super().__init__(
-            cast(Runtime, NoRuntime()),
+            http,
             local.user_id,
             local.thread_id,
             agent_id=local.agent_id,
@@ -163,7 +229,7 @@ class RemoteStaticScope(AsyncStaticScope):
     """Knowledge that holds for every user alike, on a server; for the operator."""
 
     def __init__(self, http: Http) -> None:
-        super().__init__(cast(Runtime, NoRuntime()))
+        super().__init__(http)
         self._http = http
 
     async def seed(self, facts: Sequence[Any]) -> Receipt:
@@ -246,34 +312,6 @@ def _extras(asked: Asked) -> dict[str, Any]:
     return {name: value for name, value in extras.items() if value is not None}
 
 
-def _remote(endpoint: Endpoint, local: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """The remote twin of a method."""
-    signature = inspect.signature(local)
-    variable = inspect.Parameter.VAR_KEYWORD
-    options = next((name for name, one in signature.parameters.items() if one.kind is variable), "")
-
-    @functools.wraps(local)
-    async def call(self: Scope, *args: Any, **kwargs: Any) -> Any:
-        given = dict(signature.bind(self, *args, **kwargs).arguments)
-        del given["self"]
-        given |= given.pop(options, {})
-        arguments = {name: value for name, value in given.items() if value is not None and not callable(value)}
-        try:
-            if endpoint.paged:
-                return await _all_pages(self, endpoint, arguments)
-            return _result(endpoint, await _send(self, endpoint, arguments))
-        except NotFound:
-            if endpoint.may_be_missing:
-                return None
-            raise
-        except AgentMemoryError as error:
-            if endpoint.returned is Context:  # which never breaks a conversation
-                return Context(degraded=[f"memory: {error}"])
-            raise
-
-    return call
-
-
 async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
     rest = dict(arguments)
     headers = {"If-Match": rest.pop(IF_MATCH)} if IF_MATCH in rest else {}
@@ -306,15 +344,3 @@ async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]
             break
     oldest_first = endpoint.paged == "last"
     return [item for page in (reversed(pages) if oldest_first else pages) for item in page]
-
-
-def _result(endpoint: Endpoint, answer: Any) -> Any:
-    read = endpoint.answer.model_validate(answer)
-    return getattr(read, endpoint.noun) if endpoint.noun else read
-
-
-for _endpoint in ENDPOINTS:
-    _owner = RemoteThreadScope if _endpoint.scope == "thread" else RemoteUserScope
-    setattr(_owner, _endpoint.name, _remote(_endpoint, _endpoint.call))
-    if _endpoint.threads_too is not None:
-        setattr(RemoteThreadScope, _endpoint.name, _remote(_endpoint, _endpoint.threads_too))

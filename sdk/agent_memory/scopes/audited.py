@@ -15,7 +15,9 @@ R = TypeVar("R")
 
 class _Scope(Protocol):
     user_id: str
-    _runtime: Runtime
+
+    @property
+    def _runtime(self) -> Runtime: ...
 
 
 S = TypeVar("S", bound=_Scope)

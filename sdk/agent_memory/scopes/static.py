@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_memory.models import Memory, Receipt
-from agent_memory.runtime import Runtime
+from agent_memory.runtime import Home
 from agent_memory.screening.screen import without_secrets
 from agent_memory.store.static import make_facts, read_facts, write_facts
 
@@ -14,8 +14,8 @@ from agent_memory.store.static import make_facts, read_facts, write_facts
 class AsyncStaticScope:
     """What holds for every user alike. Every context begins with it; no user's scope can change it."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, home: Home) -> None:
+        self._home = home
 
     async def seed(self, facts: Sequence[Any]) -> Receipt:
         """Writes facts, each `{"id": …, "content": …}`; what is there already, word for word, is left alone.
@@ -28,12 +28,12 @@ class AsyncStaticScope:
         Raises:
             InvalidInput: if a fact cannot be used; nothing was written.
         """
-        policy = self._runtime.tools.policy
+        policy = self._home.runtime.tools.policy
         made = [without_secrets(fact, policy) for fact in make_facts(facts)]
-        created = await write_facts(self._runtime.store, made)
-        self._runtime.static.changed()
+        created = await write_facts(self._home.runtime.store, made)
+        self._home.runtime.static.changed()
         return Receipt(ids=[fact.id for fact in made], created=created)
 
     async def list(self) -> Sequence[Memory]:
         """All facts, by id."""
-        return await read_facts(self._runtime.store)
+        return await read_facts(self._home.runtime.store)

@@ -30,7 +30,7 @@ from agent_memory.models import (
 )
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.rules.switches import Asked, Rules, read_rules
-from agent_memory.runtime import Runtime
+from agent_memory.runtime import Home, Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
 from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell
@@ -53,7 +53,7 @@ class AsyncThreadScope:
 
     def __init__(
         self,
-        runtime: Runtime,
+        home: Home,
         user_id: str,
         thread_id: str,
         *,
@@ -61,7 +61,7 @@ class AsyncThreadScope:
         project_id: str | None = None,
         asked: Asked | None = None,
     ) -> None:
-        self._runtime = runtime
+        self._home = home
         self._asked = asked or Asked()
         self.user_id = check_id(user_id, "user_id")
         self.thread_id = check_id(thread_id, "thread_id")
@@ -385,6 +385,10 @@ class AsyncThreadScope:
             allow_categories=allow_categories,
         )
         return await change_settings(self._runtime.store, self.user_id, self.thread_id, changes, if_match)
+
+    @property
+    def _runtime(self) -> Runtime:
+        return self._home.runtime
 
     async def _rules(self) -> Rules:
         runtime = self._runtime

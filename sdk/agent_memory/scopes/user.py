@@ -67,7 +67,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
             None if resources is None else frozenset(resources),
         )
         return AsyncThreadScope(
-            self._runtime, self.user_id, thread_id, agent_id=agent_id, project_id=project_id, asked=asked
+            self._home, self.user_id, thread_id, agent_id=agent_id, project_id=project_id, asked=asked
         )
 
     @audited(changes=False)

@@ -140,6 +140,7 @@ class UserMemories(UserPart):
             Conflict: if it was replaced already (update the newest version), or is being changed by another.
             MemoryDisabled: if the settings want nothing of the new content remembered.
             InvalidInput: if there is nothing to change, or the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
         """
         if content is None and pinned is None and related_ids is None:
             raise InvalidInput("nothing to change: give a content, pinned or related_ids")
@@ -196,6 +197,7 @@ class UserMemories(UserPart):
             MemoryDisabled: if the settings want nothing of the new content remembered.
             QuotaExceeded: if the tier allows no more memories.
             InvalidInput: if the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
         """
         store = self._runtime.store
         memory = await self.get(id)

@@ -1,0 +1,140 @@
+"""The backend of a memory whose store this process opens. `remote.RemoteBackend` is that of one on a server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from agent_memory.errors import StoreUnavailable
+from agent_memory.health import look_at
+from agent_memory.models import DeadLetter, Health, ProcessResult
+from agent_memory.processing.worker import Progress
+from agent_memory.rules.switches import Asked
+from agent_memory.runtime import Runtime
+from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
+from agent_memory.steps.dead_letters import list_dead_letters
+from agent_memory.store import queries
+from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.preferences import change_settings
+
+logger = logging.getLogger("agent_memory")
+
+WARMING_SECONDS = 10.0
+"""A model that takes longer is waited for by the calls that need it, within their own deadlines."""
+_A_WORD = "warm"
+
+
+class StoreBackend:
+    """What `AsyncMemory` does on a store; its methods have the names, results and errors of the memory's."""
+
+    def __init__(
+        self, runtime: Runtime, *, provision: bool, autoscale_max_ru: int | None, on_close: Callable[[], None] | None
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            runtime: The parts.
+            provision: Whether opening makes what is missing of the store.
+            autoscale_max_ru: Throughput cap for containers made here.
+            on_close: Called when all is closed.
+        """
+        self.runtime = runtime
+        self._provision = provision
+        self._autoscale_max_ru = autoscale_max_ru
+        self._on_close = on_close
+        self._open = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it is open and not switched off as a whole."""
+        return self._open and self.runtime.tools.policy.enabled
+
+    @property
+    def static(self) -> AsyncStaticScope:
+        """Static knowledge."""
+        return AsyncStaticScope(self.runtime)
+
+    def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:
+        """The scope of one user."""
+        return AsyncUserScope(self.runtime, user_id, asked)
+
+    async def open(self) -> None:
+        """Connects, and starts background processing if it happens here."""
+        if self._open:
+            self.runtime.store.check_process()
+            return
+        try:
+            await self.runtime.store.open()
+        except StoreUnavailable:
+            logger.error("Memory store unavailable, memory disabled")
+            raise
+        self._open = True
+        if self._provision:
+            await self.create_memory_store()
+        elif await self.runtime.store.exists():
+            await self._begin()
+
+    async def _begin(self) -> None:
+        embeddings = self.runtime.tools.embeddings
+        await self.runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
+        if self.runtime.worker is not None:
+            self.runtime.worker.start()
+
+    async def close(self) -> None:
+        """Stops background processing and disconnects."""
+        self.runtime.store.check_process()
+        self._open = False
+        await self.runtime.close()
+        if self._on_close is not None:
+            self._on_close()
+
+    async def create_memory_store(self) -> None:
+        """Makes the database and its containers where they are missing."""
+        store = self.runtime.store
+        await store.open()
+        dimensions = self.runtime.tools.embeddings.dimensions
+        await store.provision(dimensions=dimensions, autoscale_max_ru=self._autoscale_max_ru)
+        if self._open:
+            await self._begin()
+
+    async def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """Puts a user into a tier."""
+        if tier is not None:
+            self.runtime.tools.policy.tier(tier)
+        await change_settings(self.runtime.store, user_id, None, {"tier": tier})
+
+    async def drain(self, timeout: float | None, progress: Progress | None) -> int:
+        """Waits until all is processed; how many turns are left."""
+        worker = self.runtime.worker
+        if worker is None:
+            raise StoreUnavailable("the function app processes this store; its counters say how far it is")
+        self.runtime.store.check_process()
+        return await worker.drain(timeout, progress)
+
+    async def warm(self) -> None:
+        """Loads the embedding model and the token counter."""
+        try:
+            async with asyncio.timeout(WARMING_SECONDS):
+                await asyncio.to_thread(self.runtime.tokens.count, _A_WORD)
+                await self.runtime.tools.embeddings.embed([_A_WORD])
+        except Exception as error:
+            logger.warning("The models are not warm: %s", error or type(error).__name__)
+
+    async def users(self) -> list[str]:
+        """Every user of whom something is kept, sorted."""
+        store = self.runtime.store
+        found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
+        return sorted(user for user in found if not user.startswith("__"))
+
+    async def health(self) -> Health:
+        """Whether the parts answer, and which they are."""
+        return await look_at(self.runtime)
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """What processing gave up on, oldest first."""
+        return await list_dead_letters(self.runtime.store)
+
+    async def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again."""
+        return await self.runtime.replay(dead_letter_id)
