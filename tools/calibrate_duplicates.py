@@ -1,10 +1,10 @@
-"""Prints how well cosines, and cosines with `policy.restated`, tell restatements from different facts.
+"""Prints how well cosines, and cosines with `text.restated`, tell restatements from different facts.
 
     python tools/calibrate_duplicates.py [--model minilm|hashing|NAME] [--pairs FILE]
 
 The pairs are labelled: `duplicate` and `update` are to be found (the new fact takes the place of the old), `different`
 must not be; `reworded` is one claim in other words, which is left to reconciliation. NAME is a model of OpenAI, with
-the key from the environment. Thresholds go into `agent_memory/text/restated.py`.
+the key from the environment. Thresholds go into `agent_memory/calibration.py`.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
+from agent_memory.calibration import PARTS_TOLD
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn
-from agent_memory.recall.fusion import PARTS_TOLD
 from agent_memory.settings import Limits
 from agent_memory.steps.index import LONGEST_PART, MOST_CHUNKS, MOST_PARTS, PART, parts_of
 from agent_memory.steps.pieces import cut, portions, size

@@ -1,7 +1,7 @@
 """The scale of relevance of the Agent Service's profiles, 0 to 1, over the cosines of any embedding model.
 
 A profile's `relevance_threshold` was chosen for another model: 0.7 is a cosine that all-MiniLM-L6-v2 hardly reaches. So
-a score is not a cosine but how likely a conversation answers (`agent_memory.recall.calibration`). Where that cannot be
+a score is not a cosine but how likely a conversation answers (`agent_memory.recall.relevance`). Where that cannot be
 measured (hashed words; a memory on a server), the profiles' default threshold stands for the memory's own.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_memory.errors import ConfigurationError
 from agent_memory.memory import AsyncMemory
-from agent_memory.recall.calibration import calibrate
+from agent_memory.recall.relevance import relevance_curve
 from agent_memory.settings import RecallSettings
 
 DEFAULT_THRESHOLD = 0.7
@@ -37,10 +37,10 @@ async def scale_of(memory: AsyncMemory) -> Scale:
         searcher = memory.runtime.searcher
     except ConfigurationError:
         return _by_threshold(RecallSettings().archive_threshold((await memory.health()).embedding_model))
-    calibration = await calibrate(searcher.embeddings)
-    if calibration is None:
+    curve = await relevance_curve(searcher.embeddings)
+    if curve is None:
         return _by_threshold(searcher.settings.archive_threshold(searcher.embeddings.model_id))
-    return Scale(calibration.relevance, calibration.least_cosine)
+    return Scale(curve.relevance, curve.least_cosine)
 
 
 def _by_threshold(own: float) -> Scale:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from agent_memory.calibration import calibration_of
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Turn, content_hash, iso
 from agent_memory.store import queries
@@ -21,7 +22,7 @@ from agent_memory.store.commits import in_batches, upsert
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import VECTOR_DECIMALS, Document
 from agent_memory.store.ids import FORGOTTEN_THREAD, derived_id
-from agent_memory.text.likeness import Likeness, cosine
+from agent_memory.text.likeness import cosine
 
 Reason = Literal["forgotten", "rejected"]
 ASKED = 500
@@ -95,7 +96,7 @@ class Forgotten:
     def __init__(self, user_id: str, tombstones: Sequence[Document], embedding_model: str) -> None:
         self._user_id = user_id
         self._model = embedding_model
-        self._likeness = Likeness.of(embedding_model)
+        self._same = calibration_of(embedding_model).same_claim
         self._turns = {one["turn"] for one in tombstones if "turn" in one}
         self._said = {one["said"]: one["at"] for one in tombstones if "said" in one}
         self._places = [one for one in tombstones if "place" in one]
@@ -126,7 +127,7 @@ class Forgotten:
         if any(one["at"] >= at and self._holds(one["place"], said, at) for one in self._places):
             return True
         return said.vector is not None and any(
-            when >= at and cosine(vector, said.vector) >= self._likeness.same for when, vector in self._meanings
+            when >= at and cosine(vector, said.vector) >= self._same for when, vector in self._meanings
         )
 
     def _holds(self, place: dict[str, str], said: Said, at: str) -> bool:

@@ -9,21 +9,16 @@ from __future__ import annotations
 from datetime import datetime
 from functools import lru_cache
 
+from agent_memory.calibration import ASKING_SHARE, ONLY_ASKING_SHARE, ONLY_ASKING_WORDS
 from agent_memory.models import Memory
 from agent_memory.recall.gate import is_personal
 from agent_memory.store.chunks import words_of
 from agent_memory.text.sentences import QUESTION_MARKS, sentences
 
-_ASKING_SHARE = 0.1
-"""So much of a text at least is questions if it asks: a page that closes with an offer to help does not."""
-_ONLY_ASKING_SHARE = 0.5
-_ONLY_ASKING_WORDS = 8
-"""Words beside the questions of a text that only asks: "Wow, that sounds great!"."""
-
 
 def asks(text: str) -> bool:
     """Whether somebody who says this waits for an answer."""
-    return _questions(text)[0] >= _ASKING_SHARE
+    return _questions(text)[0] >= ASKING_SHARE
 
 
 def only_asks(text: str) -> bool:
@@ -34,7 +29,7 @@ def only_asks(text: str) -> bool:
 def is_question_alone(text: str) -> bool:
     """Whether it is questions and hardly more."""
     share, other_words = _questions(text)
-    return share >= _ONLY_ASKING_SHARE and other_words <= _ONLY_ASKING_WORDS
+    return share >= ONLY_ASKING_SHARE and other_words <= ONLY_ASKING_WORDS
 
 
 def repeats_question(memory: Memory, text: str, since: datetime) -> bool:

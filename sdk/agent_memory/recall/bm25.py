@@ -12,13 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from agent_memory.calibration import BM25_B, BM25_K1
 from agent_memory.text.patterns import WORD
 from agent_memory.text.stems import stem
 from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
-
-K1 = 1.2
-B = 0.4
-"""Less than usual (0.75): a longer turn is more often the one that answers than a wordy one. LoCoMo: +1 in 100."""
 
 # Each way is one repeat of one class with nothing behind it: it never goes back, and reads every character once.
 _WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
@@ -57,7 +54,7 @@ class Bm25:
         self._counts = {key: words(text) for key, text in texts.items()}
         lengths = {key: sum(count.values()) for key, count in self._counts.items()}
         average = max(1.0, sum(lengths.values()) / max(1, len(texts)))
-        self._norms = {key: K1 * (1 - B + B * length / average) for key, length in lengths.items()}
+        self._norms = {key: BM25_K1 * (1 - BM25_B + BM25_B * length / average) for key, length in lengths.items()}
 
     def scores(self, terms: Sequence[str]) -> dict[str, float]:
         """How well each text matches the terms; 0 for those that share no word with them."""
@@ -66,5 +63,5 @@ class Bm25:
             having = {key: count[term] for key, count in self._counts.items() if term in count}
             weight = math.log(1 + (len(self._counts) - len(having) + 0.5) / (len(having) + 0.5))
             for key, times in having.items():
-                scores[key] += weight * times * (K1 + 1) / (times + self._norms[key])
+                scores[key] += weight * times * (BM25_K1 + 1) / (times + self._norms[key])
         return scores

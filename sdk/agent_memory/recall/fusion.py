@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from agent_memory.calibration import LEAST_TOLD, PARTS_TOLD, RRF_K
 from agent_memory.models import Hit, Memory, now
 from agent_memory.recall.asking import is_question_alone, only_asks
 from agent_memory.recall.bm25 import Bm25, words
@@ -22,20 +23,6 @@ from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, words_of
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.text.terms import query_terms
-
-RRF_K = 10
-"""Of the reciprocal ranks that choose whose neighbours to look at. Small: the first places by either score count."""
-
-LEAST_TOLD = 0.2
-"""What share of a turn's words must stand in what was derived from it for the turn to be left out beside that.
-
-With a third, 0.5 fewer of the first twenty turns in 100 are found (LoCoMo), because more of them take two places."""
-
-PARTS_TOLD = 2
-"""How many parts of a long turn one search tells.
-
-LoCoMo with up to 30 turns put together in one: evidence among the first twenty turns 82.8 in 100 with one part, 80.5
-with two, 78.8 with any number; but its own words are in 41.6, 44.7 and 44.8 of 100 contexts of 650 tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from agent_memory.calibration import THREAD_TOP
 from agent_memory.models import Memory
 from agent_memory.recall.asking import asks
 from agent_memory.store.chunks import words_of
 from agent_memory.text.patterns import WORD
-
-THREAD_TOP = 3
-"""How many of a thread's best scores say how much it is about the question."""
 
 
 class Spot(NamedTuple):

@@ -9,14 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from agent_memory.calibration import RECENCY_HALF_LIFE_DAYS, TRUST, USES_FOR_HALF
 from agent_memory.models import Memory
 from agent_memory.settings import RecallSettings
-
-RECENCY_HALF_LIFE_DAYS = 30.0
-USES_FOR_HALF = 5
-"""After so many uses, half of the weight counts."""
-_TRUST = {"user": 1.0, "imported": 0.7, "agent": 0.5, "tool": 0.5}
-"""How far a source is believed, before the confidence of the memory itself."""
 
 
 def worth(memory: Memory, settings: RecallSettings, now: datetime) -> dict[str, float]:
@@ -40,4 +35,4 @@ def _value(name: str, memory: Memory, now: datetime) -> float:
         case "use":
             return memory.access_count / (memory.access_count + USES_FOR_HALF)
         case _:
-            return _TRUST[memory.source] * memory.confidence
+            return TRUST[memory.source] * memory.confidence

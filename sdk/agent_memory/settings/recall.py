@@ -10,6 +10,7 @@ from typing import Any, Literal, get_type_hints
 from pydantic import create_model
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from agent_memory.calibration import MEASURED, OTHERS
 from agent_memory.errors import ConfigurationError
 from agent_memory.models import Signals
 from agent_memory.settings.variables import read_variables
@@ -32,84 +33,104 @@ Classifier = Callable[[str], Awaitable[Signals]]
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """How search and context choose.
+    """How search and context choose. Each field says below what it does.
 
-    A search that names no limit gives `limit` memories (1 to 100; row S0-075).
-
-    `threshold` is the least cosine at which a memory found by its vector alone counts as related. Cosines of
-    different embedding models do not compare, so it is kept per model; `default_threshold` is S0's figure
-    (row S0-037). Vectors and words find `candidates` together; the talk up to `neighbour_reach` turns around the
-    `spots` best of them is fetched too. A score is `text_weight` of the text match and the rest of the cosine, plus
-    `speaker_weight` for what was said by the one whom the question names, plus `date_weight` for what was said or
-    happened at a time that it names, plus `neighbour_lift` of the better neighbour in the talk (half of that two turns
-    away), with `answer_lift` more if that is the question that the user answers, plus `thread_lift` of the best of the
-    conversation. `recency_weight`, `importance_weight`, `use_weight` and `trust_weight` count what a memory is worth
-    whatever the question (`recall.worth`). How often a memory was recalled is known, also to what fades or is given up
-    for others, if `count_uses` is on; that costs a query and a small write for each user who searches, every half
-    minute. What a better hit says with `repeat_overlap` of all their words and the same figures is left out. A language
-    model puts the best `rerank` of the hits into order, and the conversations found in the archive (0: none is asked),
-    if it does so within `rerank_timeout` seconds.
-    `chunk_weight` puts raw talk a little behind what was derived from it, `overtaken_weight` talk that says what was
-    replaced since far behind, and `question_weight` what only asks behind what tells.
-
-    A search waits `embedding_timeout` seconds for the vector of its query, then goes by the words alone and says so
-    (a warning in the log, `degraded` of a context, `health`). That is longer than a model of this machine takes to be
-    loaded, and shorter than anybody waits. A context waits for 60 in 100 of its own time at most.
-
-    What was said in the last `fresh_seconds` is found by its words before it is indexed (0: not until it is).
-
-    What a search found is kept in the process for `cache_seconds` (0: not at all) as long as the user's memories stay
-    the same. Every process that writes to the store must then have it on: each write of memories or turns is followed
-    by a small one that says so, and each search begins with a point read.
-
-    A context tells no memory with less than `context_cut` of the best one's score: of what follows, hardly anything
-    answers (LoCoMo: half the score costs 0.3 of 100 questions, and saves 13 of 100 tokens). It answers within
-    `context_timeout` seconds. `classifier` tells its gate of general facts and tools. For a
-    message with one of `archive_triggers` (none: never), other conversations are told too, `archive_limit` of them at
-    most, if their cosine is at least the archive's threshold (rows S2-08, S2-09). It offers up to `hints` procedures
-    and insights that nobody asked for (0: none), if the question or one of the user's last messages is nearer to them
-    than `threshold`; that costs one more query and one more call of the embedding model, beside the search.
-
-    Of this share of searches (`missed_sample`, 0 to 1) the process counts, behind the answer, what is nearer than the
-    threshold and was not given; each costs one more query, and one runs at a time.
+    Weights are shares of a score, in which the best match by words and by vector is about 1. LoCoMo is what
+    `agent_memory.calibration` describes: evidence among the first ten turns, in 100.
     """
 
+    # What a search looks at.
     limit: int = 5
+    """Memories that a search gives when it names no limit, 1 to 100 (row S0-075)."""
     candidates: int = 40
-    text_weight: float = 0.5
-    speaker_weight: float = 0.2
-    date_weight: float = 0.1
-    neighbour_lift: float = 0.5
-    neighbour_reach: int = 2
-    answer_lift: float = 0.3
-    thread_lift: float = 0.2
+    """Memories that vectors and words find together, before they are ranked."""
+    thresholds: dict[str, float] = field(default_factory=lambda: {name: one.search for name, one in MEASURED.items()})
+    """By the beginning of an embedding model's name: the cosine above which a memory without a word of the question
+    counts as related to it. The defaults are those of `agent_memory.calibration`."""
+    default_threshold: float = OTHERS.search
+    """The same for other models (row S0-037)."""
     spots: int = 20
-    recency_weight: float = 0.0
-    importance_weight: float = 0.0
-    use_weight: float = 0.0
-    count_uses: bool = False
-    trust_weight: float = 0.0
-    repeat_overlap: float = 0.9
-    rerank: int = 0
-    rerank_timeout: float = 3.0
-    chunk_weight: float = 0.9
-    overtaken_weight: float = 0.3
-    question_weight: float = 0.8
-    embedding_timeout: float = 10.0
-    default_threshold: float = 0.6
-    thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.2})
-    context_cut: float = 0.5
+    """How many of the best candidates have the talk around them fetched too."""
+    neighbour_reach: int = 2
+    """Turns to each side that are fetched, and that gain from a hit."""
     fresh_seconds: float = 60.0
+    """What was said in so many last seconds is found by its words before it is indexed; 0: not until it is."""
+    embedding_timeout: float = 10.0
+    """Seconds that a search waits for the vector of its query. Then it goes by the words alone and says so (a warning
+    in the log, `degraded` of a context, `health`). It is longer than a model of this machine takes to be loaded. A
+    context waits for 60 in 100 of its own time at most."""
     cache_seconds: float = 0.0
+    """Seconds for which the process keeps what a search found, as long as the user's memories stay the same; 0: not at
+    all. Every process that writes to the store must then have it on: each write of memories or turns is followed by a
+    small one that says so, and each search begins with a point read."""
+
+    # How candidates are ranked.
+    text_weight: float = 0.5
+    """Share of the match by words; the rest is that of the cosine."""
+    speaker_weight: float = 0.2
+    """Added to what was said by the one whom the question names."""
+    date_weight: float = 0.1
+    """Added to what was said, or happened, at a time that the question names."""
+    neighbour_lift: float = 0.5
+    """Share of the better neighbour's score that is added, halved with every turn between them. LoCoMo: 81 with it and
+    with what stands beside the best brought in, 69 without."""
+    answer_lift: float = 0.3
+    """More of it where the neighbour is the question that the user answers."""
+    thread_lift: float = 0.2
+    """Share of the mean of a conversation's best scores that is added to all of it."""
+    chunk_weight: float = 0.9
+    """Puts raw talk a little behind what was derived from it."""
+    overtaken_weight: float = 0.3
+    """Puts talk far behind that says what was replaced since."""
+    question_weight: float = 0.8
+    """Puts talk that only asks behind talk that tells."""
+    repeat_overlap: float = 0.9
+    """What a better hit says with this share of all their words, and the same figures, is left out."""
+    recency_weight: float = 0.0
+    """Counts how recent a memory is. LoCoMo: 81.7 without, 81.0 with 0.1, 80.5 with 0.2."""
+    importance_weight: float = 0.0
+    """Counts how important it is. LoCoMo: 81.7 with 0.1, 81.2 with 0.2."""
+    trust_weight: float = 0.0
+    """Counts how far its source is believed. LoCoMo: 81.8 with 0.1 and with 0.2."""
+    use_weight: float = 0.0
+    """Counts how often it was recalled; that is known if `count_uses` is on."""
+    count_uses: bool = False
+    """Whether recalls are counted, for `use_weight`, fading and eviction. Costs a query and a small write for each user
+    who searches, every half minute."""
+    rerank: int = 0
+    """How many of the best hits a language model puts into order, and whether it orders the conversations found in the
+    archive; 0: no model is asked."""
+    rerank_timeout: float = 3.0
+    """Seconds within which it must answer."""
+
+    # What a context tells.
     context_timeout: float = 5.0
+    """Seconds within which a context is there."""
+    context_cut: float = 0.5
+    """Share of the best memory's score below which none is told. LoCoMo: half the score costs 0.3 of 100 questions and
+    saves 13 of 100 tokens."""
     query_strategy: QueryStrategy = "prepend"
+    """What is done about a question that is not self-contained."""
     classifier: Classifier | None = None
+    """Tells the gate of general facts and of tools; None: it goes by the words."""
     archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
+    """Phrases for which other conversations are told too; none: never."""
     archive_limit: int = 3
-    default_archive_threshold: float = 0.7
-    archive_thresholds: dict[str, float] = field(default_factory=lambda: {"all-MiniLM-L6-v2": 0.3, "hashing-384": 0.15})
+    """Other conversations that are told, at most (row S2-09)."""
+    archive_thresholds: dict[str, float] = field(
+        default_factory=lambda: {name: one.archive for name, one in MEASURED.items()}
+    )
+    """By the beginning of an embedding model's name: the cosine from which on another conversation is told."""
+    default_archive_threshold: float = OTHERS.archive
+    """The same for other models (row S2-08)."""
     hints: int = 0
+    """Procedures and insights that a context offers unasked, 0 to 20, if the question or one of the user's last
+    messages is nearer to them than `threshold`. Costs one more query and one more call of the embedding model."""
+
+    # What is counted.
     missed_sample: float = 0.0
+    """Share of searches, 0 to 1, of which the process counts, behind the answer, what is nearer than the threshold and
+    was not given. Each costs one more query, and one runs at a time."""
 
     def __post_init__(self) -> None:
         """Refuses what no search takes.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 
+from agent_memory.calibration import calibration_of
 from agent_memory.models import Memory
 from agent_memory.steps.gather import Tools
 from agent_memory.store.memories import nearest_active, newest_facts, recorded_since
-from agent_memory.text.restated import Nearness
 
 SEEDS = 20
 """New facts whose neighbours are looked for; reconciliation is due after some ten."""
@@ -39,7 +39,7 @@ async def candidates(tools: Tools, user_id: str, since: str) -> list[Memory]:
 async def _near_what_is_new(tools: Tools, user_id: str, since: str, known: set[str]) -> list[Memory]:
     """The facts beyond the newest that are new themselves or near to what is new, the nearest first."""
     model = tools.embeddings.model_id
-    related = Nearness.of(model).related
+    related = calibration_of(model).one_thing
     seeds = await recorded_since(tools.store, user_id, since, model, SEEDS)
     rings = await asyncio.gather(
         *(nearest_active(tools.store, user_id, "fact", vector, model, NEIGHBOURS) for _, vector in seeds)

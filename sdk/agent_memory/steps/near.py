@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_memory.calibration import calibration_of
 from agent_memory.language.tasks import Vector
 from agent_memory.models import Memory
 from agent_memory.steps.effects import Supersession
 from agent_memory.steps.gather import Tools
 from agent_memory.store.memories import nearest_active
 from agent_memory.text.likeness import cosine
-from agent_memory.text.restated import Nearness, Restated, restates
+from agent_memory.text.restated import Restated, restates
 
 _TYPES = ("fact", "procedural")
 NEIGHBOURS = 3
@@ -30,7 +31,7 @@ async def replace_near(
     vector query for each new active fact or procedure, and no model call.
     """
     model = tools.embeddings.model_id
-    near = Nearness.of(model)
+    near = calibration_of(model)
     memories: list[tuple[Memory, Vector]] = []
     supersede: list[Supersession] = []
     taken: set[str] = set()
@@ -41,7 +42,7 @@ async def replace_near(
             )
             batch = [(earlier, cosine(theirs, vector)) for earlier, theirs in memories if earlier.type == memory.type]
             for old, similarity in sorted([*stored, *batch], key=lambda pair: -pair[1]):
-                how = restates(old.content, memory.content) if similarity > near.same else None
+                how = restates(old.content, memory.content) if similarity > near.duplicate else None
                 if how is None or old.id in taken or old.status != "active" or old.last_said_at > memory.created_at:
                     continue
                 taken.add(old.id)

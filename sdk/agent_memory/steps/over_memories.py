@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent_memory.calibration import calibration_of
 from agent_memory.language.tasks import FactView, Group, Vector
 from agent_memory.models import Memory, ProcessResult, Source, content_hash, now
 from agent_memory.screening.screen import screen_memories
@@ -16,7 +17,7 @@ from agent_memory.store.commits import StoredCursor
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
-from agent_memory.text.likeness import Likeness, cosine
+from agent_memory.text.likeness import cosine
 
 LARGEST_GROUP = 12
 """Memories that are taken together at most."""
@@ -45,7 +46,7 @@ async def read_known(tools: Tools, user_id: str, sql: str) -> list[Known]:
 
 async def alike(known: Sequence[Known], embedding_model: str, smallest: int) -> list[list[Memory]]:
     """Groups of memories that are about one thing, each alike with every other of its group; the oldest first."""
-    return await asyncio.to_thread(_alike, known, Likeness.of(embedding_model).topic, smallest)
+    return await asyncio.to_thread(_alike, known, calibration_of(embedding_model).topic, smallest)
 
 
 def _alike(known: Sequence[Known], threshold: float, smallest: int) -> list[list[Memory]]:

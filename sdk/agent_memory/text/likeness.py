@@ -1,7 +1,7 @@
 """Likeness: when two texts say the same, and when a text is about something.
 
-Cosines alone do not tell: with all-MiniLM-L6-v2 two wordings of one claim lie between 0.35 and 0.92, two claims about
-one thing between 0.3 and 0.72 (46 pairs and 160 pairs). So three signs are used: a telling figure in common (a code,
+Cosines alone do not tell: those of two wordings of one claim and those of two claims about one thing overlap
+(`agent_memory.calibration` has the figures). So three signs are used: a telling figure in common (a code,
 an amount, a number), a high cosine, or a middling one together with most of the words. Where they err they forget
 too little by one wording rather than too much by one claim; naming the topic instead of the claim forgets more.
 An answer says little by itself ("Got it: Fabrikam."), but its place tells what it is about, so that one sign suffices,
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_memory.calibration import CLAIM_OVERLAP, TOPIC_SHARE, Calibration, calibration_of
 from agent_memory.text.dates import CALENDAR
 from agent_memory.text.figures import telling_figures
 from agent_memory.text.folding import folded
@@ -35,16 +36,14 @@ _SHARE_OF_SMALL = 1 / 6
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The cosines of an embedding model: of the same claim, of a near one, and of a topic and what is about it."""
+    """Compares texts by their words and by the cosines of an embedding model."""
 
-    same: float
-    near: float
-    topic: float
+    limits: Calibration
 
     @classmethod
     def of(cls, embedding_model: str) -> Likeness:
-        """The figures for a model, matched by the beginning of its name; those of others are not measured."""
-        return next((known for name, known in _MEASURED.items() if embedding_model.startswith(name)), _OTHERS)
+        """The comparison for a model."""
+        return cls(calibration_of(embedding_model))
 
     def same_claim(self, one: str, other: str, cosine: float | None) -> bool:
         """Whether two texts make one claim, in whatever words."""
@@ -52,7 +51,9 @@ class Likeness:
             return True
         if cosine is None:
             return False
-        return cosine >= self.same or (cosine >= self.near and _overlap(stems(one), stems(other)) >= 2 / 3)
+        return cosine >= self.limits.same_claim or (
+            cosine >= self.limits.near_claim and _overlap(stems(one), stems(other)) >= CLAIM_OVERLAP
+        )
 
     def about(self, topic: str, text: str, cosine: float | None) -> bool:
         """Whether a text is about a topic: it has all the topic's words, or some and a like meaning, or its meaning."""
@@ -60,7 +61,9 @@ class Likeness:
         share = len(wanted & stems(text)) / len(wanted) if wanted else 0.0
         if share == 1.0:
             return True
-        return cosine is not None and (cosine >= self.topic or (cosine >= self.near and share >= 1 / 2))
+        return cosine is not None and (
+            cosine >= self.limits.topic or (cosine >= self.limits.near_claim and share >= TOPIC_SHARE)
+        )
 
     def takes_up(self, topic: str, said: str, answer: str, cosine: float) -> bool:
         """Whether the answer to something that was said of a topic says it too, or what it is about.
@@ -81,17 +84,13 @@ class Likeness:
             return True
         if (half or names) and len(answered - told - wanted) <= LITTLE:
             return True
-        if _overlap(told, answered) >= 2 / 3:
+        if _overlap(told, answered) >= CLAIM_OVERLAP:
             return True
         telling = {word for word in told & answered if len(word) >= _TELLING and word not in FUNCTION_WORDS}
         if _is_foreign(f"{said} {answer}"):
             new = answered - told - wanted - FUNCTION_WORDS
             return bool(telling) and (len(telling) > 1 or len(new) <= LITTLE)
-        return cosine >= self.near and bool(told & answered)
-
-
-_MEASURED = {"all-MiniLM-L6-v2": Likeness(0.75, 0.5, 0.6), "hashing-384": Likeness(0.75, 0.3, 0.5)}
-_OTHERS = Likeness(0.8, 0.5, 0.6)
+        return cosine >= self.limits.near_claim and bool(told & answered)
 
 
 def _names_in_both(one: str, other: str) -> set[str]:

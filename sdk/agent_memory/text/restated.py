@@ -8,7 +8,6 @@ amount of money, which is then a new value of the same thing. All else is left t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -28,27 +27,6 @@ _AGAINST = frozenset(
 _FILLERS = """actually again also always changed currently decreased increased just lowered newly now raised really
     reduced revised still today total updated very"""
 _ABOUT = frozenset({"user", "users"})
-
-
-@dataclass(frozen=True, slots=True)
-class Nearness:
-    """The cosines of an embedding model: strictly above `same` a pair may be one claim, above `related` of one thing.
-
-    Other models' figures are those of row S0-052, which were chosen for all-MiniLM-L6-v2 and are strict for newer ones.
-    """
-
-    same: float = 0.9
-    related: float = 0.7
-
-    @classmethod
-    def of(cls, embedding_model: str) -> Nearness:
-        """The figures for a model, matched by the beginning of its name."""
-        return next((known for name, known in _MEASURED.items() if embedding_model.startswith(name)), cls())
-
-
-# Over 42 labelled pairs, 12 of them to be found: MiniLM 10 and none wrong (by the cosine alone 9 wrong), hashing 8 and
-# none. At 0.5 both would find 12, and still none wrong; a low figure only buys time.
-_MEASURED = {"all-MiniLM-L6-v2": Nearness(0.9, 0.7), "hashing-384": Nearness(0.8, 0.6)}
 
 
 @cache

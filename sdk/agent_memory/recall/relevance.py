@@ -1,4 +1,4 @@
-"""Calibration: how likely an account answers a question, by their cosine, for whatever embedding model there is.
+"""Relevance: how likely an account answers a question, by their cosine, for whatever embedding model there is.
 
 Cosines of different models do not compare: 0.7 is little for one and never reached by another. So a model is shown
 sixteen questions with the account of a talk that answers each. Of a cosine it is then known how often it belongs to
@@ -15,11 +15,9 @@ import math
 from dataclasses import dataclass
 from statistics import fmean, pvariance
 
+from agent_memory.calibration import LEAST_APART
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.text.likeness import cosine
-
-_LEAST_APART = 1.0
-"""Standard deviations between both means, below which a model tells what answers from what does not too seldom."""
 
 _ANSWERED = [
     ("the login of our web shop", "The user plans sign-in with one-time codes by mail; sessions end after 30 minutes."),
@@ -51,11 +49,11 @@ _ANSWERED = [
     ("the electric car", "Range matters more than speed; charging at home needs a stronger fuse in the garage."),
     ("learning Spanish", "Ten minutes of vocabulary a day and a tandem partner from Seville on Thursdays."),
 ]
-_KNOWN: dict[str, Calibration | None] = {}
+_KNOWN: dict[str, RelevanceCurve | None] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class RelevanceCurve:
     """The logistic curve of a model: at the cosine `middle` an account answers as often as not."""
 
     middle: float
@@ -74,7 +72,7 @@ class Calibration:
         return self.middle + math.log(relevance / (1 - relevance)) / self.steepness
 
 
-async def calibrate(embeddings: EmbeddingModel) -> Calibration | None:
+async def relevance_curve(embeddings: EmbeddingModel) -> RelevanceCurve | None:
     """The curve of a model; None if it does not tell what answers from what does not (hashed words).
 
     Embeds 32 sentences the first time that a process asks for a model.
@@ -87,13 +85,13 @@ async def calibrate(embeddings: EmbeddingModel) -> Calibration | None:
     return _KNOWN[embeddings.model_id]
 
 
-async def _measured(embeddings: EmbeddingModel) -> Calibration | None:
+async def _measured(embeddings: EmbeddingModel) -> RelevanceCurve | None:
     number = len(_ANSWERED)
     texts = [question for question, _ in _ANSWERED] + [account for _, account in _ANSWERED]
     vectors = (await embeddings.embed(texts)).vectors
     near = [cosine(vectors[one], vectors[number + one]) for one in range(number)]
     far = [cosine(vectors[one], vectors[number + two]) for one in range(number) for two in range(number) if one != two]
     apart, variance = fmean(near) - fmean(far), (pvariance(near) + pvariance(far)) / 2
-    if apart < _LEAST_APART * math.sqrt(variance) or variance == 0:
+    if apart < LEAST_APART * math.sqrt(variance) or variance == 0:
         return None
-    return Calibration((fmean(near) + fmean(far)) / 2, apart / variance)
+    return RelevanceCurve((fmean(near) + fmean(far)) / 2, apart / variance)

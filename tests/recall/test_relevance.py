@@ -8,7 +8,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import MiniLMEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import Usage
-from agent_memory.recall.calibration import Calibration, calibrate
+from agent_memory.recall.relevance import RelevanceCurve, relevance_curve
 
 
 class Shifted:
@@ -30,7 +30,7 @@ class Shifted:
 
 @pytest.mark.req("S2-08")
 async def test_what_answers_is_relevant_and_what_does_not_is_not_whatever_the_model():
-    plain, shifted = await calibrate(MiniLMEmbeddings()), await calibrate(Shifted())
+    plain, shifted = await relevance_curve(MiniLMEmbeddings()), await relevance_curve(Shifted())
     assert plain is not None
     assert shifted is not None
     assert plain.least_cosine(0.7) == pytest.approx(0.25, abs=0.02)
@@ -41,11 +41,11 @@ async def test_what_answers_is_relevant_and_what_does_not_is_not_whatever_the_mo
 
 
 async def test_a_model_without_meaning_is_not_calibrated():
-    assert await calibrate(HashingEmbeddings()) is None
+    assert await relevance_curve(HashingEmbeddings()) is None
 
 
 def test_a_threshold_and_its_cosine_belong_together():
-    curve = Calibration(0.2, 25)
+    curve = RelevanceCurve(0.2, 25)
     thresholds = [0.01, 0.3, 0.5, 0.7, 0.8, 0.99]
     cosines = [curve.least_cosine(one) for one in thresholds]
     assert all(one < other for one, other in itertools.pairwise(cosines))
