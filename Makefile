@@ -10,11 +10,12 @@ export UV_PYTHON ?= $(PYENV_313)/python3.13
 endif
 export UV_PYTHON_DOWNLOADS ?= never
 
-UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/bin/uv)
-BIN := .venv/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCRIPTS)/uv)
+BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format bench eval conformance bench-engine dist dist-check infra-check live store func clean
+.PHONY: help quickstart test check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +40,10 @@ format: .venv/.dev  ## Format and regenerate
 	$(BIN)/python tools/generate_sync.py
 	$(BIN)/python tools/generate_containers.py
 
+docs: .venv/.dev  ## The documentation site, in site/; a broken link is an error (ARGS=--dirty for a quick look)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict $(ARGS)
+	@echo site/index.html
+
 bench: .venv/.dev  ## What the main calls, recall, the HTTP API and processing cost on this machine
 	for part in imports local recall api pipeline; do $(BIN)/python benchmarks/$$part.py || exit 1; done
 
@@ -60,6 +65,9 @@ dist: .venv/.dev  ## Wheels and source distributions of the library and the engi
 dist-check: dist  ## The wheels, installed with pip alone for each Python from 3.11 that is here
 	DIST_CHECK=1 $(BIN)/pytest tests/test_wheel.py $(ARGS)
 
+release-check: .venv/.dev  ## Whether TAG=v1.2.3 is the version of the packages and of the changelog
+	$(BIN)/python tools/release_check.py $(TAG)
+
 infra-check: .venv/.dev  ## The templates, worked out and checked without Azure; the package built and loaded
 	$(BIN)/python -m infra_check --package
 
@@ -73,7 +81,7 @@ func: .venv/.dev  ## The function app with its change feed, on this machine alon
 	$(BIN)/python -m functions_host --store .func/memory.db $(ARGS)
 
 clean:  ## Remove the environment and the quickstart's store
-	rm -rf .venv .tools .quickstart
+	rm -rf .venv .tools .quickstart site
 
 .venv/.run: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --locked --inexact --no-default-groups --extra local --extra cli --extra server
@@ -83,6 +91,6 @@ clean:  ## Remove the environment and the quickstart's store
 	$(UV) sync --locked
 	@touch $@ .venv/.run
 
-.tools/bin/uv:
+.tools/$(SCRIPTS)/uv:
 	python3 -m venv .tools
-	.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+	.tools/$(SCRIPTS)/pip install --quiet --disable-pip-version-check uv==0.13.9

@@ -1,0 +1,75 @@
+"""The documentation site: every page has its place, and links that leave it lead to the repository."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+HOME = (ROOT / "docs" / "README.md").read_text()
+
+
+def pages_of(entry: Any) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    return [page for part in (entry.values() if isinstance(entry, dict) else entry) for page in pages_of(part)]
+
+
+def hooks() -> Any:
+    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "tools" / "docs_hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    config = SimpleNamespace(nav=yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"], docs_dir=str(ROOT / "docs"))
+    pages = pages_of(hooks().on_config(config).nav)
+    assert sorted(pages) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_the_first_page_links_every_page_beside_it(page: Path) -> None:
+    assert page.name == "README.md" or f"({page.name})" in HOME
+
+
+@pytest.mark.parametrize("folder", ["how-to", "systems"])
+def test_the_first_page_links_the_guides(folder: str) -> None:
+    for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+        assert f"({folder}/{page.name})" in HOME
+
+
+def test_links_out_of_the_guide_lead_to_the_repository() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="how-to/page.md"))
+    config = SimpleNamespace(repo_url="https://example.org/house")
+    text = "[a](../../prompts) [b](../../README.md#ten-lines) [c](../privacy.md) [d](other.md) `x](../../y)`"
+    made = hooks().on_page_markdown(text, page=page, config=config)
+    assert "[a](https://example.org/house/blob/main/prompts)" in made
+    assert "[b](https://example.org/house/blob/main/README.md#ten-lines)" in made
+    assert "[c](../privacy.md) [d](other.md)" in made
+
+
+def test_the_site_builds_without_a_network_and_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
+    no_network = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | no_network,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    reference = (tmp_path / "reference" / "scopes" / "index.html").read_text()
+    assert "What would go" in reference or "dry_run" in reference  # made from the docstrings
+    assert "blob/main/README.md" in (tmp_path / "index.html").read_text()

@@ -1,0 +1,42 @@
+"""Whether a tag may be released: it is the version of both packages, and the changelog tells what is in it.
+
+python tools/release_check.py v0.3.0
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("", "sdk/embedded_cosmos")
+"""Folders of what is published together."""
+
+
+def problems(tag: str, root: Path = ROOT) -> list[str]:
+    """What stands against releasing this tag; nothing if it may be."""
+    version = tag.removeprefix("v")
+    found = [] if tag.startswith("v") else [f"the tag {tag!r} does not begin with v, as in v0.3.0"]
+    for package in PACKAGES:
+        folder = root / package
+        here = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
+        if here != version:
+            found.append(f"{folder / 'pyproject.toml'} says {here}, the tag {version}")
+        if f"\n## {version}\n" not in (folder / "CHANGELOG.md").read_text():
+            found.append(
+                f"{folder / 'CHANGELOG.md'} has no section {version!r}: rename Unreleased, add an empty one"
+            )
+    return found
+
+
+def main() -> int:
+    """Prints what stands against a release."""
+    found = problems(sys.argv[1] if len(sys.argv) > 1 else "")
+    for problem in found:
+        print(problem, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
