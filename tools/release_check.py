@@ -24,9 +24,7 @@ def problems(tag: str, root: Path = ROOT) -> list[str]:
         if here != version:
             found.append(f"{folder / 'pyproject.toml'} says {here}, the tag {version}")
         if f"\n## {version}\n" not in (folder / "CHANGELOG.md").read_text():
-            found.append(
-                f"{folder / 'CHANGELOG.md'} has no section {version!r}: rename Unreleased, add an empty one"
-            )
+            found.append(f"{folder / 'CHANGELOG.md'} has no section {version!r}: rename Unreleased, add an empty one")
     return found
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,44 @@ def test_the_site_builds_without_a_network_and_without_a_warning(tmp_path: Path)
     reference = (tmp_path / "reference" / "scopes" / "index.html").read_text()
     assert "What would go" in reference or "dry_run" in reference  # made from the docstrings
     assert "blob/main/README.md" in (tmp_path / "index.html").read_text()
+
+
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
+def test_a_decision_has_its_parts_and_its_place_in_the_index(record: Path) -> None:
+    text = record.read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
+    number, title = int(record.name[:4]), re.findall(r"^# (\d+)\. (.*)$", text, re.MULTILINE)
+    assert title == [(str(number), title[0][1])]
+    index = (record.parent / "README.md").read_text()
+    assert f"| {number} | [{title[0][1]}]({record.name}) |" in index
+
+
+def test_commands_that_decisions_name_are_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for record in RECORDS:
+        for command in re.findall(r"`(?:[A-Z_]+=\S+ )?((?:pytest|python|make) [^`]+)`", record.read_text()):
+            program, *rest = command.split()
+            if program == "make":
+                assert rest[0] in targets, command
+            for path in rest:
+                if "/" in path:
+                    assert (ROOT / path).exists(), command
+
+
+def test_the_picture_of_the_house_stays_short() -> None:
+    assert len((ROOT / "docs" / "architecture.md").read_text().split()) <= 2_500
+
+
+def test_the_glossary_gives_each_of_at_most_sixty_terms_one_meaning() -> None:
+    terms = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    assert 30 <= len(terms) <= 60
+    assert len(set(terms)) == len(terms)
+
+
+def test_every_room_of_the_library_is_described() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = [path.parent.name for path in (ROOT / "sdk" / "agent_memory").glob("*/__init__.py")]
+    assert [room for room in rooms if f"`{room}/`" not in page] == []
