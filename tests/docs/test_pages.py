@@ -22,6 +22,8 @@ ELSEWHERE = [
     *sorted((ROOT / ".github").glob("*.md")),
 ]
 PAGES = [*GUIDE, *AT_THE_ROOT]
+RUN_ELSEWHERE = {"systems": "tests/compat", "CONTRIBUTING.md": "tests/docs/test_contributing.py"}
+"""Folders and pages whose code other tests run."""
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s:]+)\)")
@@ -73,9 +75,12 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page) and page.parent.name != "systems"], ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks(page) and not {page.parent.name, page.name} & RUN_ELSEWHERE.keys()],
+    ids=named,
+)
 def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    """Those of `docs/systems` run in tests/compat."""
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     todo = [(language, code) for language, code in blocks(page) if not reason_not_to_run(code)]
     if shell := "\n".join(code for language, code in todo if language == "bash"):
