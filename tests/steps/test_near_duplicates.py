@@ -10,10 +10,11 @@ import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.calibration import MINILM, calibration_of
 from agent_memory.language.tasks import Embedded, ExtractedMemory, ExtractInput, ExtractOutput
 from agent_memory.models import Usage
 from agent_memory.store.containers import MEMORIES
-from agent_memory.text.restated import Nearness, restates
+from agent_memory.text.restated import restates
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 LABELLED = Path(__file__).parents[1] / "data" / "restatements.jsonl"
@@ -124,8 +125,8 @@ def test_words_tell_restatements_from_other_facts_however_near_they_are(pair: di
 
 @pytest.mark.req("S0-052", "S0-053")
 def test_thresholds_are_kept_per_embedding_model():
-    assert Nearness.of("all-MiniLM-L6-v2-int8") == Nearness(0.9, 0.7)
-    assert Nearness.of("hashing-384").same < Nearness.of("text-embedding-3-large").same == 0.9
+    assert calibration_of("all-MiniLM-L6-v2-int8") is MINILM
+    assert calibration_of("hashing-384").duplicate < calibration_of("text-embedding-3-large").duplicate == 0.9
 
 
 async def test_a_candidate_of_the_same_batch_waits_for_review_and_is_not_replaced():
