@@ -115,3 +115,18 @@ def test_every_room_of_the_library_is_described() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     rooms = [path.parent.name for path in (ROOT / "sdk" / "agent_memory").glob("*/__init__.py")]
     assert [room for room in rooms if f"`{room}/`" not in page] == []
+
+
+def test_every_row_that_a_test_marks_is_explained_and_no_other() -> None:
+    folders = (ROOT / "tests", *ROOT.glob("sdk/*/tests"), *ROOT.glob("tools/*/tests"))
+    marked = {
+        row
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for mark in re.findall(r"mark\.req\(([^)]*)\)", path.read_text())
+        for row in re.findall(r"\bS\d-\d+\b", mark)
+    }
+    page = (ROOT / "docs" / "requirements.md").read_text()
+    explained = re.findall(r"^\| (S\d-\d+) \| .+ \|$", page.split("## What each row asks")[1], re.MULTILINE)
+    assert len(explained) == len(set(explained))
+    assert set(explained) == marked
