@@ -259,3 +259,10 @@ async def test_a_caller_who_asks_too_often_is_told_when_to_come_back(memory: Asy
         assert (await ask("bob")).status_code == 200
     with pytest.raises(ConfigurationError):
         client_of(memory, rate_limit="often")
+
+
+@pytest.mark.parametrize("second", ["bob", "alice"])
+async def test_a_request_that_names_its_user_twice_is_refused(memory: AsyncMemory, second: str):
+    """A proxy in front may have checked the other one."""
+    named = [("x-user-id", "alice"), ("x-user-id", second)]
+    assert await asked(memory, HeaderIdentity(allowed=True), named) == (400, "invalid_input")

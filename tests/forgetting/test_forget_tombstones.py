@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.forgetting.tombstones import Place, bury, of_place, of_words
+from agent_memory.forgetting.tombstones import Forgotten, Place, Said, bury, of_place, of_words
 from agent_memory.models import Memory
+from agent_memory.scopes import AsyncUserScope
 from agent_memory.store.chunks import words_of
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -105,3 +106,45 @@ def test_two_wordings_are_told_from_two_claims():
     assert not like.same_claim("I'm allergic to peanuts", "I'm allergic to cats", 0.66)
     assert like.about("my divorce", "The divorce from Karen will be final in June.", 0.31)
     assert not like.about("what I earn", "My rent is 1,450 euros", 0.35)
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("by", ["words", "meaning", "place"])
+def test_a_tombstone_covers_what_was_said_up_to_its_own_instant(by: str, later: bool):
+    vector = [0.6, 0.8]
+    buried = {
+        "words": of_words("alice", "the code is seven", NOON, "forgotten", None, "m"),
+        "meaning": of_words("alice", "other words", NOON, "forgotten", vector, "m"),
+        "place": of_place("alice", Place(thread_id="t1"), NOON),
+    }[by]
+    said = Said("the code is seven", NOON + later * timedelta(microseconds=1), "t1", vector=vector)
+    assert Forgotten("alice", [buried], "m").covers(said) is not later
+
+
+@pytest.mark.parametrize("bound", ["since", "until"])
+async def test_both_ends_of_a_time_range_are_forgotten(memory: AsyncMemory, bound: str):
+    inside, outside = NOON, NOON + timedelta(microseconds=1 if bound == "until" else -1)
+    chat = memory.user("alice").thread("t1")
+    await chat.add("user", "fact: the locker code is seven", created_at=inside)
+    await chat.add("user", "fact: the parrot is called Polly", created_at=outside)
+    await derived(memory)
+    await chat.forget(**{bound: NOON})
+    assert [turn.content for turn in await chat.turns()] == ["fact: the parrot is called Polly"]
+    assert await derived(memory) == ["the parrot is called Polly"] * 2
+    memories = await memory.user("alice").memories()
+    assert [one.content for one in memories] == ["the parrot is called Polly"]
+
+
+@pytest.mark.parametrize("bound", ["since", "until"])
+async def test_both_ends_of_a_time_range_are_forgotten_of_memories_without_turns(memory: AsyncMemory, bound: str):
+    alice = memory.user("alice")
+    at = (await alice.remember("The parrot is called Polly")).created_at
+    beyond = timedelta(microseconds=-1 if bound == "until" else 1)
+    assert await forgotten(alice, bound, at + beyond) == []
+    assert await forgotten(alice, bound, at) == ["The parrot is called Polly"]
+
+
+async def forgotten(user: AsyncUserScope, bound: str, at: datetime) -> list[str]:
+    before = {one.content for one in await user.memories()}
+    await user.forget(**{bound: at})
+    return sorted(before - {one.content for one in await user.memories()})

@@ -1,9 +1,13 @@
 """The cache of hits: saves searches, and never tells what has changed, or what is another's."""
 
+from typing import Any
+
 import pytest
+from azure.core.exceptions import ServiceResponseError
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.errors import StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.recall import cache as cache_module
@@ -96,6 +100,27 @@ async def test_two_processes_and_two_users():
             assert [h.memory.content for h in await reader.user("bob").search(query)] == ["The cat is called Felix"]
         await writer.user("alice").remember("The cat is called Tom, or Tommy")
         assert len(await reader.user("alice").search(query)) == 2
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["made all the same", "not made"])
+async def test_a_write_whose_answer_was_lost_may_have_been_made_so_what_was_searched_is_searched_again(
+    monkeypatch: pytest.MonkeyPatch, made: bool
+):
+    async with opened(HashingEmbeddings()) as memory:
+        alice, container = memory.user("alice"), memory.runtime.store.container(MEMORIES)
+        await alice.remember("The cat is called Tom")
+        assert len(await alice.search("How is the cat called?")) == 1
+        create = container.create_item
+
+        async def lost(*args: Any, **kwargs: Any) -> None:
+            if made:
+                await create(*args, **kwargs)
+            raise ServiceResponseError("the connection broke")
+
+        monkeypatch.setattr(container, "create_item", lost)
+        with pytest.raises(StoreUnavailable):
+            await alice.remember("The cat is called Tommy by the children")
+        assert len(await alice.search("How is the cat called?")) == 1 + made
 
 
 async def test_without_it_nothing_is_marked_and_with_it_nothing_remains_of_a_user_who_is_gone():

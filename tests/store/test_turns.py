@@ -9,6 +9,8 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput, StoreUnavailable
 from agent_memory.models import TurnInput
 
+SAID = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
 
 @pytest.mark.req("S1-01", "S1-02", "S1-04", "S1-05", "S1-07")
 async def test_a_turn_keeps_what_it_was_given(memory: AsyncMemory, local: AsyncMemory):
@@ -128,3 +130,14 @@ async def test_the_oldest_date_there_is_can_be_kept(memory: AsyncMemory):
 def test_inputs_are_typed():
     with pytest.raises(ValidationError):
         TurnInput.model_validate({"role": "user", "content": 7})
+
+
+@pytest.mark.parametrize("again", [SAID + timedelta(microseconds=1), SAID - timedelta(days=1)])
+async def test_a_time_of_the_callers_own_belongs_to_a_turn(memory: AsyncMemory, again: datetime):
+    chat = memory.user("alice").thread("t1")
+    await chat.add("user", "hello", id="a", created_at=SAID)
+    with pytest.raises(Conflict, match="turn a exists in this thread with other content"):
+        await chat.add("user", "hello", id="a", created_at=again)
+    assert (await chat.add("user", "hello", id="a", created_at=SAID)).created == 0
+    assert (await chat.add("user", "hello", id="a")).created == 0  # no time is no other time
+    assert [turn.created_at for turn in await chat.turns()] == [SAID]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -25,3 +26,19 @@ def after_reading(
         return found
 
     patch.setattr(store, "read", reading)
+
+
+def after_query(
+    patch: pytest.MonkeyPatch, store: Store, container: str, sql: str, write: Callable[[], Awaitable[bool]]
+) -> None:
+    """Lets a rival write after a query, before the asker can go on, until `write` says that it has written."""
+    query, done = store.query, False
+
+    async def querying(asked: str, text: str, *rest: Any, **parameters: Any) -> list[Any]:
+        nonlocal done
+        rows = await query(asked, text, *rest, **parameters)
+        if (asked, text) == (container, sql) and not done:
+            done = await write()
+        return rows
+
+    patch.setattr(store, "query", querying)

@@ -271,8 +271,9 @@ async def _reset(store: Store, partition: tuple[str, str], step: str, ids: Seque
     """
 
     async def attempt() -> bool:
-        there: list[str] = await store.query(SUMMARIES, queries.IDS_THAT_EXIST, partition, ids=list(ids))
+        # The cursor first: what the step makes from here on changes it, and the batch then fails.
         cursor = await store.read(SUMMARIES, cursor_id(step), partition)
+        there: list[str] = await store.query(SUMMARIES, queries.IDS_THAT_EXIST, partition, ids=list(ids))
         if cursor is None:
             return bool(await delete_items(store, SUMMARIES, partition, there))
         start = cursor | (await _cleared_cursor(store, *partition)).to_document() | {"runs": cursor["runs"] + 1}
