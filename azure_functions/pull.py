@@ -12,7 +12,7 @@ from agent_memory.api.processing import settling, step_request, turns_covered
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.models import ProcessResult
 from agent_memory.processing.due import instance_id, is_run_of
-from agent_memory.runtime import Runtime, total
+from agent_memory.runtime import Runtime
 from agent_memory.store.ids import derived_id
 from agent_memory.text.patterns import linear
 from azure_functions.starts import ACTIVE, Start, start
@@ -61,13 +61,20 @@ class DurableProcessing:
         if status != df.OrchestrationRuntimeStatus.Completed:
             return run.model_copy(update={"status": status.value.lower(), "error": str(found.output)})
         results = [ProcessResult.model_validate(result) for result in found.output]
-        return run.model_copy(update={"status": "completed", "result": total(found.name, results)})
+        result = self._runtime.outcome(found.name, results, _request_of(found.input_))
+        return run.model_copy(update={"status": "completed", "result": result})
+
+
+def _request_of(given: Any) -> dict[str, Any]:
+    """What the workflow of an orchestration was given, by its input: JSON, or a text of JSON, as clients send it."""
+    plain = json.loads(given) if isinstance(given, str) else given
+    request: dict[str, Any] = plain["request"]
+    return request
 
 
 def _owner(given: Any) -> str | None:
-    """Whose an orchestration is, by its input: JSON, or a text of JSON, as clients send it."""
-    plain = json.loads(given) if isinstance(given, str) else given
+    """Whose an orchestration is, by its input."""
     try:
-        return str(plain["request"]["user_id"])
+        return str(_request_of(given)["user_id"])
     except (KeyError, TypeError):  # somebody else's orchestration
         return None

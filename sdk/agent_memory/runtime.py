@@ -9,8 +9,8 @@ from typing import Protocol
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
 from agent_memory.language.offline import OfflineChat
-from agent_memory.language.roles import is_off
-from agent_memory.language.tasks import RERANK
+from agent_memory.language.roles import is_off, model_of
+from agent_memory.language.tasks import EXTRACT, RERANK
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.activities import Activity, Json, activities, why_off
 from agent_memory.processing.driver import run_workflow
@@ -66,7 +66,9 @@ class Runtime:
         cadence = possible(cadence, tools.chat)
         ranks = None if is_off(tools.chat, RERANK) else tools.chat
         # Rules read the turns twice at no cost; what is one answer of a model would be two of theirs.
-        tools = replace(tools, one_call=cadence.one_call and tools.chat.model_id != OfflineChat.MODEL_ID)
+        reader = model_of(tools.chat, EXTRACT)
+        by_rules = reader is None or reader.model_id == OfflineChat.MODEL_ID
+        tools = replace(tools, one_call=cadence.one_call and not by_rules)
         cache = HitCache(recall.cache_seconds) if recall.caches else None
         return cls(
             store=store,
@@ -139,11 +141,15 @@ class Runtime:
             ProcessResult.model_validate(result)
             for result in await run_workflow(workflow, payload, self.activities, told)
         ]
-        done = total(workflow, results)
-        return done.model_copy(update={"skipped_reason": why_off(self.tools.chat, workflow)})
+        return self.outcome(workflow, results, payload)
+
+    def outcome(self, workflow: str, results: Sequence[ProcessResult], request: Mapping[str, object]) -> ProcessResult:
+        """What the steps of a workflow did, added up, and why it was not run if the role of its step is off."""
+        step = str(request["step"]) if workflow == "replay" else workflow
+        return total(workflow, results).model_copy(update={"skipped_reason": why_off(self.tools.chat, step)})
 
     async def replay(self, dead_letter_id: str) -> ProcessResult:
-        """Processes the range of a dead letter again.
+        """Processes the range of a dead letter again. One of a step whose role is off stays: `skipped_reason` says so.
 
         Raises:
             NotFound: if there is no such dead letter.
@@ -162,7 +168,7 @@ class Runtime:
         )
 
 
-def total(step: str, results: list[ProcessResult]) -> ProcessResult:
+def total(step: str, results: Sequence[ProcessResult]) -> ProcessResult:
     """What several steps did, added up."""
     counts = [result.counts for result in results if result.counts]
     return ProcessResult(

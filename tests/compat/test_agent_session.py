@@ -16,6 +16,7 @@ from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.compat.knowledge_base import CROSS_SESSION_HEADER
 from agent_memory.errors import InvalidInput, ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.roles import RoleChat
 from agent_memory.store.library import pieces_of as chunks
 from agent_memory.text.tokens import ApproximateTokens
 
@@ -454,6 +455,16 @@ async def test_a_diagnosis_says_what_is_missing(memory: AsyncMemory):
     assert (await due.diagnose()).should_compress
     off = session(memory, profile(enabled=False, threshold_tokens=5), name="s2")
     assert not (await off.diagnose()).should_compress
+
+
+@pytest.mark.req("S2-62")
+async def test_a_diagnosis_names_the_roles_of_models_that_are_off(chat: ScriptedChat):
+    roles = RoleChat(chat, {"summary": None, "extraction": ScriptedChat()})
+    async with AsyncMemory.local(chat_model=roles, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
+        reasons = (await session(memory).diagnose()).reasons
+    assert [reason for reason in reasons if "switched off" in reason] == [
+        "summary: switched off, the role has no model"
+    ]
 
 
 @pytest.mark.req("S2-49", "S2-50", "S2-54")

@@ -20,6 +20,7 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.api import HeaderIdentity, Identity, InlineProcessing, create_app
+from agent_memory.api.processing import Processing
 from agent_memory.api.server import server_config
 from agent_memory.language.hashing import HashingEmbeddings
 
@@ -51,9 +52,12 @@ class _Quiet(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(memory: AsyncMemory, identity: Identity | None = None, **options: Any) -> AsyncIterator[str]:
+async def serving(
+    memory: AsyncMemory, identity: Identity | None = None, processing: Processing | None = None, **options: Any
+) -> AsyncIterator[str]:
     """The app on a port of its own, in this event loop; its URL."""
-    app = create_app(memory, InlineProcessing(memory.runtime), identity or HeaderIdentity(allowed=True), **options)
+    runs = processing or InlineProcessing(memory.runtime)
+    app = create_app(memory, runs, identity or HeaderIdentity(allowed=True), **options)
     server = _Quiet(server_config(app))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -1,24 +1,30 @@
 """A chat model for each role: which tasks it runs, what the environment sets, and what `none` switches off."""
 
+import asyncio
 import json
 import logging
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from api_world import serving
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from scripted_model import ScriptedChat
+from typer.testing import CliRunner
 from werkzeug import Request as WebRequest
 from werkzeug import Response
 
 from agent_memory import AsyncMemory, Cadence, ConfigurationError
+from agent_memory.cli.main import app
 from agent_memory.language import tasks
 from agent_memory.language.defaults import models_named_by
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.openai_chat import OpenAIChat, Request
 from agent_memory.language.prompts import ModelParameters, PromptFolder
 from agent_memory.language.roles import ROLE_OF, RoleChat, model_of, models_of, roles_off
+from agent_memory.language.tasks import ChatModel
 from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.settings import ROLES, ChatRole, Environment, RoleSettings, role_variable
 
@@ -226,6 +232,67 @@ def test_the_steps_of_a_role_that_is_off_are_not_due():
     assert enabled_steps(off) == ("extract",)
     assert possible(cadence, RoleChat(OfflineChat(), {"extraction": None})) == cadence, "the talk is indexed"
     assert possible(cadence, OfflineChat()) == cadence
+
+
+def test_one_call_is_for_where_one_model_does_both():
+    both, other = ScriptedChat(), ScriptedChat()
+    cadence = Cadence(one_call=True)
+    shared: list[dict[ChatRole, ChatModel | None]] = [{}, {"extraction": other, "summary": other}, {"profile": None}]
+    for by_role in shared:
+        assert possible(cadence, RoleChat(both, by_role)).one_call
+        assert not possible(Cadence(), RoleChat(both, by_role)).one_call
+    apart: list[dict[ChatRole, ChatModel | None]] = [
+        {"extraction": other},
+        {"summary": other},
+        {"summary": None},
+        {"extraction": None},
+        {"extraction": None, "summary": None},
+    ]
+    for by_role in apart:
+        assert not possible(cadence, RoleChat(both, by_role)).one_call
+
+
+@pytest.mark.parametrize(
+    ("default", "own", "calls"),
+    [
+        (ScriptedChat, None, ["extract_and_summarize"]),
+        (ScriptedChat, ScriptedChat, ["extract"]),  # the other does the summary
+        (OfflineChat, ScriptedChat, ["extract"]),
+    ],
+)
+async def test_models_that_share_the_turns_are_asked_one_by_one(default: Any, own: Any, calls: list[str]):
+    chat = default()
+    reader = own() if own else chat
+    cadence = Cadence(extract=1, summarize=1, profile=0, reconcile=0, idle_seconds=0, one_call=True)
+    async with AsyncMemory.local(
+        chat_model=RoleChat(chat, {"extraction": reader}), embedding_model=HashingEmbeddings(), cadence=cadence
+    ) as memory:
+        await memory.user("alice").thread("t").add("user", FACTS[0])
+        assert await memory.drain(timeout=30) == 0
+    assert list(reader.calls) == calls
+
+
+async def test_where_rules_are_the_default_one_model_for_both_is_asked_once():
+    own = ScriptedChat()
+    chat = RoleChat(OfflineChat(), {"extraction": own, "summary": own})
+    cadence = Cadence(extract=1, summarize=1, profile=0, reconcile=0, idle_seconds=0, one_call=True)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        await memory.user("alice").thread("t").add("user", FACTS[0])
+        assert await memory.drain(timeout=30) == 0
+    assert list(own.calls) == ["extract_and_summarize"]
+
+
+async def test_the_command_line_names_the_roles_that_a_server_has_off():
+    chat = RoleChat(ScriptedChat(), {"profile": None, "summary": None})
+    async with (
+        AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=SILENT) as memory,
+        serving(memory) as url,
+    ):
+        told = await asyncio.to_thread(CliRunner().invoke, app, ["status", "--store", url])
+    assert told.exit_code == 0, told.output
+    said = " ".join(told.stdout.split())
+    assert "profile is switched off: AGENT_MEMORY_CHAT_PROFILE is none" in said
+    assert "summary is switched off: AGENT_MEMORY_CHAT_SUMMARY is none" in said
 
 
 @pytest.mark.parametrize("strategy", ["rewrite", "hyde"])
