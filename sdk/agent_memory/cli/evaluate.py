@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,12 +28,23 @@ EXAMPLES = examples(
     "eval locomo10.json",
     "eval locomo10.json --store eval.db --json --out answers.jsonl --plot recall.png",
     "eval locomo10.json --adapter my_adapters:OtherMemory",
+    "eval --extraction sentences.jsonl --json",
 )
 WHERE = "LoCoMo is at github.com/snap-research/locomo: data/locomo10.json (CC BY-NC 4.0)"
 
 
 def evaluate(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help=f"A file in LoCoMo's format. {WHERE}.")],
+    dataset: Annotated[
+        Path | None, typer.Argument(metavar="DATASET", help=f"A file in LoCoMo's format. {WHERE}.")
+    ] = None,
+    extraction: Annotated[
+        Path | None,
+        typer.Option(
+            "--extraction",
+            metavar="FILE",
+            help="Labelled messages: measure what is extracted from them without a model.",
+        ),
+    ] = None,
     adapter: Annotated[
         str | None,
         typer.Option("--adapter", metavar="MODULE:NAME", help="Another system: a callable that makes an Adapter."),
@@ -59,6 +71,11 @@ def evaluate(
     Evidence recall at k is the share of the turns that answer a question among the first k turns that a search
     brings back; a result counts as the turns that it rests on. Overall figures leave adversarial questions out.
     """
+    if extraction is not None:
+        _extraction(extraction, out, as_json=as_json)
+        return
+    if dataset is None:
+        raise InvalidInput(f"there is nothing to measure: give a DATASET or --extraction FILE. {WHERE}")
     from agent_memory.evaluation import AgentMemory
     from agent_memory.evaluation import baselines as plain_searches
     from agent_memory.evaluation import evaluate as run
@@ -84,6 +101,30 @@ def evaluate(
         emit(report)
     else:
         stdout().print(view(report))
+
+
+def _extraction(path: Path, out: Path | None, *, as_json: bool) -> None:
+    from agent_memory.evaluation.extraction import lines, read_labels, score
+    from agent_memory.language.offline import OfflineChat
+    from agent_memory.language.tasks import EXTRACT, ExtractInput, ExtractOutput
+
+    chat = OfflineChat()
+
+    async def extract(data: ExtractInput) -> ExtractOutput:
+        return (await chat.run(EXTRACT, data)).output
+
+    report, judged = asyncio.run(score(read_labels(path), extract))
+    if out is not None:
+        out.write_text(lines(judged), "utf-8")
+    if as_json:
+        emit({"dataset": path.name, **report})
+        return
+    names = [name for name, value in report.items() if not isinstance(value, dict) and name != "messages"]
+    shown = table("", *names, right=names)
+    for label, figures in {"all": report, **report["lang"], **report["domain"]}.items():
+        shares = ("-" if figures[name] is None else f"{figures[name]:.1%}" for name in names[1:])
+        shown.add_row(label, str(figures["memories"]), *shares)
+    stdout().print(Group(f"{path.name}: {report['messages']} messages", shown))
 
 
 def read_dataset(path: Path) -> tuple[list[Conversation], int]:

@@ -1,0 +1,243 @@
+"""How well memories are extracted from single messages, against labels of what is worth keeping and what is wrong.
+
+A memory is *good* if it has the words of a `keep` label and the label's date, *bad* if it has those of a `not` label or
+another date than the label's, and *weak* otherwise: true perhaps, but nothing that a reader would have noted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_memory.errors import InvalidInput
+from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
+from agent_memory.text.patterns import linear
+
+Verdict = Literal["good", "weak", "bad"]
+Extractor = Callable[[ExtractInput], Awaitable[ExtractOutput]]
+
+_OF_ANOTHER = linear(
+    r"(?i)\b(?:my|our|your|his|her|their|mein|meine|mi|mon|ma|minha|meu|mia|mio|mijn) [a-z]+|\bof (?:mine|ours)\b"
+    r"|\b(?:he|she|they|you)\b"
+)
+"""Words by which a text speaks of somebody else than who says it. Coarse: it decides for labels with an owner only."""
+_MONTHS = tuple("january february march april may june july august september october november december".split())
+_SAME_KIND = {
+    "event": {"fact", "context", "decision"},
+    "fact": {"fact", "context"},
+    "decision": {"decision", "fact", "context"},
+}
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class Dates(_Row):
+    """Days, both included; without `to` one day, without `from` what lasts until then."""
+
+    first: date | None = Field(default=None, alias="from")
+    last: date | None = Field(default=None, alias="to")
+
+
+class Keep(_Row):
+    """What a careful reader would note. `words`: one of each group stands in the memory, in any case."""
+
+    kind: str
+    about: str
+    words: list[list[str]]
+    dates: Dates | None = None
+
+
+class Wrong(_Row):
+    """What must not be concluded; with `about` only as a memory of that owner."""
+
+    words: list[list[str]]
+    why: str
+    about: str | None = None
+
+
+class Labelled(_Row):
+    """One message with its labels. `before` is the message just before it."""
+
+    id: str
+    lang: str
+    domain: str
+    said_at: datetime
+    before: str | None = None
+    text: str
+    keep: list[Keep]
+    wrong: list[Wrong] = Field(alias="not")
+    tolerate: list[dict[str, Any]] = Field(default_factory=list)
+
+
+def read_labels(path: Path) -> list[Labelled]:
+    """The labelled messages of a file, one JSON object a line.
+
+    Raises:
+        InvalidInput: if the file cannot be read, or a line is no labelled message.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror or error}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Labelled.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the line"
+            raise InvalidInput(f"{path}, line {number}: {place}: {first['msg']}") from error
+    if not found:
+        raise InvalidInput(f"{path}: there is no labelled message in it")
+    return found
+
+
+async def memories_of(row: Labelled, extract: Extractor) -> list[ExtractedMemory]:
+    """What an extractor takes from a message, said to an assistant."""
+    before = [] if row.before is None else [_turn("t1", "agent", row.before, row.said_at - timedelta(minutes=1))]
+    message = _turn("t2", "user", row.text, row.said_at)
+    return (await extract(ExtractInput(before=before, turns=[message]))).memories
+
+
+async def score(rows: Sequence[Labelled], extract: Extractor) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Runs an extractor over labelled messages.
+
+    Returns the figures, for all and for each language and domain, and one row for each message with its memories,
+    their verdicts and the labels that were missed.
+    """
+    judged: list[dict[str, Any]] = []
+    for row in rows:
+        memories = await memories_of(row, extract)
+        verdicts = [judge(memory, row) for memory in memories]
+        found = [any(_keeps(memory, keep) == "good" for memory in memories) for keep in row.keep]
+        told = [_told(memory, verdict) for memory, verdict in zip(memories, verdicts, strict=True)]
+        missed = [keep.words for keep, was in zip(row.keep, found, strict=True) if not was]
+        judged.append(
+            {
+                "id": row.id, "lang": row.lang, "domain": row.domain, "text": row.text, "memories": told,
+                "missed": missed, "kept": sum(found), "keeps": len(found), **_counted(row, memories),
+            }
+        )  # fmt: skip
+    report = {"messages": len(rows), **_figures(judged)}
+    for part in ("lang", "domain"):
+        names = sorted({str(one[part]) for one in judged})
+        report[part] = {name: _figures([one for one in judged if one[part] == name]) for name in names}
+    return report, judged
+
+
+def judge(memory: ExtractedMemory, row: Labelled) -> Verdict:
+    """What a memory of a message is, by the message's labels."""
+    kept = {_keeps(memory, keep) for keep in row.keep}
+    if any(_is_wrong(memory, wrong) for wrong in row.wrong) or ("bad" in kept and "good" not in kept):
+        return "bad"
+    return "good" if "good" in kept else "weak"
+
+
+def _turn(ref: str, role: Literal["user", "agent"], content: str, at: datetime) -> TurnView:
+    return TurnView(ref=ref, role=role, content=content, created_at=at)
+
+
+def _has(content: str, words: Iterable[Sequence[str]]) -> bool:
+    folded = content.casefold().replace("’", "'")
+    return all(any(way.casefold() in folded for way in group) for group in words)
+
+
+def _keeps(memory: ExtractedMemory, keep: Keep) -> Verdict | None:
+    """Whether a memory keeps what a label names; "weak" without the date, "bad" with another; None for other words."""
+    if not _has(memory.content, keep.words):
+        return None
+    if keep.dates is None:
+        return "good"
+    given = _date_of(memory, keep.dates)
+    if given is not None:
+        return "good" if given else "bad"
+    return "good" if _written(memory.content, keep.dates) else "weak"
+
+
+def _date_of(memory: ExtractedMemory, dates: Dates) -> bool | None:
+    """Whether the memory's own date is the label's; None if it has none."""
+    if dates.first is None:
+        last = memory.valid_to
+        # The end of a memory is the moment after it.
+        return None if last is None or dates.last is None else abs((last.date() - dates.last).days) <= 1
+    if memory.valid_from is None:
+        return None
+    return dates.first <= memory.valid_from.date() <= (dates.last or dates.first)
+
+
+def _written(content: str, dates: Dates) -> bool:
+    """Whether the words of a memory give the date themselves."""
+    day = dates.first or dates.last
+    if day is None:
+        return False
+    folded = content.casefold()
+    month = _MONTHS[day.month - 1]
+    whole = dates.first is not None and dates.last is not None and dates.first != dates.last
+    if str(day.year) in folded and whole:
+        return True
+    return (month in folded or f" {month[:3]}" in folded) and (whole or str(day.day) in folded)
+
+
+def _is_wrong(memory: ExtractedMemory, wrong: Wrong) -> bool:
+    asserted = not memory.content.rstrip().endswith("?")
+    of_owner = wrong.about is None or (wrong.about != "user") == bool(_OF_ANOTHER.search(memory.content))
+    return asserted and of_owner and _has(memory.content, wrong.words)
+
+
+def _same_kind(memory: ExtractedMemory, keep: Keep) -> bool:
+    if keep.kind == "procedure":
+        return memory.type == "procedural"
+    return memory.kind in _SAME_KIND.get(keep.kind, {keep.kind})
+
+
+def _counted(row: Labelled, memories: Sequence[ExtractedMemory]) -> dict[str, int]:
+    kept = [(memory, keep) for memory in memories for keep in row.keep if _keeps(memory, keep)]
+    dated = [_keeps(memory, keep) for memory, keep in kept if keep.dates is not None]
+    return {
+        "right_kinds": sum(_same_kind(memory, keep) for memory, keep in kept),
+        "kinds": len(kept),
+        "wrong_dates": dated.count("bad"),
+        "dates": len(dated),
+    }
+
+
+def _told(memory: ExtractedMemory, verdict: Verdict) -> dict[str, Any]:
+    said = {"verdict": verdict, "kind": memory.kind, "content": memory.content}
+    return said | {
+        name: value.date().isoformat()
+        for name, value in (("from", memory.valid_from), ("to", memory.valid_to))
+        if value is not None
+    }
+
+
+def _figures(judged: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    verdicts = Counter(memory["verdict"] for one in judged for memory in one["memories"])
+    memories = verdicts.total()
+    total = {name: sum(one[name] for one in judged) for name in
+             ("kept", "keeps", "right_kinds", "kinds", "wrong_dates", "dates")}  # fmt: skip
+    return {
+        "memories": memories,
+        **{verdict: _share(verdicts[verdict], memories) for verdict in ("good", "weak", "bad")},
+        "recall": _share(total["kept"], total["keeps"]),
+        "right_kinds": _share(total["right_kinds"], total["kinds"]),
+        "wrong_dates": _share(total["wrong_dates"], total["dates"]),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def lines(judged: Iterable[dict[str, Any]]) -> str:
+    """The rows of `score` as lines of JSON."""
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in judged)
