@@ -12,7 +12,11 @@ from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.recall import context as recall_context
+from agent_memory.recall.budget import TURNS, fit
+from agent_memory.recall.render import Line
 from agent_memory.settings import RecallSettings
+from agent_memory.store.containers import MEMORIES
+from agent_memory.text.tokens import ApproximateTokens
 
 
 @pytest.mark.req("S0-040", "S0-087", "S2-45")
@@ -115,8 +119,47 @@ async def test_a_store_that_is_gone_costs_context_and_nothing_else(memory: Async
 
 @pytest.mark.parametrize("query", ["", "   ", "\ud800", "?" * 100_000, "'; DROP --", "c.content @t0"])
 async def test_any_question_gives_a_context(memory: AsyncMemory, query: str):
-    await memory.user("alice").remember("The cat is called Tom")
-    assert (await memory.user("alice").context(query)).tokens >= 0
+    alice = memory.user("alice")
+    await alice.remember("The cat is called Tom")
+    await alice.thread("t1").add("user", "hello there")
+    context = await alice.thread("t1").context(f"cat {query}")
+    assert (context.degraded, "The cat is called Tom" in context.text) == ([], True)
+    bare = await alice.thread("t1").context(query)
+    assert (bare.degraded, bare.decisions["gate"]) == ([], "search")
+    assert bare.messages == [{"role": "user", "content": "hello there"}]
+
+
+async def test_a_context_does_not_tell_what_was_overtaken_even_if_nothing_else_is_found(memory: AsyncMemory):
+    alice = memory.user("alice")
+    await alice.thread("t1").add("user", "My locker code is 4711", created_at="2026-03-01T10:00:00Z")
+    await alice.thread("t1").process("index")
+    asked = "What is my locker code?"
+    assert "4711" in (await alice.context(asked)).text
+    store = memory.runtime.store
+    [row] = await store.query(MEMORIES, "SELECT c.id, c.thread_id FROM c WHERE c.kind = 'chunk'", ("alice",))
+    ended = {"valid_to": "2026-04-01T00:00:00.000000Z"}
+    await store.patch(MEMORIES, row["id"], ("alice", row["thread_id"]), ended, "FROM c WHERE true")
+    assert [hit.memory.id for hit in await alice.search(asked)] == [row["id"]]
+    assert (await alice.context(asked)).text == ""
+    # On a day in between it was what held, and it was known then if the store learned it then.
+    await store.patch(
+        MEMORIES,
+        row["id"],
+        ("alice", row["thread_id"]),
+        {"recorded_at": "2026-03-01T10:00:00.000000Z"},
+        "FROM c WHERE true",
+    )
+    assert "4711" in (await alice.context(asked, as_of="2026-03-15")).text
+
+
+def test_the_turns_of_a_context_are_the_last_ones_without_a_gap():
+    counter = ApproximateTokens()
+    turns = [Line(TURNS, text, {"id": str(n)}) for n, text in enumerate(["newest " * 6, "long " * 70, "short", "old"])]
+    for budget in range(20, 400, 4):
+        kept = [line.used["id"] for line in fit({TURNS: turns}, counter, budget, "sections").kept[TURNS]]
+        assert kept == [str(n) for n in range(len(kept))], budget
+    assert len(kept) == 4
+    assert [line.used["id"] for line in fit({TURNS: turns}, counter, 60, "sections").kept[TURNS]] == ["0"]
 
 
 async def test_a_profile_does_not_say_again_what_the_memories_say(memory: AsyncMemory):

@@ -1,5 +1,6 @@
 """What a search can be confined to, through the public call, on the real store."""
 
+import math
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -95,6 +96,16 @@ async def test_a_threshold_of_the_request_holds_whatever_the_words(alice: AsyncU
     assert [hit.memory.id for hit in near] == ["likes"]
     assert near[0].similarity is not None
     assert near[0].similarity > 0.9
+
+
+async def test_what_is_as_near_as_a_threshold_is_not_above_it(alice: AsyncUserScope):
+    asked = "flowers in the garden of likes"
+    [best] = await alice.search(asked, limit=1)
+    assert best.similarity is not None
+    assert best.similarity < 1
+    below = math.nextafter(best.similarity, -1)
+    assert [hit.memory.id for hit in await alice.search(asked, limit=1, threshold=below)] == [best.memory.id]
+    assert await alice.search(asked, limit=20, threshold=best.similarity) == []
 
 
 @pytest.mark.parametrize(
