@@ -1,0 +1,108 @@
+"""The configuration of vLLM Semantic Router's memory (`config.yaml`), as variables of this library's environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_memory.errors import InvalidInput
+from agent_memory.settings import NO_MODEL, RECALL_PREFIX, ChatRole, role_variable
+
+ROLES: Mapping[str, ChatRole] = {"memory_rewrite": "rewrite", "memory_extraction": "extraction"}
+"""The roles of the router's models for memory (row S0-076)."""
+PACKAGED = "all-MiniLM-L6-v2"
+"""The embedding model that needs no server."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Embedding(_Part):
+    model: str = PACKAGED
+    dimension: int = Field(default=384, gt=0)
+
+
+class _Store(_Part):
+    dimension: int | None = None
+
+
+class _Memory(_Part):
+    enabled: bool = True
+    auto_store: bool = True
+    milvus: _Store = Field(default_factory=_Store)
+    embedding: _Embedding = Field(default_factory=_Embedding)
+    default_retrieval_limit: int | None = None
+    default_similarity_threshold: float | None = None
+    extraction_batch_size: int | None = None
+
+
+class _Endpoint(_Part):
+    address: str
+    port: int
+
+
+class _Model(_Part):
+    model_role: str
+    llm_endpoint: _Endpoint
+    llm_model_name: str
+    llm_timeout_seconds: float | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+class _Config(_Part):
+    memory: _Memory = Field(default_factory=_Memory)
+    external_models: list[_Model] = Field(default_factory=list)
+
+
+def read_router_config(given: Mapping[str, Any] | str | Path) -> dict[str, str]:
+    """The environment variables that say what a router's configuration says: a mapping, YAML text, or a file's path.
+
+    A role that the configuration does not have is off, so its variable is `none`. Models of other roles are not
+    memory's, and where the router keeps its vectors is not read.
+
+    Raises:
+        InvalidInput: if it cannot be read, or the store and the embedding model differ in their dimension.
+    """
+    try:
+        text = given.read_text(encoding="utf-8") if isinstance(given, Path) else given
+        config = _Config.model_validate(yaml.safe_load(text) if isinstance(text, str) else dict(text))
+    except (OSError, ValidationError, ValueError, TypeError, yaml.YAMLError) as error:
+        raise InvalidInput(f"no configuration of a router: {error}") from error
+    memory = config.memory
+    if memory.milvus.dimension not in (None, memory.embedding.dimension):
+        raise InvalidInput(
+            f"milvus.dimension is {memory.milvus.dimension} and embedding.dimension is {memory.embedding.dimension}:"
+            " they must be the same"
+        )
+    own = memory.embedding.model != PACKAGED
+    settings: dict[str, object] = {
+        "ENABLE_MEMORY": str(memory.enabled).lower(),
+        "MEMORY_AUTO_STORE": str(memory.auto_store).lower(),
+        "AGENT_MEMORY_EMBEDDING_MODEL": memory.embedding.model if own else None,
+        "AGENT_MEMORY_EMBEDDING_DIMENSIONS": memory.embedding.dimension if own else None,
+        f"{RECALL_PREFIX}LIMIT": memory.default_retrieval_limit,
+        f"{RECALL_PREFIX}DEFAULT_THRESHOLD": memory.default_similarity_threshold,
+        "FACT_EXTRACTION_EVERY_N": memory.extraction_batch_size,
+    }
+    models = {ROLES[one.model_role]: one for one in config.external_models if one.model_role in ROLES}
+    for role in ROLES.values():
+        settings |= _of_role(role, models.get(role))
+    return {name: str(value) for name, value in settings.items() if value is not None}
+
+
+def _of_role(role: ChatRole, model: _Model | None) -> dict[str, object]:
+    if model is None:
+        return {role_variable(role, "model"): NO_MODEL}
+    return {
+        role_variable(role, "model"): model.llm_model_name,
+        role_variable(role, "base_url"): f"http://{model.llm_endpoint.address}:{model.llm_endpoint.port}/v1",
+        role_variable(role, "timeout"): model.llm_timeout_seconds,
+        role_variable(role, "max_tokens"): model.max_tokens,
+        role_variable(role, "temperature"): model.temperature,
+    }
