@@ -16,6 +16,7 @@ from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.embedding_model import check_embedding_model
 from agent_memory.store.preferences import change_settings
 
 logger = logging.getLogger("agent_memory")
@@ -77,7 +78,7 @@ class StoreBackend:
 
     async def _begin(self) -> None:
         embeddings = self.runtime.tools.embeddings
-        await self.runtime.store.check_embedding_model(embeddings.model_id, embeddings.dimensions)
+        await check_embedding_model(self.runtime.store, embeddings.model_id, embeddings.dimensions)
         if self.runtime.worker is not None:
             self.runtime.worker.start()
 

@@ -136,7 +136,7 @@ def read_dataset(path: Path) -> tuple[list[Conversation], int]:
     from agent_memory.evaluation.dataset import Conversation
     from agent_memory.evaluation.locomo import read_questions
     from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
-    from agent_memory.transfer.readers.utterances import Place
+    from agent_memory.transfer.readers.utterances import FilePlace
 
     try:
         samples = json.loads(path.read_text("utf-8"))
@@ -150,7 +150,7 @@ def read_dataset(path: Path) -> tuple[list[Conversation], int]:
     conversations, skipped = [], 0
     for number, sample in enumerate(rows, 1):
         threads: dict[str, list[TurnInput]] = defaultdict(list)
-        for utterance in read_locomo([(Place(str(path), item=f"sample {number}"), sample)]):
+        for utterance in read_locomo([(FilePlace(str(path), item=f"sample {number}"), sample)]):
             threads[utterance.thread_id].append(utterance.turn)
         questions, left = read_questions(sample)
         skipped += left

@@ -19,7 +19,7 @@ from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.screening.talk import screen_talk
 from agent_memory.settings import PolicySettings
-from agent_memory.store import queries
+from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -43,7 +43,7 @@ async def fresh_turns(
         return []
     bounds = {"limit": MOST, "since": int(time.time() - seconds), "longest": LONGEST}
     values = bounds | filter_parameters(filters, of_turns=True)
-    rows = await store.query(TURNS, queries.fresh_turns(where), partition, **values)
+    rows = await store.query(TURNS, search_queries.fresh_turns(where), partition, **values)
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.

@@ -16,7 +16,7 @@ from agent_memory.recall.bm25 import words
 from agent_memory.recall.fusion import is_repeat
 from agent_memory.recall.search import LONGEST_QUERY, Searcher
 from agent_memory.settings import RecallSettings
-from agent_memory.store import queries
+from agent_memory.store import search_queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 from agent_memory.text.folding import folded
@@ -49,7 +49,7 @@ async def find_hints(
         named["project"] = project_id
     rows = await searcher.store.query(
         MEMORIES,
-        queries.guidance(len(vectors), project=project_id is not None),
+        search_queries.guidance(len(vectors), project=project_id is not None),
         (user_id,),
         talk=_middle(vectors),
         off=searcher.threads_off,

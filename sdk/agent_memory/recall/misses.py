@@ -15,7 +15,7 @@ from contextvars import Context
 from typing import Any
 
 from agent_memory.models import SearchMisses
-from agent_memory.store import queries
+from agent_memory.store import search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.telemetry import relevant_not_retrieved, relevant_retrieved
@@ -71,7 +71,9 @@ class MissMeter:
         given: frozenset[str],
     ) -> None:
         try:
-            rows = await self._store.query(MEMORIES, queries.nearest_ids(where), partition, limit=_MOST, **parameters)
+            rows = await self._store.query(
+                MEMORIES, search_queries.nearest_ids(where), partition, limit=_MOST, **parameters
+            )
             relevant = {row["id"] for row in rows if row["similarity"] > threshold}
         except Exception as error:
             self.counted.failed += 1

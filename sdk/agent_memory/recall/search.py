@@ -26,7 +26,7 @@ from agent_memory.recall.rerank import rerank
 from agent_memory.recall.talk import Talk, spans_around
 from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
-from agent_memory.store import queries
+from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -194,17 +194,17 @@ async def _matching(
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")
-        sql = queries.best_text(where, len(terms))
+        sql = search_queries.best_text(where, len(terms))
         return await _read(searcher, sql, partition, parameters | words, ranked=True) if terms else []
     if terms:
-        sql = queries.nearest_and_best_text(where, len(terms))
+        sql = search_queries.nearest_and_best_text(where, len(terms))
         try:
             return await _read(searcher, sql, partition, parameters | words, ranked=True)
         except AgentMemoryError as error:
             logger.warning("Searching by vectors only: %s", error)
             degraded.append(f"text search: {error}")
     model = {"model": searcher.embeddings.model_id}
-    return await _read(searcher, queries.nearest(where), partition, parameters | model)
+    return await _read(searcher, search_queries.nearest(where), partition, parameters | model)
 
 
 async def _read(
@@ -280,7 +280,7 @@ async def _beside(
     ]
     if not spans and not own:
         return []
-    sql = queries.chunks_around(where, len(spans), similarity="vector" in parameters)
+    sql = search_queries.chunks_around(where, len(spans), similarity="vector" in parameters)
     for number, span in enumerate(spans):
         parameters |= {f"thread{number}": span.thread_id, f"from{number}": span.first, f"to{number}": span.last}
     known = {candidate.memory.id for candidate in found}

@@ -25,7 +25,7 @@ from agent_memory.models import Context, ImportReceipt, Memory, MemoryConfig, Pr
 from agent_memory.remote.http import Http, error_of
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
-from agent_memory.scopes.thread import turn_inputs
+from agent_memory.scopes.shared import turn_inputs
 from agent_memory.store.ids import check_id
 from agent_memory.store.static import as_fact
 from agent_memory.store.turns import make_turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from agent_memory.models import (
     SearchFilters,
     Stats,
     ThreadInfo,
+    TurnInput,
     UtcTime,
 )
 from agent_memory.recall.context import ContextRequest, build_context
@@ -37,7 +38,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import list_memories
-from agent_memory.store.values import validated
+from agent_memory.store.values import check_json, validated
 from agent_memory.telemetry import note_degraded, operation
 
 M = TypeVar("M", bound=Model)
@@ -328,3 +329,25 @@ def check_material(
     if project_id is not None and step != "reflect":
         raise InvalidInput(f"{step} knows no project_id")
     return memory_ids, None if project_id is None else check_id(project_id, "project_id")
+
+
+def turn_inputs(
+    turns: Sequence[TurnInput | Mapping[str, Any]], agent_id: str | None, project_id: str | None
+) -> list[TurnInput]:
+    """Turns as a caller handed them over, checked, of the agent and the project that the thread's handle names.
+
+    Raises:
+        InvalidInput: naming the turn and the field that is wrong.
+    """
+    defaults = {"agent_id": agent_id, "project_id": project_id}
+    return [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
+
+
+def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
+    if not isinstance(turn, TurnInput | Mapping):
+        raise InvalidInput(f"turn {position}: a turn is a mapping or a TurnInput, not {type(turn).__name__}")
+    given = dict(turn)
+    filled = {name: value for name, value in defaults.items() if given.get(name) is None}
+    read = validated(TurnInput, given | filled, f"turn {position}: ")
+    check_json({name: value for name, value in read if name != "created_at"}, f"turn {position}")
+    return read

@@ -33,7 +33,7 @@ from agent_memory.rules.switches import Asked, Rules, read_rules
 from agent_memory.runtime import Home, Runtime
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell
+from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, turn_inputs
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps import live_view
 from agent_memory.store.calls import metered
@@ -41,7 +41,6 @@ from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
 from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
-from agent_memory.store.values import check_json, validated
 from agent_memory.store.windows import live_turns, read_window
 from agent_memory.telemetry import operation
 
@@ -208,18 +207,9 @@ class AsyncThreadScope:
             signals: What the application knows of the question; a general fact or a tool's question is not searched.
             history: Messages before the question, to complete it by; the thread's own turns, if not given.
         """
+        where = (self.user_id, self.thread_id)
         request = ContextRequest(
-            self.user_id,
-            self.thread_id,
-            query,
-            budget,
-            limit,
-            as_of,
-            format,
-            strategy,
-            signals,
-            history,
-            project_id=self.project_id,
+            *where, query, budget, limit, as_of, format, strategy, signals, history, project_id=self.project_id
         )
         return await tell(self._runtime, request, self._asked)
 
@@ -404,25 +394,3 @@ class AsyncThreadScope:
 def _check_step(step: str) -> None:
     if step not in get_args(ThreadStep):
         raise InvalidInput(f"a thread's steps are {', '.join(get_args(ThreadStep))}, not {step!r}")
-
-
-def turn_inputs(
-    turns: Sequence[TurnInput | Mapping[str, Any]], agent_id: str | None, project_id: str | None
-) -> list[TurnInput]:
-    """Turns as a caller handed them over, checked, of the agent and the project that the thread's handle names.
-
-    Raises:
-        InvalidInput: naming the turn and the field that is wrong.
-    """
-    defaults = {"agent_id": agent_id, "project_id": project_id}
-    return [_turn_input(turn, position, defaults) for position, turn in enumerate(turns, 1)]
-
-
-def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Mapping[str, str | None]) -> TurnInput:
-    if not isinstance(turn, TurnInput | Mapping):
-        raise InvalidInput(f"turn {position}: a turn is a mapping or a TurnInput, not {type(turn).__name__}")
-    given = dict(turn)
-    filled = {name: value for name, value in defaults.items() if given.get(name) is None}
-    read = validated(TurnInput, given | filled, f"turn {position}: ")
-    check_json({name: value for name, value in read if name != "created_at"}, f"turn {position}")
-    return read

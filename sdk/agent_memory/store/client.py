@@ -27,7 +27,7 @@ from agent_memory.store.calls import into_container, record, refuses_writes, tra
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS, container_specs
 from agent_memory.store.documents import Document
 from agent_memory.store.file import StoreFile, scrub
-from agent_memory.store.ids import COUNTERS_THREAD, SETTINGS_THREAD, STORE_USER
+from agent_memory.store.ids import COUNTERS_THREAD
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -38,11 +38,6 @@ MARK_ID = "memories_mark"
 """The document, one for each user, that changes whenever their memories or their talk do."""
 
 Operation = tuple[Literal["create", "upsert", "replace", "patch", "delete"], tuple[Any, ...], dict[str, Any]]
-
-_WAYS_OUT = {
-    "all-MiniLM-L6-v2-int8": "Open it without an embedding_model (and without an embedding service in the environment)"
-}
-"""How a store is opened with the model that it was made with, where that is not by naming it."""
 
 
 def default_credential() -> AsyncTokenCredential:
@@ -189,34 +184,6 @@ class Store:
         except (NotFound, ConfigurationError):
             return False
         return True
-
-    async def check_embedding_model(self, model_id: str, dimensions: int) -> None:
-        """Makes sure that this store's vectors come from this model; the first one to open it decides.
-
-        Raises:
-            ConfigurationError: if the store was filled with another model, or its vector index has another size.
-        """
-        with translated():
-            properties = await self.container(MEMORIES).read()
-        have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
-        partition = (STORE_USER, SETTINGS_THREAD)
-        if have == dimensions:
-            document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
-            try:
-                await self.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
-            except Conflict:
-                pass
-            else:
-                return
-        stored = await self.read(COUNTER, "store", partition)
-        first = stored["embedding_model"] if stored else f"a model of {have} dimensions"
-        if have != dimensions or first != model_id:
-            way_out = _WAYS_OUT.get(first, f"Open it with embedding_model= set to {first}")
-            raise ConfigurationError(
-                f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
-                f" vectors of two models cannot be compared. {way_out}, or give the new"
-                " model a store (a file, a database) of its own"
-            )
 
     def container(self, name: str) -> ContainerProxy:
         """A container of the open store."""

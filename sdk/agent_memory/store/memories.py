@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, MemoryType, iso, now
-from agent_memory.store import queries
+from agent_memory.store import queries, search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, from_document
@@ -39,7 +39,7 @@ async def list_memories(
     partition = (user_id,) if thread_id is None else (user_id, thread_id)
     given = {name: value for name, value in parameters.items() if value is not None}
 
-    async def fetch(part: queries.Part, bounds: dict[str, Any]) -> list[Document]:
+    async def fetch(part: queries.Slice, bounds: dict[str, Any]) -> list[Document]:
         sql = queries.memories(
             types=types is not None,
             kinds=kinds is not None,
@@ -113,7 +113,7 @@ async def nearest_active(
     """The active memories of a user and a type that are nearest to a vector, each with its cosine."""
     rows = await store.query(
         MEMORIES,
-        queries.nearest(f"c.type = @type AND {queries.USABLE} AND {queries.ACTIVE}"),
+        search_queries.nearest(f"c.type = @type AND {queries.USABLE} AND {queries.ACTIVE}"),
         (user_id,),
         type=kind,
         vector=list(vector),

@@ -9,9 +9,9 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.models import iso
 from agent_memory.store.documents import Document
-from agent_memory.store.queries import Part
+from agent_memory.store.queries import Slice
 
-Fetch = Callable[[Part, dict[str, Any]], Awaitable[list[Document]]]
+Fetch = Callable[[Slice, dict[str, Any]], Awaitable[list[Document]]]
 """Runs a query for a part of a listing, with the parameters that it adds."""
 
 
@@ -28,11 +28,11 @@ async def newest(fetch: Fetch, *, before: datetime | None = None, limit: int | N
         raise InvalidInput(f"a page holds at least 1, not {limit}")
     bound = {} if before is None else {"at": iso(before)}
     if limit is None:
-        return await fetch(Part("<" if bound else ""), bound)
-    rows = await fetch(Part("<" if bound else "", limited=True), {**bound, "limit": limit + 1})
+        return await fetch(Slice("<" if bound else ""), bound)
+    rows = await fetch(Slice("<" if bound else "", limited=True), {**bound, "limit": limit + 1})
     if len(rows) <= limit:
         return rows
     last = rows[limit - 1]["created_at"]
     if rows[limit]["created_at"] != last:
         return rows[:limit]
-    return [row for row in rows if row["created_at"] != last] + await fetch(Part("="), {"at": last})
+    return [row for row in rows if row["created_at"] != last] + await fetch(Slice("="), {"at": last})

@@ -14,8 +14,8 @@ from agent_memory.models import Memory, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a listing by time: `@at` is compared with the time, `@limit` says how many at most."""
+class Slice:
+    """A slice of a listing by time: `@at` is compared with the time, `@limit` says how many at most."""
 
     comparison: Literal["", "<", "="] = ""
     limited: bool = False
@@ -31,7 +31,7 @@ class Part:
         return f" AND c.created_at {self.comparison} @at" if self.comparison else ""
 
 
-ALL = Part()
+ALL = Slice()
 
 
 def fields(*names: str) -> str:
@@ -60,7 +60,6 @@ OF_NAMES = (
     f' OR (ARRAY_CONTAINS(@type_kinds, "event") AND {_EVENT}))'
 )
 """Of a type, or of a kind for which some systems have a type."""
-_COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
 NO_CHUNK = '(c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "chunk")'
 """Anything but raw talk. NOT of the above would also leave out an event: what compares a kind that is not there is
@@ -313,89 +312,22 @@ def confined(sql: str, levels: int) -> str:
     return f"{select}{_FROM} WHERE {key}{f' AND ({where})' if where else ''}{ordered}{order if ordered else ''}"
 
 
-def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool, part: Part = ALL) -> str:
+def memories(*, types: bool, kinds: bool, superseded: bool, as_of: bool, chunks: bool, part: Slice = ALL) -> str:
     """A listing of memories, newest first (`@types`, `@type_kinds`, `@kinds`, `@as_of` as asked for), or a part."""
     where = _where(types, kinds, superseded, as_of, chunks)
     return f"SELECT {part.top}{MEMORY_FIELDS} FROM c WHERE {where}{part.condition} ORDER BY c.created_at DESC"
 
 
-def turns(part: Part) -> str:
+def turns(part: Slice) -> str:
     """The turns of a thread, newest first, or a part of them."""
     return f"SELECT {part.top}{TURN_FIELDS} FROM c WHERE true{part.condition} ORDER BY c.created_at DESC"
 
 
-def turns_of_others(part: Part) -> str:
+def turns_of_others(part: Slice) -> str:
     """Where and when turns were said, newest first, or a part of that; leaves out threads that are `@known`."""
     return (
         f"SELECT {part.top}c.thread_id, c.created_at FROM c"
         f" WHERE NOT ARRAY_CONTAINS(@known, c.thread_id){part.condition} ORDER BY c.created_at DESC"
-    )
-
-
-def nearest(where: str) -> str:
-    """The memories whose vectors are nearest to `@vector`, with their cosine."""
-    return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c"
-        f" WHERE {where} AND c.embedding_model = @model"
-        " ORDER BY VectorDistance(c.embedding, @vector)"
-    )
-
-
-def nearest_ids(where: str) -> str:
-    """The ids of the memories whose vectors are nearest to `@vector`, compared one by one and not by an index."""
-    return (
-        f"SELECT TOP @limit c.id, {_COSINE} FROM c WHERE {where} AND {NO_CHUNK} AND c.embedding_model = @model"
-        " ORDER BY VectorDistance(c.embedding, @vector, true)"
-    )
-
-
-def guidance(talk: int, *, project: bool) -> str:
-    """The procedures and insights nearest to `@talk`, with their cosine to each of so many texts (`@v0`, …).
-
-    Those of a project (`@project`) only where it is the one that is worked on.
-    """
-    cosines = ", ".join(f"VectorDistance(c.embedding, @v{number}) AS similarity{number}" for number in range(talk))
-    of_project = " OR c.project_id = @project" if project else ""
-    return (
-        f"SELECT TOP @limit {MEMORY_FIELDS}, {cosines} FROM c"
-        f' WHERE c.type IN ("procedural", "reflection") AND {USABLE} AND {ACTIVE} AND {NOT_OFF}'
-        f" AND (NOT IS_DEFINED(c.project_id) OR IS_NULL(c.project_id){of_project})"
-        " AND c.embedding_model = @model ORDER BY VectorDistance(c.embedding, @talk)"
-    )
-
-
-def best_text(where: str, terms: int) -> str:
-    """The memories whose text matches best, by BM25; for `Store.ranked`."""
-    return (
-        f"SELECT TOP @limit {MEMORY_FIELDS} FROM c"
-        f" WHERE {where} AND FullTextContainsAny(c.content, {_terms(terms)})"
-        f" ORDER BY RANK FullTextScore(c.content, {_terms(terms)})"
-    )
-
-
-def nearest_and_best_text(where: str, terms: int) -> str:
-    """The memories that are high by their vectors, by their text or by both, with their cosine; likewise.
-
-    A rank by text counts twice: so a few more of the answers are among them (`recall.fusion` puts them into order).
-    """
-    scores = f"VectorDistance(c.embedding, @vector), FullTextScore(c.content, {_terms(terms)})"
-    return f"SELECT TOP @limit {MEMORY_FIELDS}, {_COSINE} FROM c WHERE {where} ORDER BY RANK RRF({scores}, [1, 2])"
-
-
-def _terms(count: int) -> str:
-    """Each term is a parameter of its own (`@t0`, `@t1`, …), because FullTextScore takes no array."""
-    return ", ".join(f"@t{i}" for i in range(count))
-
-
-def chunks_around(where: str, spans: int, *, similarity: bool) -> str:
-    """Raw talk by id (`@ids`) and by where it stands: `@from0` to `@to0` in `@thread0`, …; with its cosine if asked."""
-    stretches = "".join(
-        f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"
-        for i in range(spans)
-    )
-    cosine = f", {_COSINE}" if similarity else ""
-    return (
-        f"SELECT {MEMORY_FIELDS}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){stretches}) AND {CHUNK} AND {where}"
     )
 
 
@@ -436,15 +368,6 @@ def chunks_that_say(words: int, *, every: bool) -> str:
 
 def _says(words: int, every: bool) -> str:
     return (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
-
-
-def fresh_turns(where: str) -> str:
-    """What was said since `@since` in at most `@longest` characters, the last first."""
-    return (
-        f'SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
-        f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND LENGTH(c.content) <= @longest AND {where}"
-        " ORDER BY c._ts DESC"
-    )
 
 
 def turns_of(*, project: bool, since: bool, until: bool) -> str:

@@ -103,7 +103,7 @@ async def last_turns(
     """The newest turns of a thread (or all, or those ahead of a time), oldest first."""
     partition = (user_id, thread_id)
 
-    async def fetch(part: queries.Part, bounds: dict[str, Any]) -> list[Document]:
+    async def fetch(part: queries.Slice, bounds: dict[str, Any]) -> list[Document]:
         return await store.query(TURNS, queries.turns(part), partition, **bounds)
 
     return in_order([from_document(Turn, row) for row in await newest(fetch, before=before, limit=limit)])

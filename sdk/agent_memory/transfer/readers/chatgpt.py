@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 _SPOKEN = {"text", "multimodal_text", "code", "execution_output"}
 """Content that ChatGPT shows as part of the talk. The rest (thoughts, browsing, custom instructions) is its own."""
@@ -17,7 +17,7 @@ def is_chatgpt(conversation: object) -> bool:
     return isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict)
 
 
-def read_chatgpt(conversations: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
+def read_chatgpt(conversations: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utterance]:
     """Reads the current branch of each conversation; hidden, system and empty messages are no part of the talk.
 
     Raises:
@@ -35,7 +35,7 @@ def read_chatgpt(conversations: Iterable[tuple[Place, Any]]) -> Iterator[Utteran
             yield utterance(here, _fields(here, message), thread_id=thread, position=position)
 
 
-def _branch(place: Place, conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _branch(place: FilePlace, conversation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the root to the current one."""
     nodes: Mapping[str, Any] = conversation["mapping"]
     current = conversation.get("current_node")
@@ -65,7 +65,7 @@ def _role(message: Mapping[str, Any]) -> Any:
     return (message.get("author") or {}).get("role")
 
 
-def _fields(place: Place, message: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(place: FilePlace, message: Mapping[str, Any]) -> dict[str, Any]:
     fields = {"role": _role(message), "content": _text(message["content"]), "id": message.get("id")}
     if (seconds := message.get("create_time")) is not None:
         try:

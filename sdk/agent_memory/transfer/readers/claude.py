@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 
 def is_claude(conversation: object) -> bool:
@@ -13,7 +13,7 @@ def is_claude(conversation: object) -> bool:
     return isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list)
 
 
-def read_claude(conversations: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
+def read_claude(conversations: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utterance]:
     """Reads what people and Claude wrote; thoughts, the use of tools and empty messages are no part of the talk.
 
     Raises:

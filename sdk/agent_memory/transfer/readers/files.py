@@ -12,9 +12,9 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.readers.tables import is_table, read_table
-from agent_memory.transfer.readers.utterances import Place
+from agent_memory.transfer.readers.utterances import FilePlace
 
-Row = tuple[Place, Any]
+Row = tuple[FilePlace, Any]
 
 UNPACKED_BYTES = 512 * 1024 * 1024
 """What the conversations of an archive may take when they are unpacked. JSON takes several times as much in memory."""
@@ -81,29 +81,29 @@ def _rows(name: str, suffix: str, data: bytes) -> list[Row]:
     if suffix in _TABLES:
         return list(read_table(name, text))
     if suffix in _LINES or _is_lines(text):
-        lines = ((Place(name, number), line) for number, line in enumerate(text.split("\n"), start=1))
+        lines = ((FilePlace(name, number), line) for number, line in enumerate(text.split("\n"), start=1))
         return [(place, _parse(place, line)) for place, line in lines if line.strip()]
     if not text.strip():
         return []
     if suffix != ".json" and not text.lstrip().startswith(("{", "[")):
         if is_table(text):
             return list(read_table(name, text))
-        raise Place(name).error("plain text, which does not say who speaks", _hint_for_text(text))
+        raise FilePlace(name).error("plain text, which does not say who speaks", _hint_for_text(text))
     return _document(name, text)
 
 
 def _text(name: str, data: bytes) -> str:
     for magic, (what, hint) in _BINARY.items():
         if data.startswith(magic):
-            raise Place(name).error(f"this is {what}, not a transcript", hint)
+            raise FilePlace(name).error(f"this is {what}, not a transcript", hint)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # as Excel writes "Unicode text"
         return data.decode("utf-16", errors="replace")
     if b"\0" in data[:8192]:
-        raise Place(name).error("this is a binary file, not a transcript", _WANTED)
+        raise FilePlace(name).error("this is a binary file, not a transcript", _WANTED)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = Place(name, data.count(b"\n", 0, error.start) + 1)
+        place = FilePlace(name, data.count(b"\n", 0, error.start) + 1)
         raise place.error("not UTF-8 text", "save the file as UTF-8") from None
 
 
@@ -127,16 +127,16 @@ def _is_lines(text: str) -> bool:
 
 def _document(name: str, text: str) -> list[Row]:
     """One JSON document: a list, or a single object that is taken as a list of one."""
-    whole = _parse(Place(name), text)
+    whole = _parse(FilePlace(name), text)
     items = whole if isinstance(whole, list) else [whole]
-    return [(Place(name, item=f"item {number}"), item) for number, item in enumerate(items, start=1)]
+    return [(FilePlace(name, item=f"item {number}"), item) for number, item in enumerate(items, start=1)]
 
 
-def _parse(place: Place, text: str) -> Any:
+def _parse(place: FilePlace, text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         line = place.line or error.lineno
-        raise Place(place.file, line).error(f"not valid JSON: {error.msg} (column {error.colno})") from None
+        raise FilePlace(place.file, line).error(f"not valid JSON: {error.msg} (column {error.colno})") from None
     except (ValueError, RecursionError) as error:
         raise place.error(f"JSON that cannot be read: {error}") from None

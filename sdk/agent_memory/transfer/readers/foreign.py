@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_memory.transfer.readers.utterances import Place
+from agent_memory.transfer.readers.utterances import FilePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ _FOREIGN = (
 )
 
 
-def refuse_foreign(place: Place, first: object) -> None:
+def refuse_foreign(place: FilePlace, first: object) -> None:
     """Stops at a file of a known kind that holds no conversations.
 
     Raises:
@@ -44,4 +44,4 @@ def refuse_foreign(place: Place, first: object) -> None:
     if isinstance(first, dict):
         for kind in _FOREIGN:
             if kind.fields <= first.keys() and not kind.not_fields & first.keys():
-                raise Place(place.file).error(f"this holds {kind.what}, not conversations", kind.hint)
+                raise FilePlace(place.file).error(f"this holds {kind.what}, not conversations", kind.hint)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agent_memory.text.patterns import linear
-from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 ASSISTANT = "assistant"
 """The speaker of a talk between a person and an assistant that is the assistant, in any case."""
@@ -23,7 +23,7 @@ def is_locomo(sample: object) -> bool:
     return isinstance(talk, dict) and any(SESSION.fullmatch(name) for name in talk)
 
 
-def read_locomo(samples: Iterable[tuple[Place, Any]]) -> Iterator[Utterance]:
+def read_locomo(samples: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utterance]:
     """Reads each sample as a user, each session as a thread, and both speakers as named users.
 
     Raises:
@@ -44,7 +44,7 @@ def turn_id(sample: str, turn: str) -> str:
     return f"{sample}:{turn}"
 
 
-def _session(place: Place, sample: str, number: int, talk: Mapping[str, Any]) -> Iterator[Utterance]:
+def _session(place: FilePlace, sample: str, number: int, talk: Mapping[str, Any]) -> Iterator[Utterance]:
     began = _date(place, talk.get(f"session_{number}_date_time"))
     turns = talk[f"session_{number}"]
     if not isinstance(turns, list):
@@ -64,7 +64,7 @@ def _session(place: Place, sample: str, number: int, talk: Mapping[str, Any]) ->
         yield utterance(here, fields, thread_id=f"session_{number}", user_id=sample, position=position)
 
 
-def _date(place: Place, text: object) -> datetime:
+def _date(place: FilePlace, text: object) -> datetime:
     try:
         return datetime.strptime(str(text), _DATE).replace(tzinfo=UTC)
     except ValueError:

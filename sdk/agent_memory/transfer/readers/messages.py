@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_memory.models import TurnInput
-from agent_memory.transfer.readers.utterances import Place, Utterance, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 _TURN_FIELDS = set(TurnInput.model_fields)
 _TALKS = ("messages", "conversations")
@@ -32,7 +32,7 @@ _THREADS = ("thread_id", "conversation_id", "session_id", "chat_id")
 """What other systems call the thread."""
 
 
-def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator[Utterance]:
+def read_messages(rows: Iterable[tuple[FilePlace, Any]], thread_id: str) -> Iterator[Utterance]:
     """Reads turns (`{"role", "content", …}`) and conversations (`{"messages": […]}`), in any mixture.
 
     `thread_id` is the thread of turns that name none; conversations without an id are numbered after it.
@@ -54,7 +54,7 @@ def read_messages(rows: Iterable[tuple[Place, Any]], thread_id: str) -> Iterator
             positions[str(thread)] += 1
 
 
-def _conversation(place: Place, row: Mapping[str, Any], talk: str, unnamed: str) -> Iterator[Utterance]:
+def _conversation(place: FilePlace, row: Mapping[str, Any], talk: str, unnamed: str) -> Iterator[Utterance]:
     messages = row[talk]
     if not isinstance(messages, list):
         raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
@@ -71,7 +71,7 @@ def _thread(row: Mapping[str, Any]) -> Any:
     return next((row[name] for name in _THREADS if row.get(name) is not None), None)
 
 
-def _turn(place: Place, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
+def _turn(place: FilePlace, row: Mapping[str, Any], thread: object, user: object, position: int) -> Utterance:
     row = _with_our_names(row)
     fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
     fields["content"] = _content(place, row)
@@ -95,7 +95,7 @@ def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _content(place: Place, row: Mapping[str, Any]) -> str:
+def _content(place: FilePlace, row: Mapping[str, Any]) -> str:
     """What a message says in words: its text, the text of its parts, or the calls that it makes."""
     content = row.get("content")
     if content is None and row.get("tool_calls"):
@@ -109,7 +109,7 @@ def _content(place: Place, row: Mapping[str, Any]) -> str:
     return content
 
 
-def _part(place: Place, part: object) -> str:
+def _part(place: FilePlace, part: object) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, dict):
@@ -121,7 +121,7 @@ def _part(place: Place, part: object) -> str:
     raise place.error(f"a part of content has neither a text nor a type: {json.dumps(part):.60}")
 
 
-def _call(place: Place, call: object) -> str:
+def _call(place: FilePlace, call: object) -> str:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise place.error("a tool call names no function")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from agent_memory.transfer.readers.utterances import Place, known_role
+from agent_memory.transfer.readers.utterances import FilePlace, known_role
 
 _SPEAKER = ("role", "speaker", "sender", "from", "author", "who", "name")
 _CONTENT = ("content", "text", "message", "body", "utterance", "value")
@@ -28,7 +28,7 @@ def is_table(text: str) -> bool:
     return _named(names, _SPEAKER) is not None and _named(names, _CONTENT) is not None
 
 
-def read_table(file: str, text: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+def read_table(file: str, text: str) -> Iterator[tuple[FilePlace, dict[str, Any]]]:
     """Reads rows as the fields of turns. A speaker who has no role is a user of that name.
 
     Raises:
@@ -38,7 +38,7 @@ def read_table(file: str, text: str) -> Iterator[tuple[Place, dict[str, Any]]]:
     speaker, content = _named(names, _SPEAKER), _named(names, _CONTENT)
     if text.strip() and (speaker is None or content is None):
         missing = "who speaks" if speaker is None else "what is said"
-        raise Place(file, 1).error(f"no column says {missing}: they are {', '.join(names)[:200]}", _HINT)
+        raise FilePlace(file, 1).error(f"no column says {missing}: they are {', '.join(names)[:200]}", _HINT)
     others = {ours: column for ours, theirs in _OTHERS.items() if (column := _named(names, theirs)) is not None}
     rows = csv.reader(StringIO(text.lstrip("\r\n"), newline=""), delimiter=_delimiter(text))
     try:
@@ -48,9 +48,9 @@ def read_table(file: str, text: str) -> Iterator[tuple[Place, dict[str, Any]]]:
                 cells = dict(zip(names, row, strict=False))
                 said = {"content": cells.get(content or "", ""), **_who(speaker or "", cells.get(speaker or "", ""))}
                 more = {ours: cells[theirs] for ours, theirs in others.items() if cells.get(theirs)}
-                yield Place(file, rows.line_num), said | more
+                yield FilePlace(file, rows.line_num), said | more
     except csv.Error as error:
-        raise Place(file, rows.line_num).error(f"not a row of CSV: {error}") from None
+        raise FilePlace(file, rows.line_num).error(f"not a row of CSV: {error}") from None
 
 
 def _who(column: str, speaker: str) -> dict[str, str]:

@@ -43,14 +43,14 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """Where in a file something stands, for error messages."""
 
     file: str
     line: int | None = None
     item: str | None = None
 
-    def within(self, item: str) -> Place:
+    def within(self, item: str) -> FilePlace:
         """A place inside this one, such as "message 3"."""
         return replace(self, item=f"{self.item}, {item}" if self.item else item)
 
@@ -64,7 +64,7 @@ class Place:
 
 
 def utterance(
-    place: Place, fields: Mapping[str, Any], *, thread_id: object, user_id: object = None, position: int
+    place: FilePlace, fields: Mapping[str, Any], *, thread_id: object, user_id: object = None, position: int
 ) -> Utterance:
     """Checks the fields of a turn and makes it an utterance.
 

@@ -1,0 +1,43 @@
+"""The embedding model of a store: the first one to open it decides, because vectors of two cannot be compared."""
+
+from __future__ import annotations
+
+from agent_memory.errors import ConfigurationError, Conflict
+from agent_memory.store.calls import translated
+from agent_memory.store.client import Store
+from agent_memory.store.containers import COUNTER, MEMORIES
+from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
+
+_WAYS_OUT = {
+    "all-MiniLM-L6-v2-int8": "Open it without an embedding_model (and without an embedding service in the environment)"
+}
+"""How a store is opened with the model that it was made with, where that is not by naming it."""
+
+
+async def check_embedding_model(store: Store, model_id: str, dimensions: int) -> None:
+    """Makes sure that this store's vectors come from this model; the first one to open it decides.
+
+    Raises:
+        ConfigurationError: if the store was filled with another model, or its vector index has another size.
+    """
+    with translated():
+        properties = await store.container(MEMORIES).read()
+    have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
+    partition = (STORE_USER, SETTINGS_THREAD)
+    if have == dimensions:
+        document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
+        try:
+            await store.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
+        except Conflict:
+            pass
+        else:
+            return
+    stored = await store.read(COUNTER, "store", partition)
+    first = stored["embedding_model"] if stored else f"a model of {have} dimensions"
+    if have != dimensions or first != model_id:
+        way_out = _WAYS_OUT.get(first, f"Open it with embedding_model= set to {first}")
+        raise ConfigurationError(
+            f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
+            f" vectors of two models cannot be compared. {way_out}, or give the new"
+            " model a store (a file, a database) of its own"
+        )
