@@ -1044,11 +1044,11 @@ class Memory:
 
     @property
     def enabled(self) -> bool:
-        """Whether it is open and not switched off as a whole (row S0-065)."""
+        """Whether it is open and not switched off as a whole."""
         return self._inner.enabled
 
     def create_memory_store(self) -> None:
-        """Makes the database and its five containers where they are missing (row S1-55).
+        """Makes the database and its five containers where they are missing.
 
         Raises:
             ConfigurationError: if the credential may not create containers; Azure wants a management role for that.
@@ -1060,7 +1060,7 @@ class Memory:
 
         Args:
             user_id: Whose memory.
-            config: What the requests made through this handle ask of memory (row S0-070); it can only restrict.
+            config: What the requests made through this handle ask of memory; it can only restrict.
 
         Raises:
             InvalidInput: if the id is no text of 1 to 255 characters, holds one of / \ ? # or a control character,

@@ -1,6 +1,6 @@
 """A user's own page: memories listed, made, corrected and counted, and the two switches, under `/api/memory`.
 
-These are the paths and shapes of a system that keeps memories by account (rows S3-13 and S3-22 to S3-31); the same
+These are the paths and shapes of a system that keeps memories by account; the same
 answer under `/memory`.
 """
 
@@ -158,7 +158,7 @@ class ThreadSwitch(AccountSettings):
 
 
 def account_type(memory: Memory) -> str:
-    """The name of a memory's type on this page (conflict C01)."""
+    """The name of a memory's type on this page."""
     if memory.type == "fact":
         return memory.kind if memory.kind in ("preference", "context") else "fact"
     return "conversation_summary" if memory.type == "episodic" else memory.type

@@ -126,7 +126,7 @@ async def user_of(request: Request) -> str:
 
 
 async def _users_in_body(request: Request) -> list[object]:
-    """The users that a JSON body names: its `user_id`, and that of its `memory_context` (row S0-071)."""
+    """The users that a JSON body names: its `user_id`, and that of its `memory_context`."""
     body: object = None
     if not is_json(request):
         return []

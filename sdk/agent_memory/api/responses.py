@@ -1,4 +1,4 @@
-"""Memory for an endpoint of responses: requests as such a system sends them (rows S0-062, S0-063, S0-068 to S0-072).
+"""Memory for an endpoint of responses: requests as such a system sends them.
 
 Such a request says `input` for the question, `previous_response_id` for the conversation, and brings its restrictions
 in `memory_config`.

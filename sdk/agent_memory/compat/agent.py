@@ -1,4 +1,4 @@
-"""The memory of one agent in one session, under the Agent Service's names (decision D13): thin, over the scopes."""
+"""The memory of one agent in one session, under the Agent Service's names: thin, over the scopes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 logger = logging.getLogger("agent_memory")
 
 WEEK = 7 * 24 * 3600
-"""Seconds that a message is kept, if nothing else is said (row S2-18)."""
+"""Seconds that a message is kept, if nothing else is said."""
 
 
 class AgentSession:
@@ -86,7 +86,7 @@ class AgentSession:
             profile: A mapping, JSON text or the path of a JSON file.
             user_id: Whose session.
             session_id: Which session.
-            agent_scoped: Whether each agent has a conversation of its own in the session (conflict C38).
+            agent_scoped: Whether each agent has a conversation of its own in the session.
             message_ttl: Seconds that a message is kept; None: as the store has it.
             tokens: Counts tokens.
 
@@ -312,7 +312,7 @@ class AgentSession:
         return await self.search_knowledge_base(**given)
 
     async def diagnose(self, user_message: str | None = None) -> Diagnosis:
-        """What is active in this session, and why not what is not (rows S2-62 to S2-64).
+        """What is active in this session, and why not what is not.
 
         Args:
             user_message: The message for which other sessions are looked into; the newest of the user, if not given.

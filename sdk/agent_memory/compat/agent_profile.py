@@ -1,4 +1,4 @@
-"""An agent's profile, the JSON document of the Agent Service that says which resources it has (rows S2-01 to S2-12)."""
+"""An agent's profile, the JSON document of the Agent Service that says which resources it has."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from agent_memory.working.messages import ChatMessage, from_turn
 
 
 class MemoryEntry(Model):
-    """One message as the Agent Service keeps it (row S2-17). Nothing here is ever updated."""
+    """One message as the Agent Service keeps it. Nothing here is ever updated."""
 
     id: str
     user_id: str
@@ -46,7 +46,7 @@ class MemoryEntry(Model):
 
 
 class MemorySessionSummary(Model):
-    """What stands for the messages that were compressed (row S2-20)."""
+    """What stands for the messages that were compressed."""
 
     id: str
     user_id: str

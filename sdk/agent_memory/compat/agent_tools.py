@@ -48,7 +48,7 @@ TOOLS: dict[str, dict[str, Any]] = {
         },
     },
 }
-"""The two tools with the JSON schemas of their arguments, under the names that a profile allows (row S2-12)."""
+"""The two tools with the JSON schemas of their arguments, under the names that a profile allows."""
 
 
 class _Search(Model):

@@ -1,4 +1,4 @@
-"""The names of Ballerina AI's memory framework (decision D13): its classes and defaults, over the short-term memory.
+"""The names of Ballerina AI's memory framework: its classes and defaults, over the short-term memory.
 
 Its stores are users' scopes, and its providers the models of the memory that these come from: what a class is given
 beside them must be the same, and is refused otherwise. Prompts are files (see `agent_memory.language.prompts`), but for
@@ -47,7 +47,7 @@ MemoryError = AgentMemoryError
 
 @dataclass(frozen=True, slots=True)
 class STMSummarizeConfiguration:
-    """A summary takes the place of the older messages; the newest `summary_message_count` stay (rows S4-34, S4-35).
+    """A summary takes the place of the older messages; the newest `summary_message_count` stay.
 
     A `model_provider` must be the memory's own chat model; the prompt is the file `summarize`.
     """
@@ -59,7 +59,7 @@ class STMSummarizeConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class FlushToLTMConfiguration:
-    """The long-term blocks take in the older messages above a ratio of the limit (rows S4-31 to S4-33)."""
+    """The long-term blocks take in the older messages above a ratio of the limit."""
 
     max_stm_token_ratio: float = 0.5
     is_persist_memory_inserted_into_the_system_prompt: bool = False
@@ -68,7 +68,7 @@ class FlushToLTMConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class TrimLastMessagesConfiguration:
-    """Only the newest messages stay, within `max_memory_tokens` (row S4-36)."""
+    """Only the newest messages stay, within `max_memory_tokens`."""
 
     max_memory_tokens: int = 500
 
@@ -78,7 +78,7 @@ DEFAULT_FLUSH_CONFIG = STMSummarizeConfiguration()
 
 
 class StaticMemory(working.StaticMemory):
-    """Facts that hold for every user and thread, inserted when it is made (row S4-47)."""
+    """Facts that hold for every user and thread, inserted when it is made."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class AgentMemory(ShortTermMemory):
     def get(  # type: ignore[override]  # the document's own union: a list where there are no blocks
         self, session_id: str, message: Message | None = None
     ) -> list[dict[str, Any]] | MemoryContent:
-        """The messages of a conversation, as a list; with long-term blocks what they remember too (row S4-38).
+        """The messages of a conversation, as a list; with long-term blocks what they remember too.
 
         Raises:
             StoreUnavailable: if the conversation cannot be read.

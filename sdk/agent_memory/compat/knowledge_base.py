@@ -107,7 +107,7 @@ class KnowledgeBase:
     async def search_knowledge_base(
         self, query: str, search_type: SearchType = "conversations", limit: int = 5
     ) -> list[KnowledgeDocument]:
-        """The documents that matter for a query, best first (row S2-42).
+        """The documents that matter for a query, best first.
 
         Raises:
             InvalidInput: if an argument cannot be used.
@@ -122,7 +122,7 @@ class KnowledgeBase:
         return [_document(hit.memory, hit.similarity, scale) for hit in hits[:limit]]
 
     async def list_documents(self, doc_type: SearchType = "conversations", limit: int = 10) -> list[KnowledgeDocument]:
-        """The newest documents of a type (row S2-43).
+        """The newest documents of a type.
 
         Raises:
             InvalidInput: if an argument cannot be used.
@@ -134,7 +134,7 @@ class KnowledgeBase:
         return [_document(memory) for memory in memories if _kind(memory) in wanted][:limit]
 
     async def add_document(self, document_id: str, content: str, **metadata: Any) -> int:
-        """Indexes a text in pieces, beside the conversations; how many pieces it has (row S2-66).
+        """Indexes a text in pieces, beside the conversations; how many pieces it has.
 
         It takes the place of what was kept under its id. The same again changes nothing. Nothing of it becomes
         knowledge about the user.
@@ -161,7 +161,7 @@ class KnowledgeBase:
         return (await self.look(message, session_id)).documents
 
     async def look(self, message: str, session_id: str, thread_id: str | None = None) -> CrossSession:
-        """Looks into the other sessions of the user, and says what decided (rows S2-33 to S2-38).
+        """Looks into the other sessions of the user, and says what decided.
 
         A message is compared without its trigger. Where nothing is left of it ("what did we discuss last time?"), the
         newest conversations are meant. At most three are told, with a score of at least the threshold.

@@ -16,7 +16,7 @@ from agent_memory.recall.relevance import relevance_curve
 from agent_memory.settings import RecallSettings
 
 DEFAULT_THRESHOLD = 0.7
-"""Of a profile (row S2-08)."""
+"""The least score of an archived conversation, if an agent's profile names none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from agent_memory.errors import InvalidInput
 from agent_memory.settings import NO_MODEL, RECALL_PREFIX, ChatRole, role_variable
 
 ROLES: Mapping[str, ChatRole] = {"memory_rewrite": "rewrite", "memory_extraction": "extraction"}
-"""The roles of the router's models for memory (row S0-076)."""
+"""The roles of the router's models for memory."""
 PACKAGED = "all-MiniLM-L6-v2"
 """The embedding model that needs no server."""
 

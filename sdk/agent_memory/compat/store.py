@@ -1,4 +1,4 @@
-"""The `Store` operations of vLLM Semantic Router's agentic memory (rows S0-058 to S0-065), over the scopes.
+"""The `Store` operations of vLLM Semantic Router's agentic memory, over the scopes.
 
 There is one store, over Cosmos DB or the embedded engine; this is its face under those names. Whoever asks says for
 whom, also where the original takes an id alone.

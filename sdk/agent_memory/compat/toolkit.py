@@ -1,4 +1,4 @@
-"""The method names of the Azure Cosmos DB Agent Memory Toolkit (decision D13): thin, and with a mandatory scope."""
+"""The method names of the Azure Cosmos DB Agent Memory Toolkit: thin, and with a mandatory scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory in the fields of vLLM Semantic Router's agentic memory (row S0-068), and its types by their names there."""
+"""A memory in the fields of vLLM Semantic Router's agentic memory, and its types by their names there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples for a person to judge: what was told about a question (row S0-091), and what was extracted (row S0-092).
+"""Samples for a person to judge: what was told about a question, and what was extracted.
 
 The samples of a seed are the same on every run over the same data.
 """

@@ -214,7 +214,7 @@ _CONTENTS = ("content", "fact", "text", "memory", "statement")
 
 
 def _named(value: Any) -> Any:
-    """An extraction under our names, from any of the shapes that the prompts of other systems ask for (conflict C30).
+    """An extraction under our names, from any of the shapes that the prompts of other systems ask for.
 
     A list under another name, a single memory without a list, and bare sentences in the place of memories.
     """

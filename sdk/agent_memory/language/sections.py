@@ -1,4 +1,4 @@
-"""Answers in sections: `## SUMMARY` and the other headings of an account that is not JSON (row S2-30)."""
+"""Answers in sections: `## SUMMARY` and the other headings of an account that is not JSON."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def now() -> datetime:
 
 
 def content_hash(text: str) -> str:
-    """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256 (row S1-36)."""
+    """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256."""
     normal = " ".join(text.lower().split())
     return hashlib.sha256(normal.encode()).hexdigest()[:32]
 

@@ -20,7 +20,7 @@ Status = Literal["active", "candidate", "quarantined"]
 
 SupersedeReason = Literal["duplicate", "contradict", "update", "rederived", "expired", "revoked", "evicted"]
 
-# Names other systems give to our types, with the kind that they imply (conflict C01 of the requirements).
+# Names other systems give to our types, with the kind that they imply.
 TYPE_ALIASES: dict[str, tuple[MemoryType, str | None]] = {
     "semantic": ("fact", None),
     "preference": ("fact", "preference"),

@@ -63,7 +63,7 @@ class Hit(Model):
 
 
 class Signals(Model):
-    """What the application knows of a question before memory is asked (rows S0-023, S0-025)."""
+    """What the application knows of a question before memory is asked."""
 
     is_fact: bool = Field(default=False, description="It asks for general knowledge: the capital of France.")
     requires_tool: bool = Field(default=False, description="A tool answers it: the weather, a calculation.")

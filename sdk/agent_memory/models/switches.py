@@ -23,7 +23,7 @@ class ScopeSettings(Model):
 
 
 class MemoryConfig(Model):
-    """What one request asks of memory (row S0-070); like every switch, it can only restrict."""
+    """What one request asks of memory; like every switch, it can only restrict."""
 
     enabled: bool = True
     auto_store: bool = Field(default=True, description="Off: nothing is ever derived from turns that it writes.")

@@ -1,4 +1,4 @@
-"""Drift: whether a talk has turned to another topic, so that what was said is worked off ahead of its count (S0-044).
+"""Drift: whether a talk has turned to another topic, so that what was said is worked off ahead of its count.
 
 What the user says now is compared with what they have said of the running topic, by the vectors of the indexed talk,
 so nothing is embedded for it. It is decided anew from what is stored whenever turns come in: nothing has to be

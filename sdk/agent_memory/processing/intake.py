@@ -28,7 +28,7 @@ logger = logging.getLogger("agent_memory")
 
 
 async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Document]) -> list[ThreadCounter]:
-    """Advances the counters by a batch of the change feed; what is no turn is passed over (row S1-42).
+    """Advances the counters by a batch of the change feed; what is no turn is passed over.
 
     A turn that cannot be counted, because another program wrote it without a thread say, becomes a dead letter, so
     that it does not stand in the way of the others.

@@ -1,4 +1,4 @@
-"""The workflows, written once as generators (decision D6).
+"""The workflows, written once as generators (docs/decisions/0006).
 
 A workflow yields what it wants done and is sent the result; it never does anything itself, and touches no clock,
 no randomness, no environment. The inline driver runs it in process; a durable orchestrator replays the same code.

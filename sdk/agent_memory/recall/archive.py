@@ -1,4 +1,4 @@
-"""The archive: what was said in other conversations, looked up when a user refers to them (rows S2-33 to S2-38)."""
+"""The archive: what was said in other conversations, looked up when a user refers to them."""
 
 from __future__ import annotations
 

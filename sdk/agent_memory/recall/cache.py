@@ -1,4 +1,4 @@
-"""Cache: what was found a moment ago, as long as nothing of the user's memories has changed (rows S3-16, S3-37).
+"""Cache: what was found a moment ago, as long as nothing of the user's memories has changed.
 
 Each process keeps its own; what tells all of them that something has changed is a mark in the store, which every write
 of a user's memories or turns changes, and which is read before a cached answer is given. A key holds the user, the

@@ -1,4 +1,4 @@
-"""Context: the few hundred tokens that an agent is given before it answers. Never raises (decision D12)."""
+"""Context: the few hundred tokens that an agent is given before it answers. Never raises (docs/decisions/0012)."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ from agent_memory.text.tokens import TokenCounter
 logger = logging.getLogger("agent_memory")
 
 DEFAULT_BUDGET = 650
-"""Tokens: about 150 of memories, 100 of state and 400 of the last turns (row S0-098)."""
+"""Tokens: about 150 of memories, 100 of state and 400 of the last turns."""
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
 LAST_TURNS = 5
-"""Turns that a context shows (conflict C16)."""
+"""Turns that a context shows."""
 _HISTORY_TURNS = 8
 """Turns that are read: among them are mostly the last three messages of the user."""
 _HISTORY_SHARE = 0.3

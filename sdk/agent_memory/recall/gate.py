@@ -1,4 +1,4 @@
-"""The gate: whether a question is worth a search (rows S0-025 to S0-029). When in doubt, it is."""
+"""The gate: whether a question is worth a search. When in doubt, it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_memory.text.patterns import WORD, linear
 logger = logging.getLogger("agent_memory")
 
 PERSONAL = frozenset(("my", "i", "me", "mine"))
-"""Words by which a user speaks of themselves: classifiers of general facts misread such questions (row S0-026)."""
+"""Words by which a user speaks of themselves: classifiers of general facts misread such questions."""
 _LONGEST_GREETING = 20
 _GREETINGS = [
     linear(pattern)
@@ -57,7 +57,7 @@ def is_personal(query: str) -> bool:
 
 
 def is_greeting(query: str) -> bool:
-    """Whether a message is nothing but a greeting, thanks or a bare answer (row S0-027)."""
+    """Whether a message is nothing but a greeting, thanks or a bare answer."""
     text = query.strip().lower()
     return len(text) <= _LONGEST_GREETING and any(pattern.fullmatch(text) for pattern in _GREETINGS)
 

@@ -1,4 +1,4 @@
-"""Questions: what is searched for when a user asks "How much?" in the middle of a talk (rows S0-030 to S0-036)."""
+"""Questions: what is searched for when a user asks "How much?" in the middle of a talk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent_memory.text.terms import query_terms
 logger = logging.getLogger("agent_memory")
 
 HISTORY_MESSAGES = 3
-"""Messages of the user from which key terms are taken (row S0-032)."""
+"""Messages of the user from which key terms are taken."""
 MESSAGE_TERMS = 10
 """Key terms of one message at most: a pasted page must not drown the question."""
 _MODEL_SHARE = 0.5
@@ -36,7 +36,7 @@ class Question:
 
 
 def is_self_contained(query: str) -> bool:
-    """Whether a question says what it is about (row S0-031).
+    """Whether a question says what it is about.
 
     The length is counted in UTF-8 bytes, as the rule's source counts it: twelve Chinese characters are a sentence.
     """

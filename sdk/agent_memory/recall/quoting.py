@@ -1,4 +1,4 @@
-"""Quoting: what somebody once said, as one line that cannot pass for anything but a quotation (decision D9)."""
+"""Quoting: what somebody once said, as one line that cannot pass for anything but a quotation (docs/decisions/0010)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rendering: what is told to an agent, as text that it can quote but need not obey.
 
-Three forms: `sections` (row S3-33, the default), `bullets` (S0-039), `xml` (S4-19). Every form puts what changes least
+Three forms: `sections` (the default), `bullets`, `xml`. Every form puts what changes least
 first and holds no clocks and no scores, so that the beginning of the text stays the same from one question to the
 next and a model's prompt cache stays warm. The notice stands last, behind what it speaks of.
 """
@@ -119,7 +119,7 @@ def _in_words(value: Any) -> str:
 
 
 def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
-    """The lines in one of the three forms; an empty text if there are none (row S3-34)."""
+    """The lines in one of the three forms; an empty text if there are none."""
     if not lines:
         return ""
     ordered = sorted(lines, key=lambda line: (ORDER.index(line.section), line.place))

@@ -1,4 +1,4 @@
-"""Quotas: how many memories a user's tier keeps (row S0-104, conflict C24).
+"""Quotas: how many memories a user's tier keeps.
 
 Who writes a memory by hand is told that there is no room. What is extracted takes the place of what is worth least;
 memories that were given by hand or pinned are not displaced by what was overheard. An import brings what there is room

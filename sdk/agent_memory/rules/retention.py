@@ -1,4 +1,4 @@
-"""Retention: after how many days memories of a type are deleted, by the store itself (row S3-44: never, by default).
+"""Retention: after how many days memories of a type are deleted, by the store itself (never, by default).
 
 The time runs from when a document was last written, so that what is said again is kept again as long.
 """

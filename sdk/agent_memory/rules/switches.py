@@ -1,7 +1,7 @@
-"""Switches: what is allowed in a scope now. The most restrictive of all of them wins (conflict C25).
+"""Switches: what is allowed in a scope now. The most restrictive of all of them wins.
 
 There are six: global, tier, user, thread, agent profile and request. A switch that nobody has touched allows
-everything (conflict C26). A user can always see, correct and forget what is kept, whatever the switches say.
+everything. A user can always see, correct and forget what is kept, whatever the switches say.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_memory.store.documents import Document
 from agent_memory.store.preferences import THREADS_OFF, read_document, scope_settings
 
 PROFILE_RESOURCE = "memory"
-"""What an agent's profile must list among its resources (row S2-01)."""
+"""What an agent's profile must list among its resources."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a memory is worth keeping: the score that eviction and decay share (row S0-102)."""
+"""What a memory is worth keeping: the score that eviction and decay share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from agent_memory.models import Memory
 
 STRENGTH_DAYS = 30.0
-"""Days after which a memory that was never recalled is down to 1/e; each recall adds a day to it (row S0-102)."""
+"""Days after which a memory that was never recalled is down to 1/e; each recall adds a day to it."""
 
 
 def retention(memory: Memory, at: datetime) -> float:

@@ -1,4 +1,4 @@
-"""Scopes: everything a caller can do, always for one user, or one thread of theirs (decision D1)."""
+"""Scopes: everything a caller can do, always for one user, or one thread of theirs (docs/decisions/0001)."""
 
 from agent_memory.scopes.static import AsyncStaticScope
 from agent_memory.scopes.thread import AsyncThreadScope, ThreadStep

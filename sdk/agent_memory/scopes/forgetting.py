@@ -152,7 +152,7 @@ async def _erase(runtime: Runtime, user_id: str, receipt: ForgetReceipt) -> Forg
 
 
 async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
-    """Deletes the talk of a thread, its summary and its state; what was learned from it stays (row S3-45)."""
+    """Deletes the talk of a thread, its summary and its state; what was learned from it stays."""
     return await _scrubbed(runtime.store, _delete_thread(runtime, user_id, thread_id))
 
 

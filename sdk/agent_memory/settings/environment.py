@@ -110,7 +110,7 @@ class Environment(BaseSettings):
 
     @property
     def cadence(self) -> Cadence:
-        """How often the function app works: only what is set (rows S1-46 to S1-49)."""
+        """How often the function app works: only what is set."""
         return Cadence(**{name: getattr(self, field) for name, field in _CADENCE.items()})
 
     @property

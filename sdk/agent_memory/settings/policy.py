@@ -32,7 +32,7 @@ TIERS: dict[str, Tier] = {
     "pro": Tier(500, 10),
     "enterprise": Tier(None, 20),
 }
-"""The plans of rows S3-18 to S3-21."""
+"""The tiers: free has no memory, enterprise has no limit."""
 
 SecretsAction = Literal["redact", "quarantine", "allow"]
 InstructionsAction = Literal["quarantine", "redact", "allow"]

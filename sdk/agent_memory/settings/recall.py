@@ -17,7 +17,7 @@ from agent_memory.settings.variables import read_variables
 
 QueryStrategy = Literal["as_is", "prepend", "rewrite", "hyde"]
 """What is done about a question that is not self-contained: nothing; add key terms of the talk; have a model rewrite
-it; as prepend, and where that finds little, search by a hypothetical answer too (row S0-036)."""
+it; as prepend, and where that finds little, search by a hypothetical answer too."""
 ARCHIVE_TRIGGERS = (
     "what did we discuss",
     "previous conversation",
@@ -26,9 +26,9 @@ ARCHIVE_TRIGGERS = (
     "we mentioned",
     "earlier you said",
 )
-"""Phrases by which a user refers to other conversations (row S2-09)."""
+"""Phrases by which a user refers to other conversations."""
 Classifier = Callable[[str], Awaitable[Signals]]
-"""Says of a question what the application knows of it, where no signals are given with the call (row S0-028)."""
+"""Says of a question what the application knows of it, where no signals are given with the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class RecallSettings:
 
     # What a search looks at.
     limit: int = 5
-    """Memories that a search gives when it names no limit, 1 to 100 (row S0-075)."""
+    """Memories that a search gives when it names no limit, 1 to 100."""
     candidates: int = 40
     """Memories that vectors and words find together, before they are ranked."""
     thresholds: dict[str, float] = field(default_factory=lambda: {name: one.search for name, one in MEASURED.items()})
     """By the beginning of an embedding model's name: the cosine above which a memory without a word of the question
     counts as related to it. The defaults are those of `agent_memory.calibration`."""
     default_threshold: float = OTHERS.search
-    """The same for other models (row S0-037)."""
+    """The same for other models."""
     spots: int = 20
     """How many of the best candidates have the talk around them fetched too."""
     neighbour_reach: int = 2
@@ -116,13 +116,13 @@ class RecallSettings:
     archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
     """Phrases for which other conversations are told too; none: never."""
     archive_limit: int = 3
-    """Other conversations that are told, at most (row S2-09)."""
+    """Other conversations that are told, at most."""
     archive_thresholds: dict[str, float] = field(
         default_factory=lambda: {name: one.archive for name, one in MEASURED.items()}
     )
     """By the beginning of an embedding model's name: the cosine from which on another conversation is told."""
     default_archive_threshold: float = OTHERS.archive
-    """The same for other models (row S2-08)."""
+    """The same for other models."""
     hints: int = 0
     """Procedures and insights that a context offers unasked, 0 to 20, if the question or one of the user's last
     messages is nearer to them than `threshold`. Costs one more query and one more call of the embedding model."""

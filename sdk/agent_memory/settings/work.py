@@ -16,7 +16,7 @@ class Cadence:
 
     A thread in which the user turns to another topic is extracted and summarised ahead of its count if `drift` is
     above 0: what they say now is then further from what they have said of the topic than this cosine distance (0 to
-    2). It is a figure of the embedding model, and none is right for all talk (`docs/architecture.md` has a table), so
+    2). It is a figure of the embedding model, and none is right for all talk (`docs/decisions/0007` has figures), so
     it is off by default.
 
     With `one_call`, where extraction and summary are due over the same turns, a language model is asked once for both

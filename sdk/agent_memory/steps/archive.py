@@ -1,4 +1,4 @@
-"""Archive: an account of a stretch of talk that can be found from other conversations (rows S2-29 to S2-32).
+"""Archive: an account of a stretch of talk that can be found from other conversations.
 
 A stretch is what one run covers. It becomes an episodic memory of the kind `session`, with what the talk was about in
 its metadata. Each stretch is archived once. Questions about earlier talk are left out, with the answers to them.

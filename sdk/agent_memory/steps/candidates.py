@@ -1,6 +1,6 @@
 """Candidates: which of a user's facts a reconciliation compares.
 
-The newest ones, as many as one prompt may hold (rows S1-29, S1-32). If there are more facts than that, a part of the
+The newest ones, as many as one prompt may hold. If there are more facts than that, a part of the
 room goes to older ones that lie near to what is new since the last time: so a contradiction is found however long ago
 the other side of it was said. Costs at most `SEEDS` vector queries and two others, and no model call.
 """

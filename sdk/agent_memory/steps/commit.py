@@ -1,4 +1,4 @@
-"""Commit: the one way in which every step writes what it made (decision D5)."""
+"""Commit: the one way in which every step writes what it made (docs/decisions/0005)."""
 
 from __future__ import annotations
 

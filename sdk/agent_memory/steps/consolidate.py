@@ -1,4 +1,4 @@
-"""Consolidate: tells many facts about one thing in fewer sentences, which take their place (row S0-066).
+"""Consolidate: tells many facts about one thing in fewer sentences, which take their place.
 
 Facts are about one thing if each is alike with every other, by the topic cosine of the embedding model. The sentence
 that stands for them names them as its sources and must keep their figures; they are superseded as duplicates, so their

@@ -29,7 +29,7 @@ from agent_memory.telemetry import exact_dedup_skipped
 
 NAME = "extract"
 SHORTEST = 20
-"""Characters of talk below which no model is asked (row S3-08)."""
+"""Characters of talk below which no model is asked."""
 
 TOO_SHORT = f"fewer than {SHORTEST} characters of talk: no model was asked"
 LARGEST_METADATA = 2_000
@@ -153,7 +153,7 @@ def _memories(
 
 def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: list[str]) -> Memory:
     source = _SOURCES[anchor.role]
-    # What an agent or a tool said must not become a standing instruction without review (decision D9).
+    # What an agent or a tool said must not become a standing instruction without review (docs/decisions/0010).
     status: Status = "candidate" if item.type == "procedural" and source != "user" else "active"
     # A date ahead of us is when something will happen; that it will is true from when it was said.
     since = min(item.valid_from, anchor.created_at) if item.valid_from else anchor.created_at
@@ -204,7 +204,7 @@ def _noted(metadata: Mapping[str, Any]) -> dict[str, Any]:
 async def _without_known(
     tools: Tools, user_id: str, memories: Sequence[Memory]
 ) -> tuple[list[Memory], list[Reaffirmation]]:
-    """Leaves out what an active memory, or an earlier one of this batch, already says word for word (S1-37).
+    """Leaves out what an active memory, or an earlier one of this batch, already says word for word.
 
     That it was said again is kept: who says "Rome", then "Oslo", then "Rome" again means Rome.
     """

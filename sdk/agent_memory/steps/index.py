@@ -1,4 +1,4 @@
-"""Index: makes the raw conversation searchable, without touching turns (decision C29).
+"""Index: makes the raw conversation searchable, without touching turns (docs/decisions/0021).
 
 A chunk is one turn with its date and speaker in the text, and with its speaker in the vector: beside a search by
 words a date in the vector does harm (LoCoMo, all-MiniLM-L6-v2: evidence among the first ten 81.6 without, 80.6 with

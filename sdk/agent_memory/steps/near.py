@@ -1,4 +1,4 @@
-"""Near-duplicates: what is told anew takes the place of what was told before (rows S0-052 to S0-054, conflict C19).
+"""Near-duplicates: what is told anew takes the place of what was told before.
 
 Nothing is overwritten: the older memory is superseded, as `duplicate` if it said the same, as `update` if it said
 another amount. It must be the same user's, of the same type, and nearer than the embedding model's threshold.

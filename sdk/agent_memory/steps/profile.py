@@ -1,4 +1,4 @@
-"""Profile: merges what has changed among a user's memories into the picture of the user (rows S1-14 to S1-16)."""
+"""Profile: merges what has changed among a user's memories into the picture of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prune: withdraws what nobody has used, said or asked for in a long time (row S0-102).
+"""Prune: withdraws what nobody has used, said or asked for in a long time.
 
 A memory fades as `policy.value.retention` says; below a tenth it is superseded with the reason `expired`. It is never
 deleted: its history shows it, a read as of earlier gives it, and saying it again makes it new. What was remembered or
@@ -24,7 +24,7 @@ from agent_memory.store.uses import read_uses
 
 NAME = "prune"
 FADED = 0.1
-"""The retention below which a memory is withdrawn (row S0-102)."""
+"""The retention below which a memory is withdrawn."""
 FIRST_DAYS = -STRENGTH_DAYS * math.log(FADED)
 """Days after which the first memories can have faded: 69, if they were never recalled."""
 MOST_AT_ONCE = 100

@@ -1,4 +1,4 @@
-"""Reconcile: finds duplicates and contradictions among a user's facts in one pass (rows S1-29 to S1-34).
+"""Reconcile: finds duplicates and contradictions among a user's facts in one pass.
 
 The model only says which facts clash. Who wins is decided here, the same way every time: the fact that was said
 last, then the surer one, then the greater id. Since that is a total order, chains need no care and there are no
@@ -87,7 +87,7 @@ async def answered(tools: Tools, user_id: str) -> dict[str, Any]:
 
 
 async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
-    """The number of the reconciliation that is due: when so many extractions were committed since the last (row S1-38).
+    """The number of the reconciliation that is due: when so many extractions were committed since the last.
 
     None if none is; 0 for `every` is never.
     """
@@ -150,7 +150,7 @@ def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[st
 
 
 def _rank(memory: Memory) -> tuple[datetime, float, str]:
-    """Who wins a contradiction: said later, then surer, then the greater id (conflict C20)."""
+    """Who wins a contradiction: said later, then surer, then the greater id."""
     return (memory.last_said_at, memory.confidence, memory.id)
 
 

@@ -1,4 +1,4 @@
-"""Reflect: what a user's memories show together that none of them says (rows S0-020 and S0-067).
+"""Reflect: what a user's memories show together that none of them says.
 
 Insights and lessons, each with the memories that it rests on; a count in one is that of its evidence. What came from
 anybody but the user makes a candidate. An insight of which fewer than two memories still hold is withdrawn. One model

@@ -1,4 +1,4 @@
-"""Summarize: merges new turns into a thread's summary and its current state; never rebuilds (row S1-11).
+"""Summarize: merges new turns into a thread's summary and its current state; never rebuilds.
 
 What was replaced in another conversation is corrected along with the next turns, or after a reconciliation.
 """

@@ -1,4 +1,4 @@
-"""Chunks: turns of the raw conversation as memories that can be searched (decision C29)."""
+"""Chunks: turns of the raw conversation as memories that can be searched (docs/decisions/0021)."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Store:
             await client.close()
 
     async def provision(self, *, dimensions: int, autoscale_max_ru: int | None = None) -> None:
-        """Creates the database and its five containers where they are missing (rows S1-55 to S1-57).
+        """Creates the database and its five containers where they are missing.
 
         Without `autoscale_max_ru` no throughput is sent, which is what a serverless account wants.
         """

@@ -1,4 +1,4 @@
-"""Commits: what a step derived and how far it has come, written together or not at all (decision D5)."""
+"""Commits: what a step derived and how far it has come, written together or not at all (docs/decisions/0005)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five containers, their keys and their policies (rows S1-50 to S1-57)."""
+"""The five containers, their keys and their policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters: how many turns a thread has, and up to which count each step was started (decision D7).
+"""Counters: how many turns a thread has, and up to which count each step was started (docs/decisions/0007).
 
 A counter is advanced from the change feed, which may deliver a turn again; the cursor in it remembers which turns
 it has counted. A user's count is the sum over their threads, so it can never disagree with them.

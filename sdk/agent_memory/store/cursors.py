@@ -1,4 +1,4 @@
-"""Cursors: which items of a partition have been covered, in the server's order (decision D4).
+"""Cursors: which items of a partition have been covered, in the server's order (docs/decisions/0004).
 
 A cursor holds the highest `_ts` covered and the ids seen in a short window before it. An item is new if its
 `_ts` is not older than that window and its id is not among those seen. (Turns never change; of documents that do,

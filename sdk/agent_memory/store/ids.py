@@ -106,7 +106,7 @@ def _bounded(identifier: str) -> str:
 
 
 def summary_id(user_id: str, thread_id: str) -> str:
-    """The id of a thread's summary (row S1-10)."""
+    """The id of a thread's summary."""
     return _bounded(f"summary_{user_id}_{thread_id}")
 
 
@@ -116,7 +116,7 @@ def state_id(user_id: str, thread_id: str) -> str:
 
 
 def user_summary_id(user_id: str) -> str:
-    """The id of a user's profile (row S1-15)."""
+    """The id of a user's profile."""
     return _bounded(f"user_summary_{user_id}")
 
 

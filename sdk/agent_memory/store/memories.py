@@ -73,7 +73,7 @@ async def get_memories(store: Store, user_id: str, ids: Sequence[str]) -> list[M
 
 
 async def active_by_hash(store: Store, user_id: str, hashes: list[str]) -> dict[str, Memory]:
-    """The active memories of a user that have one of these content hashes, by hash (row S1-37)."""
+    """The active memories of a user that have one of these content hashes, by hash."""
     rows = await store.query(MEMORIES, queries.MEMORIES_BY_HASH, (user_id,), hashes=hashes) if hashes else []
     return {row["content_hash"]: from_document(Memory, row) for row in rows}
 
@@ -92,7 +92,7 @@ async def reaffirm(store: Store, partition: Sequence[str], memory_id: str, at: d
 
 
 async def newest_facts(store: Store, user_id: str, limit: int) -> list[Memory]:
-    """The most recent active facts of a user (row S1-29)."""
+    """The most recent active facts of a user."""
     rows = await store.query(MEMORIES, queries.NEWEST_FACTS, (user_id,), limit=limit)
     return [from_document(Memory, row) for row in rows]
 

@@ -43,7 +43,7 @@ NOT_OFF = "NOT ARRAY_CONTAINS(@off, c.thread_id)"
 """Of no thread that its user switched off."""
 
 ACTIVE = "(NOT IS_DEFINED(c.superseded_by) OR IS_NULL(c.superseded_by))"
-"""What is believed now (row S1-35)."""
+"""What is believed now."""
 
 AS_OF = (
     "(NOT IS_DEFINED(c.valid_from) OR c.valid_from <= @as_of)"

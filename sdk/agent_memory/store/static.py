@@ -1,4 +1,4 @@
-"""Static knowledge: what holds for every user alike, the operator writes and all read (rows S4-11, S4-47 to S4-51).
+"""Static knowledge: what holds for every user alike, the operator writes and all read.
 
 It belongs to a reserved user, so that no scope can change it.
 """

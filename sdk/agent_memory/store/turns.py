@@ -1,4 +1,4 @@
-"""Turns: written once, never changed, read in order (decision D3)."""
+"""Turns: written once, never changed, read in order (docs/decisions/0004)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Windows: which turns of a thread are still in its live view, and which have left it.
 
-Turns never change (decision D3), so that a turn left the view is told by a watermark beside the thread's summary, in
-two orders. In the order of the talk it is a place: what comes after it is live. In the server's order it is a cursor:
-a turn that was written later is live, however old its `created_at`, so that nothing is hidden that nobody has seen.
+Turns never change (docs/decisions/0004), so a watermark beside the thread's summary says which turns have left the
+view. It has two orders. In the order of the talk it is a place: turns after it are live. In the order of the server it
+is a cursor: a turn that was written later is live, however old its `created_at`, so none is hidden before it is seen.
 """
 
 from __future__ import annotations

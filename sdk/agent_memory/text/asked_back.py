@@ -23,7 +23,7 @@ _TELLING = ("that", "to")
 
 
 def trigger_in(message: str, triggers: Sequence[str]) -> str | None:
-    """The phrase by which a message refers to other conversations; None if there is none (row S2-33)."""
+    """The phrase by which a message refers to other conversations; None if there is none."""
     text = _plain(message)
     return next((phrase for phrase in triggers if phrase and _plain(phrase) in text), None)
 

@@ -1,4 +1,4 @@
-"""Folding: one text for all eyes. What is screened is what is stored, and what is shown (decision D16).
+"""Folding: one text for all eyes. What is screened is what is stored, and what is shown (docs/decisions/0010).
 
 `folded` is the text that is kept and shown: it looks as it did, and hides nothing. `seen` is the same text as the
 screen reads it, with every look-alike, accent and line break evened out, and with the way back; it is never stored.

@@ -1,4 +1,4 @@
-"""Long-term blocks: what a short-term memory can be given to remember beyond one conversation (row S4-61).
+"""Long-term blocks: what a short-term memory can be given to remember beyond one conversation.
 
 All have the interface of `AsyncLongTermBlock`, as the short-term memory has itself; any object that has it can be a
 block. Ours are views of the one store: static knowledge, extracted facts, the raw talk by meaning.
@@ -165,7 +165,7 @@ class AsyncExtractiveMemory:
         Args:
             user: Whose facts.
             name: The element in which they are shown.
-            max_tokens: What they may take of a view (row S4-52).
+            max_tokens: What they may take of a view.
             limit: How many facts at most.
             select: Chooses among the facts that a search found; all of them are told if not given.
             tokens: Counts tokens.

@@ -15,11 +15,11 @@ from agent_memory.text.tokens import TokenCounter
 from agent_memory.working.messages import MESSAGE_TOKENS, ChatMessage
 
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
-"""How the message begins that stands for what has left the view (row S4-16)."""
+"""How the message begins that stands for what has left the view."""
 
 
 class MemoryContent(Model):
-    """The view of one conversation, and what long-term memory adds to it (row S4-38)."""
+    """The view of one conversation, and what long-term memory adds to it."""
 
     chat_messages: list[ChatMessage] = Field(default_factory=list)
     recalled: dict[str, list[Any]] = Field(default_factory=dict, description="What each block gave, by its name.")
@@ -75,7 +75,7 @@ class Updated(Model):
 
 
 def render_recalled(recalled: Mapping[str, Sequence[Any]]) -> str:
-    """What blocks remember, as quoted data: one element for each block that has something (row S4-19).
+    """What blocks remember, as quoted data: one element for each block that has something.
 
     Words cannot close an element or begin a line: they are escaped, and a line each.
     """

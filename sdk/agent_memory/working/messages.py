@@ -94,7 +94,7 @@ def from_turn(turn: Turn) -> ChatMessage:
 
 
 def count_tokens(messages: Sequence[ChatMessage], tokens: TokenCounter) -> int:
-    """What messages cost a model, roughly: their words, their tool calls and a frame each (row S4-45)."""
+    """What messages cost a model, roughly: their words, their tool calls and a frame each."""
     return sum(
         MESSAGE_TOKENS
         + tokens.count(message.content)

@@ -1,4 +1,4 @@
-"""Overflow: what leaves a live conversation when it outgrows its window, by which strategy (conflict C14).
+"""Overflow: what leaves a live conversation when it outgrows its window, by which strategy.
 
 Pure decisions over messages; `short_term` carries them out. A tool's results never part from their call, and the
 system's messages are not asked about: they stay.
@@ -15,14 +15,14 @@ from agent_memory.text.tokens import TokenCounter
 from agent_memory.working.messages import ChatMessage, count_tokens, last_exchange, units
 
 MAX_TOKENS = 100_000
-"""Tokens that a view may hold (row S4-40)."""
+"""Tokens that a view may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
     """Above `threshold_tokens`, the thread's summary takes the place of all but the `keep` newest messages.
 
-    Figures: rows S2-04 and S2-05. `summary_role` is the role under which the summary is shown, `max_summary_tokens`
+    `summary_role` is the role under which the summary is shown, `max_summary_tokens`
     what it may take of the view. `threshold_tokens=None` means the view's own limit.
     """
 
@@ -37,7 +37,7 @@ class Summarize:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Above the view's limit, the oldest messages go until `max_tokens` are left, or the last exchange (row S4-36)."""
+    """Above the view's limit, the oldest messages go until `max_tokens` are left, or the last exchange."""
 
     max_tokens: int = 500
 
@@ -47,7 +47,7 @@ class Trim:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Above the view's limit, the `count` oldest messages go, but for the last exchange (row S4-10)."""
+    """Above the view's limit, the `count` oldest messages go, but for the last exchange."""
 
     count: int
 
@@ -57,7 +57,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Above `ratio` of the view's limit, the long-term blocks take in all but the `keep` newest messages (S4-31).
+    """Above `ratio` of the view's limit, the long-term blocks take in all but the `keep` newest messages.
 
     Without blocks that take something in, this is `Trim()` at that limit.
     """

@@ -1,4 +1,4 @@
-"""Selection: a model chooses which facts an extractive block tells (rows S4-53 and S4-55)."""
+"""Selection: a model chooses which facts an extractive block tells."""
 
 from __future__ import annotations
 

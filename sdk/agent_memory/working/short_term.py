@@ -27,7 +27,7 @@ from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize
 logger = logging.getLogger("agent_memory")
 
 DEFAULT = Summarize()
-"""The strategy when none is given (row S4-30)."""
+"""The strategy when none is given."""
 RECALLED_SHARE = 0.25
 """Of a view's tokens, that what blocks remember may take from the talk; beyond it they get what the talk leaves."""
 HEAD_SHARE = 0.5
@@ -176,7 +176,7 @@ class AsyncShortTermMemory:
         return await self._thread(session_id).clear()
 
     async def tokens(self, session_id: str) -> int:
-        """How many tokens the messages in the view have; overflow acts when they exceed `limit` (row S2-16)."""
+        """How many tokens the messages in the view have; overflow acts when they exceed `limit`."""
         head, talk = self._live((await self._thread(session_id).view()).turns)
         return count_tokens([*head, *talk], self._tokens)
 

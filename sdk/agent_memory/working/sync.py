@@ -161,7 +161,7 @@ class ExtractiveMemory:
         Args:
             user: Whose facts.
             name: The element in which they are shown.
-            max_tokens: What they may take of a view (row S4-52).
+            max_tokens: What they may take of a view.
             limit: How many facts at most.
             select: Chooses among the facts that a search found; all of them are told if not given.
             tokens: Counts tokens.
@@ -409,7 +409,7 @@ class ShortTermMemory:
         return self._thread(session_id).clear()
 
     def tokens(self, session_id: str) -> int:
-        """How many tokens the messages in the view have; overflow acts when they exceed `limit` (row S2-16)."""
+        """How many tokens the messages in the view have; overflow acts when they exceed `limit`."""
         head, talk = self._live(self._thread(session_id).view().turns)
         return count_tokens([*head, *talk], self._tokens)
 
