@@ -10,8 +10,9 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.errors import AgentMemoryError
-from agent_memory.processing.activities import ACTIVITIES
+from agent_memory.processing.activities import activity_names
 from azure_functions import starts
+from azure_functions.names import function_name
 from azure_functions.payloads import pack, unpack
 from azure_functions.wiring import open_parts
 
@@ -20,11 +21,6 @@ blueprint = df.Blueprint()
 Json = dict[str, Any]
 
 FINISH = "finish"
-
-
-def function_name(activity: str) -> str:
-    """The name of an activity's function; those know no dots."""
-    return activity.replace(".", "_")
 
 
 async def run(activity: str, payload: Json) -> Json:
@@ -46,7 +42,7 @@ def _register(activity: str) -> None:
         return await run(activity, payload)
 
 
-for _activity in ACTIVITIES:
+for _activity in activity_names():
     _register(_activity)
 
 

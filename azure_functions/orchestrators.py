@@ -15,8 +15,9 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.errors import ModelError
-from agent_memory.processing.workflows import WORKFLOWS, Call, Checkpoint
-from azure_functions.activities import FINISH, function_name
+from agent_memory.processing.workflows import Call, Checkpoint, workflow, workflow_names
+from azure_functions.activities import FINISH
+from azure_functions.names import function_name, orchestrator_name
 
 blueprint = df.Blueprint()
 
@@ -41,12 +42,12 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
     """
     given: Json = context.get_input()
     earlier: list[Json] = given.get("earlier", [])
-    workflow = WORKFLOWS[name](given["request"])
+    run = workflow(name, given["request"])
     checkpoints = 0
     outcome: Any = None
     while True:
         try:
-            effect = workflow.send(outcome)
+            effect = run.send(outcome)
         except StopIteration as stop:
             yield from _finish(context, name, given)
             return earlier + list(stop.value)
@@ -65,7 +66,9 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
                 context.continue_as_new(given | {"earlier": earlier + effect.results})
                 return None
         else:
-            outcome = yield context.call_sub_orchestrator(effect.workflow, {"request": effect.payload})
+            outcome = yield context.call_sub_orchestrator(
+                orchestrator_name(effect.workflow), {"request": effect.payload}
+            )
 
 
 def _finish(context: df.DurableOrchestrationContext, name: str, given: Json) -> Generator[Any, Any, None]:
@@ -75,11 +78,11 @@ def _finish(context: df.DurableOrchestrationContext, name: str, given: Json) -> 
 
 
 def _register(name: str) -> None:
-    @blueprint.function_name(name)
+    @blueprint.function_name(orchestrator_name(name))
     @blueprint.orchestration_trigger(context_name="context")
     def orchestrator(context: df.DurableOrchestrationContext) -> Orchestration:
         return orchestrate(context, name)
 
 
-for _name in WORKFLOWS:
+for _name in workflow_names():
     _register(_name)

@@ -15,6 +15,7 @@ from agent_memory.processing.due import instance_id, is_run_of
 from agent_memory.runtime import Runtime
 from agent_memory.store.ids import derived_id
 from agent_memory.text.patterns import linear
+from azure_functions.names import workflow_name
 from azure_functions.starts import ACTIVE, Start, start
 
 _RUN_ID = linear(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
@@ -54,14 +55,14 @@ class DurableProcessing:
         found = await client.get_status(run_id, show_input=True)
         if not found or _owner(found.input_) != user_id:
             return None
-        status = found.runtime_status
-        run = ProcessRun(id=run_id, step=found.name, status="running")
+        status, name = found.runtime_status, workflow_name(found.name)
+        run = ProcessRun(id=run_id, step=name, status="running")
         if status in ACTIVE:
             return run
         if status != df.OrchestrationRuntimeStatus.Completed:
             return run.model_copy(update={"status": status.value.lower(), "error": str(found.output)})
         results = [ProcessResult.model_validate(result) for result in found.output]
-        result = self._runtime.outcome(found.name, results, _request_of(found.input_))
+        result = self._runtime.outcome(name, results, _request_of(found.input_))
         return run.model_copy(update={"status": "completed", "result": result})
 
 

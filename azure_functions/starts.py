@@ -19,6 +19,7 @@ from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, ins
 from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
 from agent_memory.rules.budgets import over_budget
 from agent_memory.store.counters import ThreadCounter
+from azure_functions.names import orchestrator_name, workflow_name
 from azure_functions.wiring import Parts
 
 Json = dict[str, Any]
@@ -73,7 +74,7 @@ async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:
     if await _is_active(client, run.instance_id):
         return False
     try:
-        await client.start_new(run.workflow, run.instance_id, run.input)
+        await client.start_new(orchestrator_name(run.workflow), run.instance_id, run.input)
     except Exception:
         if await _is_active(client, run.instance_id):  # Somebody else was faster.
             return False
@@ -127,6 +128,7 @@ async def start_due_of_user(parts: Parts, client: df.DurableOrchestrationClient,
 
 async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: str, given: Json) -> int:
     """Notes that an orchestration has done its work, and starts what its user is due by that."""
+    workflow = workflow_name(workflow)  # what began before this version tells the name of its orchestrator
     counters, user_id = parts.runtime.counters, given["request"]["user_id"]
     counts = dict(given["counts"])
     if workflow == "settle_user":

@@ -23,6 +23,7 @@ from agent_memory.recall.search import Searcher
 from agent_memory.settings import Cadence, RecallSettings
 from agent_memory.steps.dead_letters import INTAKE, find_dead_letter
 from agent_memory.steps.gather import Tools
+from agent_memory.steps.table import steps
 from agent_memory.store.client import Store
 from agent_memory.store.counters import Counters
 from agent_memory.store.static import StaticFacts
@@ -168,6 +169,11 @@ class Runtime:
         )
 
 
+def _files_talk(name: str) -> bool:
+    """Whether what a step creates are no memories, but the talk itself."""
+    return name in steps() and steps()[name].files_talk
+
+
 def total(step: str, results: Sequence[ProcessResult]) -> ProcessResult:
     """What several steps did, added up."""
     counts = [result.counts for result in results if result.counts]
@@ -175,7 +181,7 @@ def total(step: str, results: Sequence[ProcessResult]) -> ProcessResult:
         step=step,
         # Indexing and extraction go over the same turns.
         turns=max((sum(r.turns for r in results if r.step == name) for name in {r.step for r in results}), default=0),
-        created=sum(result.created for result in results if result.step != "index"),
+        created=sum(result.created for result in results if not _files_talk(result.step)),
         superseded=sum(result.superseded for result in results),
         exact_dedup_skipped=sum(result.exact_dedup_skipped for result in results),
         rejected=[reason for result in results for reason in result.rejected],

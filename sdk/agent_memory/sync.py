@@ -47,8 +47,9 @@ from agent_memory.models import (
 from agent_memory.portal import Portal
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
-from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType, ThreadStep, UserStep
+from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
+from agent_memory.steps.table import ThreadStep, UserStep
 from agent_memory.text.tokens import TokenCounter
 
 

@@ -15,7 +15,7 @@ from agent_memory.forgetting import erasure
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_deletions
-from agent_memory.processing.workflows import WORKFLOWS, Call, Checkpoint
+from agent_memory.processing.workflows import Call, Checkpoint, workflow
 from agent_memory.store.containers import COUNTER, TURNS
 from agent_memory.store.uses import UseCounter
 
@@ -121,7 +121,7 @@ async def test_what_was_in_flight_does_not_bring_a_user_back(memory: AsyncMemory
 
 async def test_the_workflow_works_in_pieces_until_a_scan_finds_nothing():
     request = {"user_id": "u"}
-    run = WORKFLOWS["erase"](request)
+    run = workflow("erase", request)
     assert next(run) == Call("erase_piece", request)
     piece = {"deleted": {"turn": 2}, "more": True}
     assert run.send(piece) == Checkpoint([piece])

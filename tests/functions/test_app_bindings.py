@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
-from agent_memory.processing.activities import ACTIVITIES
-from agent_memory.processing.workflows import WORKFLOWS
+from agent_memory.processing.activities import activity_names
+from agent_memory.processing.workflows import workflow_names
+from azure_functions.names import orchestrator_name
 from functions_host.functions import Function
 from functions_host.worker import Worker
 
@@ -44,8 +45,10 @@ async def test_the_change_feed_trigger_reads_turns_and_makes_no_container(functi
 
 async def test_each_workflow_is_an_orchestrator_and_each_activity_a_function(functions: dict[str, Function]):
     kinds = {name: function.kind for name, function in functions.items()}
-    assert {name for name, kind in kinds.items() if kind == "orchestrationTrigger"} == set(WORKFLOWS)
-    activities = {name.replace(".", "_") for name in ACTIVITIES} | {"finish"}
+    assert {name for name, kind in kinds.items() if kind == "orchestrationTrigger"} == set(
+        map(orchestrator_name, workflow_names())
+    )
+    activities = {name.replace(".", "_") for name in activity_names()} | {"finish"}
     assert {name for name, kind in kinds.items() if kind == "activityTrigger"} == activities
     assert len({name.lower() for name in kinds}) == len(kinds)
 

@@ -12,15 +12,25 @@ ALLOWED = {
     "__future__",
     "collections.abc",
     "dataclasses",
+    "functools",
     "typing",
     "azure.durable_functions",
     "agent_memory.errors",
     "agent_memory.processing.workflows",
+    "agent_memory.steps.step",
+    "agent_memory.steps.table",
     "azure_functions.activities",
+    "azure_functions.names",
 }
 """What replayed code may import; of the last two and the SDK, names and types only."""
 NAMES = {"azure.durable_functions": {"DurableOrchestrationContext", "RetryOptions", "Blueprint"}}
-TAKEN = {"azure_functions.activities": {"FINISH", "function_name"}, "agent_memory.errors": {"ModelError"}}
+TAKEN = {
+    "functools": {"partial"},
+    "azure_functions.activities": {"FINISH"},
+    "agent_memory.errors": {"ModelError"},
+    "agent_memory.steps.step": {"Step"},
+    "agent_memory.steps.table": {"steps", "those"},
+}
 BUILTINS = {"open", "input", "print", "id", "hash", "eval", "exec", "__import__", "globals", "breakpoint"}
 """Built in, but I/O, or not the same in the next process."""
 LOOPS = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Global, ast.Nonlocal)

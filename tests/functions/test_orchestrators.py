@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from durable_replay import Played, play
 
-from agent_memory.processing.workflows import WORKFLOWS
+from agent_memory.processing.workflows import workflow_names
 from azure_functions.activities import FINISH
 from azure_functions.orchestrators import CHECKPOINTS, RETRY, orchestrate
 from functions_host.replay import NonDeterministic, Task, Unsupported
@@ -67,7 +67,7 @@ def test_a_workflow_thinks_and_commits_until_there_is_no_more():
     assert json.loads(played.tasks[2].input or "") == {"draft": 2}
 
 
-@pytest.mark.parametrize("workflow", [name for name in WORKFLOWS if name not in ("settle", "replay")])
+@pytest.mark.parametrize("workflow", [name for name in workflow_names() if name not in ("settle", "replay")])
 def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
     rng = random.Random(7)
     requests = {"settle_user": {"threads": ["t1", "t2"], "thread_steps": ["extract"], "user_steps": ["profile"]}}

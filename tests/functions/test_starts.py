@@ -123,13 +123,13 @@ async def test_an_index_that_shows_another_topic_starts_what_waits(
     await thread.process("index")
     ended = {"request": {"user_id": "alice", "thread_id": "t1"}, "counts": {"t1": 4}}
     assert await finish(parts, client, "index_turns", ended) == 0
-    assert (await runtime.counters.get("alice", "t1")).done == {"index_turns": 4}
+    assert (await runtime.counters.get("alice", "t1")).done == {"index": 4}
     await thread.add_many([{"role": "user", "content": "fact: kitchen painters=quoted green"}] * 2)
     await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
     await thread.process("index")
     with pytest.raises(Exception, match=r"extract.*doesn't exist"):  # it is started, and the toy app has none
         await finish(parts, client, "index_turns", ended | {"counts": {"t1": 6}})
-    assert (await runtime.counters.get("alice", "t1")).done == {"index_turns": 4}, "so it is tried again"
+    assert (await runtime.counters.get("alice", "t1")).done == {"index": 4}, "so it is tried again"
 
 
 async def test_deepening_that_could_not_be_started_is_claimed_by_the_next_look(

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Protocol, get_args
+from typing import Protocol
 
 from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import ThreadStep, UserStep
 from agent_memory.scopes.shared import check_material, check_recent
+from agent_memory.steps.table import check_option, on_demand, steps
 from agent_memory.store.containers import TURNS
 from agent_memory.store.ids import check_id, new_turn_id
-
-THREAD_STEPS = (*get_args(ThreadStep), "index_turns", "settle")
-STEPS = {name: name for alias in (ThreadStep, UserStep) for name in get_args(alias)} | {
-    "index": "index_turns",
-    "facts": "extract",
-    "summary": "summarize",
-    "user-summary": "profile",
-    "reprocess": "reprocess",
-}
-"""The workflows by the names of the steps in URLs; several systems' are understood."""
 
 KEPT_RUNS = 1000
 
 
 StepPayload = dict[str, str | int | list[str]]
 """What a workflow is given, in JSON."""
+
+
+def steps_in_urls() -> dict[str, str]:
+    """The steps by their names in URLs."""
+    return {name: step.name for step in steps().values() for name in (step.name, *step.aliases)}
 
 
 class Processing(Protocol):
@@ -49,33 +44,23 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
         InvalidInput: if the query does not go with the step.
     """
     request: StepPayload = {"user_id": user_id}
-    if step in THREAD_STEPS:
-        if query.thread_id is None:
-            raise InvalidInput(f"{step} needs a thread_id")
+    if query.thread_id is not None:
+        if step in on_demand("user"):
+            raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
         request["thread_id"] = check_id(query.thread_id, "thread_id")
-    elif step == "reprocess":
-        if query.thread_id is not None:
-            request["thread_id"] = check_id(query.thread_id, "thread_id")
-        if query.prompt_version is not None:
-            request["prompt_version"] = query.prompt_version
-    elif query.thread_id is not None:
-        raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
-    if query.prompt_version is not None and step != "reprocess":
-        raise InvalidInput(f"{step} knows no prompt_version")
-    if query.retired:
-        if step != "archive":
-            raise InvalidInput(f"{step} knows no retired")
-        request["retired"] = True
+    elif step == "settle" or step in on_demand("thread"):
+        raise InvalidInput(f"{step} needs a thread_id")
+    given = {"prompt_version": query.prompt_version, "retired": query.retired or None, "n": query.n}
+    for name, value in given.items():
+        if value is not None:
+            check_option(step, name)
+            request[name] = value
     if query.recent_k is not None:
         check_recent(step, query.recent_k)
         request["recent_k"] = query.recent_k
     ids, project_id = check_material(step, query.memory_ids, query.project_id)
     request |= {} if ids is None else {"memory_ids": ids}
     request |= {} if project_id is None else {"project_id": project_id}
-    if query.n is not None:
-        if step != "reconcile":
-            raise InvalidInput(f"{step} knows no n")
-        request["n"] = query.n
     return request
 
 

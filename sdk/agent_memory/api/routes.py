@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.api.processing import STEPS, Processing
+from agent_memory.api.processing import Processing, steps_in_urls
 from agent_memory.contract.schemas import AddTurns, Alive, ProcessQuery, ProcessRun
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import Conflict, InvalidInput, ModelError, NotFound
@@ -102,9 +102,10 @@ async def start_process(
     processing: OpenProcessing, user_id: UserId, step: str, body: ProcessQuery | None = None
 ) -> Response:
     """Processes now what the user wrote: 202 when it goes on behind the answer, 200 when it is done."""
-    if step not in STEPS:
-        raise InvalidInput(f"no step {step!r}; there are {', '.join(STEPS)}")
-    return _answer(await processing.start(user_id, STEPS[step], body or ProcessQuery()))
+    names = steps_in_urls()
+    if step not in names:
+        raise InvalidInput(f"no step {step!r}; there are {', '.join(names)}")
+    return _answer(await processing.start(user_id, names[step], body or ProcessQuery()))
 
 
 @router.get(

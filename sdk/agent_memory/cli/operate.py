@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -20,6 +20,7 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import emit, one_line, stdout
 from agent_memory.cli.views import day, table
 from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.steps.table import ThreadStep, UserStep
 
 if TYPE_CHECKING:
     from agent_memory.models import ProcessResult
@@ -32,8 +33,9 @@ PROCESS_EXAMPLES = examples(
 )
 
 
-Step = Literal["extract", "summarize", "profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
-"""A step that can be run on its own: the first two for threads, the others for users."""
+Step = Literal[ThreadStep, UserStep]
+"""A step that can be run on its own."""
+OF_THREADS: tuple[str, ...] = get_args(ThreadStep)
 
 
 def process(
@@ -43,13 +45,13 @@ def process(
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="Only this thread (extract and summarize).")
+        str | None, typer.Option("--thread", metavar="ID", help=f"Only this thread ({', '.join(OF_THREADS)}).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Turn waiting turns into memories, or run one step."""
-    if thread is not None and step not in ("extract", "summarize"):
-        raise InvalidInput("--thread goes with the steps extract and summarize")
+    if thread is not None and step not in OF_THREADS:
+        raise InvalidInput(f"--thread goes with the steps {', '.join(OF_THREADS)}")
     with existing_store(store) as memory:
         if step is None:
             left = work_off(memory)
@@ -68,12 +70,12 @@ def process(
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
     """Runs a step, and says what it did by thread or user."""
-    if step == "extract" or step == "summarize":
+    if step in OF_THREADS:
         threads = [info.thread_id for info in scope.threads() if thread in (None, info.thread_id)]
         if thread is not None and not threads:
             raise NotFound(f"user {scope.user_id!r} has no thread {thread!r}")
-        return {thread_id: scope.thread(thread_id).process(step) for thread_id in threads}
-    return {scope.user_id: scope.process(step)}
+        return {thread_id: scope.thread(thread_id).process(cast(ThreadStep, step)) for thread_id in threads}
+    return {scope.user_id: scope.process(cast(UserStep, step))}
 
 
 def _show_results(results: dict[str, ProcessResult]) -> None:

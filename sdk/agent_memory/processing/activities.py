@@ -12,129 +12,73 @@ from typing import Any
 from agent_memory.errors import ModelError
 from agent_memory.forgetting.erasure import erase_piece
 from agent_memory.language.roles import ROLE_OF, is_off
-from agent_memory.language.tasks import (
-    ARCHIVE,
-    CONSOLIDATE,
-    EXTRACT,
-    PROFILE,
-    RECONCILE,
-    REFLECT,
-    SUMMARIZE,
-    SYNTHESIZE,
-    ChatModel,
-    Task,
-)
+from agent_memory.language.tasks import ChatModel
 from agent_memory.language.together import Together
 from agent_memory.models import Usage
-from agent_memory.processing.workflows import BOTH, BOTH_THINK
+from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.retention import with_retention
 from agent_memory.rules.switches import read_rules
-from agent_memory.steps import (
-    archive,
-    consolidate,
-    extract,
-    index,
-    profile,
-    prune,
-    reconcile,
-    reflect,
-    reprocess,
-    summarize,
-    synthesize,
-)
 from agent_memory.steps.commit import commit
 from agent_memory.steps.dead_letters import clear_failure, note_failure
 from agent_memory.steps.effects import Draft
 from agent_memory.steps.faults import fault_of_input
 from agent_memory.steps.gather import StepRequest, Tools
+from agent_memory.steps.step import Step
+from agent_memory.steps.table import steps
 from agent_memory.store.calls import metered
 
 logger = logging.getLogger("agent_memory")
 
 Json = dict[str, Any]
 Activity = Callable[[Json], Awaitable[Json | None]]
-Thinker = Callable[[Tools, StepRequest], Awaitable[Draft | None]]
-
-_THINKERS: dict[str, Thinker] = {
-    extract.NAME: partial(extract.STEP.think, extract.STEP),
-    summarize.NAME: partial(summarize.STEP.think, summarize.STEP),
-    profile.NAME: partial(profile.STEP.think, profile.STEP),
-    reconcile.NAME: partial(reconcile.STEP.think, reconcile.STEP),
-    archive.NAME: partial(archive.STEP.think, archive.STEP),
-    reprocess.NAME: partial(reprocess.STEP.think, reprocess.STEP),
-    consolidate.NAME: partial(consolidate.STEP.think, consolidate.STEP),
-    synthesize.NAME: partial(synthesize.STEP.think, synthesize.STEP),
-    reflect.NAME: partial(reflect.STEP.think, reflect.STEP),
-    prune.NAME: partial(prune.STEP.think, prune.STEP),
-}
-
-_TASKS: dict[str, Task[Any, Any]] = {
-    extract.NAME: EXTRACT,
-    summarize.NAME: SUMMARIZE,
-    profile.NAME: PROFILE,
-    reconcile.NAME: RECONCILE,
-    archive.NAME: ARCHIVE,
-    reprocess.NAME: EXTRACT,
-    consolidate.NAME: CONSOLIDATE,
-    synthesize.NAME: SYNTHESIZE,
-    reflect.NAME: REFLECT,
-}
-"""What each step that asks a model asks of it."""
-
-_OF_USER = frozenset((profile.NAME, reconcile.NAME, consolidate.NAME, synthesize.NAME, reflect.NAME))
-"""The steps over a user's memories that ask a model. What one of them cannot do stays due as a whole."""
-
-ACTIVITIES = (
-    *(f"{name}.think" for name in _THINKERS),
-    BOTH_THINK,
-    index.NAME,
-    reprocess.PLAN,
-    summarize.PLAN,
-    "commit",
-    "erase_piece",
-)
-"""The names of all activities."""
 
 
-def why_off(chat: ChatModel, step: str) -> str | None:
+def activity_names() -> list[str]:
+    """The names of all activities."""
+    thinking = [step.name if step.files_talk else f"{step.name}.think" for step in steps().values()]
+    planning = [f"{step.name}.plan" for step in steps().values() if step.plan]
+    return [*thinking, f"{TOGETHER}.think", *planning, "commit", "erase_piece"]
+
+
+def why_off(chat: ChatModel, name: str) -> str | None:
     """Why a step is not run, if its role is switched off."""
-    task = _TASKS.get(step)
-    if task is None or not is_off(chat, task):
+    step = steps().get(name)
+    if step is None or step.task is None or not is_off(chat, step.task):
         return None
-    return f"the role {ROLE_OF[task.name]!r} is switched off"
+    return f"the role {ROLE_OF[step.task.name]!r} is switched off"
 
 
 def activities(tools: Tools) -> dict[str, Activity]:
-    """All activities over these tools: `<step>.think` for each step that asks a chat model, and those of their own.
+    """All activities over these tools: for each step its thinking, and its plan if it has one; and those of their own.
 
-    Indexing thinks and commits at once: its drafts are the talk itself, which no history is to keep, and to make
-    one again costs little. Where a switch or the role of a step is off, nothing is thought: the turns stay as they are.
-    Where the day's budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
+    A step that files the talk thinks and commits at once: no history is to keep its drafts, and to make one again
+    costs little. Where a switch or the role of a step is off, nothing is thought: the turns stay as they are. Where
+    the day's budget is spent, no model is asked: that raises QuotaExceeded, and the work stays due.
     """
 
-    async def settle_failure(name: str, request: StepRequest, error: ModelError) -> None:
+    async def charge_failure(step: Step, request: StepRequest, error: ModelError) -> None:
         await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
-        if name in _OF_USER and not error.retryable:
-            kept = await reconcile.answered(tools, request.user_id) if name == reconcile.NAME else {}
-            await note_failure(tools.store, request.user_id, name, error, kept)
+        if step.is_pass and not error.retryable:
+            kept = await step.kept_after_failure(tools, request.user_id) if step.kept_after_failure else {}
+            await note_failure(tools.store, request.user_id, step, error, kept)
 
-    async def within_budget(name: str, think: Thinker, mine: Tools, request: StepRequest) -> Draft | None:
+    async def within_budget(step: Step, mine: Tools, request: StepRequest) -> Draft | None:
         await require_budget(tools.store, tools.policy, request.user_id)
         try:
-            draft = await think(mine, request)
+            draft = await step.think(step, mine, request)
         except ModelError as error:
-            await settle_failure(name, request, error)
+            await charge_failure(step, request, error)
             raise
         except Exception as unexpected:
-            final = fault_of_input(unexpected) if name in _OF_USER else None
+            final = fault_of_input(unexpected) if step.is_pass else None
             if final is None:
                 raise
-            logger.warning("%s of %s failed", name, request.user_id, exc_info=True)
-            await settle_failure(name, request, final)
+            logger.warning("%s of %s failed", step.name, request.user_id, exc_info=True)
+            await charge_failure(step, request, final)
             raise final from unexpected
-        if name in _OF_USER:
-            await clear_failure(tools.store, request.user_id, name)
+        if step.is_pass:
+            await clear_failure(tools.store, request.user_id, step)
         if draft is not None:
             await charge(tools.store, tools.policy, request.user_id, draft.result.usage)
         return draft
@@ -145,41 +89,37 @@ def activities(tools: Tools) -> dict[str, Activity]:
             logger.info("%s is not run: %s", name, reason)
         return reason is not None
 
-    def thinker(name: str, think: Thinker, chat: ChatModel = tools.chat) -> Activity:
-        perform = think if name == index.NAME else partial(within_budget, name, think)
-
-        async def run(payload: Json) -> Json | None:
-            request = StepRequest.model_validate(payload)
-            if switched_off(name):
+    async def think(step: Step, payload: Json, chat: ChatModel = tools.chat) -> Json | None:
+        request = StepRequest.model_validate(payload)
+        if switched_off(step.name):
+            return None
+        with metered() as charges:
+            rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
+            if not rules.derive:
+                logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
                 return None
-            with metered() as charges:
-                rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
-                if not rules.derive:
-                    logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
-                    return None
-                mine = replace(tools, rules=rules, chat=chat)
-                draft = await perform(mine, request)
-            if draft is None:
-                return None
-            draft.result.usage.request_units += sum(charges)
-            kept = {"create": with_retention(draft.create, rules), "upsert": with_retention(draft.upsert, rules)}
-            return draft.model_copy(update=kept).model_dump(mode="json")
+            mine = replace(tools, rules=rules, chat=chat)
+            draft = await (step.think(step, mine, request) if step.files_talk else within_budget(step, mine, request))
+        if draft is None:
+            return None
+        draft.result.usage.request_units += sum(charges)
+        kept = {"create": with_retention(draft.create, rules), "upsert": with_retention(draft.upsert, rules)}
+        return draft.model_copy(update=kept).model_dump(mode="json")
 
-        return run
-
-    async def run_both(payload: Json) -> Json | None:
+    async def think_together(payload: Json) -> Json | None:
         shared = Together(tools.chat)
 
-        async def run(name: str) -> Json | None:
+        async def run(step: Step) -> Json | None:
             try:
-                return await thinker(name, _THINKERS[name], shared if tools.one_call else tools.chat)(payload)
+                return await think(step, payload, shared if tools.one_call else tools.chat)
             finally:
                 shared.left()
 
-        outcomes = await asyncio.gather(*(run(name) for name in BOTH), return_exceptions=True)
+        names = sharing()
+        outcomes = await asyncio.gather(*(run(steps()[name]) for name in names), return_exceptions=True)
         faults = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         drafts = {
-            name: draft for name, draft in zip(BOTH, outcomes, strict=True) if not isinstance(draft, BaseException)
+            name: draft for name, draft in zip(names, outcomes, strict=True) if not isinstance(draft, BaseException)
         }
         if faults and not any(drafts.values()):
             raise faults[0]
@@ -189,38 +129,38 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def run_commit(payload: Json) -> Json:
         with metered() as charges:
             committed = await commit(tools.store, Draft.model_validate(payload))
-        result = committed.result
+        result, step = committed.result, steps()[committed.result.step]
         result.usage.request_units += sum(charges)
-        dropped = [reason for reason in result.rejected if reason != extract.TOO_SHORT]
+        dropped = [reason for reason in result.rejected if reason not in step.expected]
         if dropped:
             logger.warning("Memory: %d items of %s were left out", len(dropped), result.step)
-        if result.step == extract.NAME and not committed.raced:
-            logger.info("Memory: Stored %d facts", result.created)
+        if step.makes and not committed.raced:
+            logger.info("Memory: Stored %d %s", result.created, step.makes)
         return committed.model_dump(mode="json")
 
-    async def run_index(payload: Json) -> Json | None:
-        draft = await thinker(index.NAME, partial(index.STEP.think, index.STEP))(payload)
+    async def think_and_commit(step: Step, payload: Json) -> Json | None:
+        draft = await think(step, payload)
         return None if draft is None else await run_commit(draft)
 
-    async def plan_reprocess(payload: Json) -> Json:
-        if switched_off(reprocess.NAME):
+    async def plan(step: Step, payload: Json) -> Json:
+        if step.plan is None or switched_off(step.name):
             return {"threads": []}
-        return {"threads": await reprocess.plan(tools, StepRequest.model_validate(payload))}
-
-    async def plan_corrections(payload: Json) -> Json:
-        if switched_off(summarize.NAME):
-            return {"threads": []}
-        return {"threads": await summarize.plan(tools, StepRequest.model_validate(payload))}
+        return {"threads": await step.plan(tools, StepRequest.model_validate(payload))}
 
     async def run_erase(payload: Json) -> Json:
         deleted, more = await erase_piece(tools.store, payload["user_id"])
         return {"deleted": deleted, "more": more}
 
-    return {f"{name}.think": thinker(name, think) for name, think in _THINKERS.items()} | {
-        BOTH_THINK: run_both,
-        index.NAME: run_index,
-        reprocess.PLAN: plan_reprocess,
-        summarize.PLAN: plan_corrections,
+    named: dict[str, Activity] = {
+        f"{TOGETHER}.think": think_together,
         "commit": run_commit,
         "erase_piece": run_erase,
     }
+    for step in steps().values():
+        if step.files_talk:
+            named[step.name] = partial(think_and_commit, step)
+        else:
+            named[f"{step.name}.think"] = partial(think, step)
+        if step.plan:
+            named[f"{step.name}.plan"] = partial(plan, step)
+    return named

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from agent_memory.language.tasks import Vector
-from agent_memory.processing.due import Work, joined, waiting_steps
+from agent_memory.processing.due import Work, joined, waiting_work
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
@@ -30,7 +30,7 @@ WINDOW = 24
 
 async def drifted_work(tools: Tools, cadence: Cadence, counter: ThreadCounter) -> list[Work]:
     """The steps of a thread for which turns of an earlier topic wait. Costs one query, and no model call."""
-    waiting = waiting_steps(counter, cadence)
+    waiting = [work.workflow for work in waiting_work(counter, cadence)]
     if cadence.drift <= 0 or not waiting:
         return []
     covered = {step: counter.done.get(step, 0) for step in waiting}

@@ -9,7 +9,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.processing.activities import Activity
-from agent_memory.processing.workflows import WORKFLOWS, Call, Json, Sub
+from agent_memory.processing.workflows import Call, Json, Sub, workflow
 
 ATTEMPTS = 4
 """Tries of one activity before its workflow fails; the turns stay pending and are tried again later."""
@@ -23,8 +23,8 @@ async def run_workflow(
     Raises:
         AgentMemoryError: what an activity raised at its last attempt. What was committed stays committed.
     """
-    workflow = WORKFLOWS[name](payload)
-    effect = next(workflow)
+    run = workflow(name, payload)
+    effect = next(run)
     while True:
         try:
             outcome: Any = None
@@ -34,7 +34,7 @@ async def run_workflow(
                 outcome = await run_workflow(effect.workflow, effect.payload, activities)
             elif told is not None:
                 told(effect.results)
-            effect = workflow.send(outcome)
+            effect = run.send(outcome)
         except StopIteration as stop:
             results: list[Json] = stop.value
             return results

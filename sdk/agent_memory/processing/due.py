@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agent_memory.language.roles import is_off, shares_a_model
-from agent_memory.language.tasks import ARCHIVE, EXTRACT, PROFILE, RECONCILE, SUMMARIZE, ChatModel
+from agent_memory.language.tasks import EXTRACT, SUMMARIZE, ChatModel
+from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.settings import Cadence
+from agent_memory.steps import index
+from agent_memory.steps.step import Step
+from agent_memory.steps.table import those
 from agent_memory.store.counters import USER, ThreadCounter
 from agent_memory.text.patterns import linear
 
-THREAD_STEPS = ("extract", "summarize")
-TOGETHER = "extract_and_summarize"
-"""The workflow of both, where one call is to answer them."""
-INDEX = "index_turns"
+INDEX = index.NAME
 """What is run for new turns where a change of topic counts: it shows in the vectors of the talk."""
 _PLAIN = linear(r"[A-Za-z0-9_.-]+")
 
@@ -80,51 +82,57 @@ def possible(cadence: Cadence, chat: ChatModel) -> Cadence:
     Extraction stays due, because its workflow makes the talk itself searchable; only the model is not asked. One call
     answers for extraction and summary only where one model does both.
     """
+    steps = [*those("thread", "counted", "at the end"), *those("user", "counted")]
+    off = [step for step in steps if step.task is not None and is_off(chat, step.task) and not step.first]
+    switched: dict[str, Any] = {step.cadence: 0 for step in off}
     return replace(
         cadence,
-        summarize=0 if is_off(chat, SUMMARIZE) else cadence.summarize,
-        archive=cadence.archive and not is_off(chat, ARCHIVE),
-        profile=0 if is_off(chat, PROFILE) else cadence.profile,
-        reconcile=0 if is_off(chat, RECONCILE) else cadence.reconcile,
         one_call=cadence.one_call and shares_a_model(chat, EXTRACT, SUMMARIZE),
+        **switched,
     )
 
 
-def every(cadence: Cadence, step: str) -> int:
-    """After how many turns a per-thread step runs; 0 for never."""
-    return {"extract": cadence.extract, "summarize": cadence.summarize}[step]
+def _counted(cadence: Cadence) -> list[Step]:
+    """The steps that count the turns of a thread and are not switched off, in their order."""
+    return [step for step in those("thread", "counted") if step.every(cadence) > 0]
 
 
 def ending_steps(cadence: Cadence) -> list[str]:
     """What is run for a thread that went quiet: the per-thread steps that are not switched off, then the archive."""
-    steps = [step for step in THREAD_STEPS if every(cadence, step) > 0]
-    both = cadence.one_call and len(steps) == len(THREAD_STEPS)
-    return ([TOGETHER] if both else steps) + ["archive"] * cadence.archive
+    names = [step.name for step in _counted(cadence)]
+    if cadence.one_call and set(sharing()) <= set(names):
+        names = [TOGETHER, *(name for name in names if name not in sharing())]
+    return names + archiving_steps(cadence)
 
 
-def steps_of(workflow: str) -> tuple[str, ...]:
+def archiving_steps(cadence: Cadence) -> list[str]:
+    """What is run last for a thread that went quiet."""
+    return [step.name for step in those("thread", "at the end") if step.every(cadence) > 0]
+
+
+def steps_of(workflow: str) -> list[str]:
     """The steps that a workflow of a thread does, under the names by which they are counted."""
-    return THREAD_STEPS if workflow == TOGETHER else (workflow,)
+    return sharing() if workflow == TOGETHER else [workflow]
 
 
 def joined(due: list[Work], counter: ThreadCounter, cadence: Cadence) -> list[Work]:
-    """The due steps of a thread, as one work if one call is to answer both and they have the same turns ahead."""
-    level = len({counter.done.get(step, 0) for step in THREAD_STEPS}) == 1
-    if not (cadence.one_call and level and tuple(work.workflow for work in due) == THREAD_STEPS):
+    """The due steps of a thread, of which two are one work if one call is to answer them over the same turns."""
+    level = len({counter.done.get(step, 0) for step in sharing()}) == 1
+    both = [work for work in due if work.workflow in sharing()]
+    if not (cadence.one_call and level and len(both) == len(sharing())):
         return due
-    mark = "-".join(work.crossing for work in due)
-    return [replace(due[0], workflow=TOGETHER, mark=mark)]
+    mark = "-".join(work.crossing for work in both)
+    return [replace(both[0], workflow=TOGETHER, mark=mark), *(work for work in due if work not in both)]
 
 
 def enabled_steps(cadence: Cadence) -> tuple[str, ...]:
     """What a thread's counter waits for: the per-thread steps and `USER`, less what is switched off."""
-    for_user = (USER,) if user_steps(cadence) else ()
-    return tuple(step for step in THREAD_STEPS if every(cadence, step) > 0) + for_user
+    return (*(step.name for step in _counted(cadence)), *((USER,) if user_steps(cadence) else ()))
 
 
 def user_steps(cadence: Cadence) -> list[str]:
     """The per-user steps that are not switched off, in the order in which they run."""
-    return [step for step, n in (("reconcile", cadence.reconcile), ("profile", cadence.profile)) if n > 0]
+    return [step.name for step in those("user", "counted") if step.every(cadence) > 0]
 
 
 def crossed(count: int, done: int, n: int) -> bool:
@@ -132,9 +140,11 @@ def crossed(count: int, done: int, n: int) -> bool:
     return n > 0 and count // n > done // n
 
 
-def waiting_steps(counter: ThreadCounter, cadence: Cadence) -> list[str]:
+def waiting_work(counter: ThreadCounter, cadence: Cadence) -> list[Work]:
     """The steps of a thread that are not switched off and that some of its turns wait for."""
-    return [s for s in THREAD_STEPS if every(cadence, s) > 0 and counter.done.get(s, 0) < counter.count]
+    place = (counter.user_id, counter.thread_id, counter.count)
+    behind = [step for step in _counted(cadence) if counter.done.get(step.name, 0) < counter.count]
+    return [Work(step.name, *place, step.every(cadence)) for step in behind]
 
 
 def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
@@ -144,15 +154,11 @@ def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
     """
     due: list[Work] = []
     for counter in counters:
-        place = (counter.user_id, counter.thread_id, counter.count)
-        steps = [
-            Work(step, *place, every(cadence, step))
-            for step in THREAD_STEPS
-            if crossed(counter.count, counter.done.get(step, 0), every(cadence, step))
-        ]
+        waiting = waiting_work(counter, cadence)
+        steps = [work for work in waiting if crossed(work.count, counter.done.get(work.workflow, 0), work.every)]
         unseen = cadence.drift > 0 and counter.done.get(INDEX, 0) < counter.count
-        look = unseen and not steps and bool(waiting_steps(counter, cadence))
-        due += [Work(INDEX, *place, 1)] if look else joined(steps, counter, cadence)
+        look = Work(INDEX, counter.user_id, counter.thread_id, counter.count, 1)
+        due += [look] if unseen and waiting and not steps else joined(steps, counter, cadence)
     return due
 
 

@@ -15,7 +15,8 @@ from agent_memory.rules.switches import read_rules
 from agent_memory.settings import Cadence
 from agent_memory.steps.dead_letters import make_unreadable
 from agent_memory.steps.gather import Tools
-from agent_memory.steps.reconcile import count_extractions, next_run
+from agent_memory.steps.reconcile import count_extractions
+from agent_memory.steps.table import steps, those
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -76,12 +77,14 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     """The per-user workflows that are due: reconciliation and deepening by extractions, the profile by turns."""
     total = await user_total(counters, user_id)
     work = []
-    run = await next_run(tools, user_id, cadence.reconcile)
-    if run is not None:
-        work.append(Work("reconcile", user_id, "", run, 1))
     done = await counters.user_done(user_id)
-    if crossed(total, done.get("profile", 0), cadence.profile):
-        work.append(Work("profile", user_id, "", total, cadence.profile))
+    for step in those("user", "counted"):
+        every = step.every(cadence)
+        if step.next_run is None:
+            if crossed(total, done.get(step.name, 0), every):
+                work.append(Work(step.name, user_id, "", total, every))
+        elif (run := await step.next_run(tools, user_id, every)) is not None:
+            work.append(Work(step.name, user_id, "", run, 1))
     if cadence.deepen:
         extractions = await count_extractions(tools, user_id)
         if crossed(extractions, done.get("deepen", 0), cadence.deepen):
@@ -106,7 +109,7 @@ async def mark(counters: Counters, work: Work) -> None:
     if work.thread_id:
         for step in steps_of(work.workflow):
             await counters.ran(work.user_id, work.thread_id, step, work.count)
-    elif work.workflow != "reconcile":  # when a reconciliation is due is read off its own cursor
+    elif not _reads_its_cursor(work.workflow):
         await counters.user_ran(work.user_id, work.workflow, work.count)
 
 
@@ -115,6 +118,13 @@ async def mark_settled(
 ) -> None:
     """Notes that everything was run for these threads (by their counts) of a user with so many turns."""
     for thread_id, count in counts.items():
-        for step in enabled_steps(cadence):
-            await counters.ran(user_id, thread_id, step, count)
-    await counters.user_ran(user_id, "profile", total)
+        for name in enabled_steps(cadence):
+            await counters.ran(user_id, thread_id, name, count)
+    for step in those("user", "counted"):
+        if not _reads_its_cursor(step.name):
+            await counters.user_ran(user_id, step.name, total)
+
+
+def _reads_its_cursor(workflow: str) -> bool:
+    """Whether a step tells by its own cursor when it is due, so that nothing is noted of its runs."""
+    return workflow in steps() and steps()[workflow].next_run is not None

@@ -29,13 +29,13 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import (
     INDEX,
     Work,
+    archiving_steps,
     due_work,
     enabled_steps,
-    every,
     idle,
     joined,
     user_steps,
-    waiting_steps,
+    waiting_work,
 )
 from agent_memory.processing.intake import count_turns, due_user_work, is_wanted, mark, user_total
 from agent_memory.processing.maintenance import finish_deletions, finish_intents
@@ -184,7 +184,7 @@ class Worker:
                     failed = not await self._run_due(pending)
                     if sweep:
                         quiet_ones = idle(pending, self._cadence, now().timestamp())
-                        failed |= not await self._settle(quiet_ones, ended=self._cadence.archive)
+                        failed |= not await self._settle(quiet_ones, ended=True)
                 if loop.time() >= next_tidy:
                     started = loop.time()
                     await self._tools.store.tidy()
@@ -257,13 +257,12 @@ class Worker:
                 progress(left)
 
         async def settle_thread(counter: ThreadCounter) -> bool:
-            place = (counter.user_id, counter.thread_id, counter.count)
-            behind = [Work(step, *place, every(self._cadence, step)) for step in waiting_steps(counter, self._cadence)]
-            for work in joined(behind, counter, self._cadence):
+            for work in joined(waiting_work(counter, self._cadence), counter, self._cadence):
                 if not await self._run(work):
                     return False
-            if ended and not await self._try("archive", {"user_id": counter.user_id, "thread_id": counter.thread_id}):
-                return False
+            for step in archiving_steps(self._cadence) if ended else ():
+                if not await self._try(step, {"user_id": counter.user_id, "thread_id": counter.thread_id}):
+                    return False
             report(counter.pending)
             return True
 

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from agent_memory.steps.step import Step
+from agent_memory.steps.table import steps, those
 
 Json = dict[str, Any]
 
@@ -42,33 +46,42 @@ class Checkpoint:
 
 Effect = Call | Sub | Checkpoint
 Workflow = Generator[Effect, Any, list[Json]]
-Step = Generator[Effect, Any, None]
+Part = Generator[Effect, Any, None]
 """Part of a workflow; adds what it did to a list that it is given."""
 
-BOTH = ("extract", "summarize")
-"""The steps that one call of a model can answer, in the order in which they commit."""
-BOTH_THINK = "extract_and_summarize.think"
+TOGETHER = "extract_and_summarize"
+"""The workflow of the steps that one call of a model can answer."""
 
 MAX_RACES = 20
 """Commits lost in a row to other runs of the same step before one gives way; the others have done the work."""
 
 
-def _piece(step: str, request: Json) -> Generator[Effect, Any, Json | None]:
+def sharing() -> list[str]:
+    """The steps that one call of a model can answer, in the order in which they commit."""
+    return [name for name, step in steps().items() if step.shares_call]
+
+
+def ending() -> list[str]:
+    """The steps of a thread whose conversation has ended."""
+    return [step.name for step in those("thread", "counted", "at the end")]
+
+
+def _piece(step: Step, request: Json) -> Generator[Effect, Any, Json | None]:
     """Thinks and commits one time; what came of the commit, or None if there was nothing to do."""
-    if step == "index":
-        return (yield Call(step, request))  # type: ignore[no-any-return]
-    draft = yield Call(f"{step}.think", request)
+    if step.files_talk:
+        return (yield Call(step.name, request))  # type: ignore[no-any-return]
+    draft = yield Call(f"{step.name}.think", request)
     return None if draft is None else (yield Call("commit", draft))
 
 
-def _once(step: str, request: Json, results: list[Json]) -> Step:
+def _once(step: Step, request: Json, results: list[Json]) -> Part:
     """Does one piece of a step."""
     committed = yield from _piece(step, request)
     if committed is not None and not committed["raced"]:
         results.append(committed["result"])
 
 
-def _until_done(step: str, request: Json, results: list[Json]) -> Step:
+def _until_done(step: Step, request: Json, results: list[Json]) -> Part:
     """Does a step piece by piece, until it has covered everything there was."""
     races = 0
     while races < MAX_RACES:
@@ -85,143 +98,63 @@ def _until_done(step: str, request: Json, results: list[Json]) -> Step:
         yield Checkpoint(list(results))
 
 
-def _index(request: Json, results: list[Json]) -> Step:
-    yield from _until_done("index", request, results)
+def _ahead(name: str, request: Json, results: list[Json]) -> Part:
+    """Does what comes ahead of a step, with those of its options that the other one knows."""
+    step = steps()[name]
+    for first in step.first:
+        unknown = step.options - steps()[first].options
+        yield from _whole(first, {key: value for key, value in request.items() if key not in unknown}, results)
 
 
-def _archive(request: Json, results: list[Json]) -> Step:
-    yield from _until_done("archive", request, results)
+def _whole(name: str, request: Json, results: list[Json]) -> Part:
+    """Does a step with all that belongs to it."""
+    if name == TOGETHER:
+        yield from _together(request, results)
+        return
+    step = steps()[name]
+    yield from _ahead(name, request, results)
+    yield from (_until_done if step.in_pieces else _once)(step, request, results)
+    for workflow in step.then:
+        results += yield Sub(workflow, {"user_id": request["user_id"]})
 
 
-def _indexed(request: Json, results: list[Json]) -> Step:
-    # What no model reads is found by its words all the same.
-    yield from _index({name: value for name, value in request.items() if name != "recent_k"}, results)
-
-
-def _extract(request: Json, results: list[Json]) -> Step:
-    yield from _indexed(request, results)
-    yield from _until_done("extract", request, results)
-
-
-def _summarize(request: Json, results: list[Json]) -> Step:
-    yield from _until_done("summarize", request, results)
-
-
-def _extract_and_summarize(request: Json, results: list[Json]) -> Step:
-    """Thinks for both at once, and commits one after the other.
+def _together(request: Json, results: list[Json]) -> Part:
+    """Thinks for the steps that share a call at once, and commits one after the other.
 
     What a step still has to do then, it does alone: because it has further to go than the other, because another run
     was ahead of it, or because no model could be asked for it.
     """
-    yield from _indexed(request, results)
+    both = sharing()
+    for name in both:
+        yield from _ahead(name, request, results)
     while True:
-        thought = yield Call(BOTH_THINK, request)
+        thought = yield Call(f"{TOGETHER}.think", request)
         if thought is None:
             return
-        further, left = [], [step for step in BOTH if step not in thought["drafts"]]
-        for step, draft in thought["drafts"].items():
+        further, left = [], [name for name in both if name not in thought["drafts"]]
+        for name, draft in thought["drafts"].items():
             committed = None if draft is None else (yield Call("commit", draft))
             if committed is None:
                 continue
             if committed["raced"]:
-                left.append(step)
+                left.append(name)
                 continue
             results.append(committed["result"])
             if committed["more"]:
-                further.append(step)
-        if left or len(further) < len(BOTH):
+                further.append(name)
+        if left or len(further) < len(both):
             break
         yield Checkpoint(list(results))
-    for step in BOTH:
-        if step in left or step in further:
-            yield from _until_done(step, request, results)
+    for name in both:
+        if name in left or name in further:
+            yield from _until_done(steps()[name], request, results)
 
 
-def _profile(request: Json, results: list[Json]) -> Step:
-    yield from _until_done("profile", request, results)
-
-
-def _reconcile(request: Json, results: list[Json]) -> Step:
-    yield from _once("reconcile", request, results)
-    results += yield Sub("correct", {"user_id": request["user_id"]})
-
-
-def _prune(request: Json, results: list[Json]) -> Step:
-    yield from _until_done("prune", request, results)
-
-
-def _consolidate(request: Json, results: list[Json]) -> Step:
-    yield from _once("consolidate", request, results)
-
-
-def _synthesize(request: Json, results: list[Json]) -> Step:
-    yield from _once("synthesize", request, results)
-
-
-def _reflect(request: Json, results: list[Json]) -> Step:
-    yield from _once("reflect", request, results)
-
-
-DEEPENING = ("consolidate", "synthesize", "reflect", "prune")
-"""The parts of `deepen`, in their order."""
-
-_PARTS = {
-    "index_turns": _index,
-    "archive": _archive,
-    "extract": _extract,
-    "summarize": _summarize,
-    "extract_and_summarize": _extract_and_summarize,
-    "profile": _profile,
-    "reconcile": _reconcile,
-    "consolidate": _consolidate,
-    "synthesize": _synthesize,
-    "reflect": _reflect,
-    "prune": _prune,
-}
-
-
-def _alone(name: str, request: Json) -> Workflow:
+def alone(name: str, request: Json) -> Workflow:
+    """The workflow of one step, with all that belongs to it."""
     results: list[Json] = []
-    yield from _PARTS[name](request, results)
+    yield from _whole(name, request, results)
     return results
-
-
-def index_turns(request: Json) -> Workflow:
-    """Makes the raw turns of a thread searchable."""
-    return (yield from _alone("index_turns", request))
-
-
-def archive(request: Json) -> Workflow:
-    """Files away an account of the turns of a thread."""
-    return (yield from _alone("archive", request))
-
-
-def extract(request: Json) -> Workflow:
-    """Indexes the raw turns of a thread, then extracts memories from them."""
-    return (yield from _alone("extract", request))
-
-
-def summarize(request: Json) -> Workflow:
-    """Brings a thread's summary and state up to date."""
-    return (yield from _alone("summarize", request))
-
-
-def extract_and_summarize(request: Json) -> Workflow:
-    """Extracts and summarizes, with one call of a model where both go over the same turns."""
-    return (yield from _alone("extract_and_summarize", request))
-
-
-def profile(request: Json) -> Workflow:
-    """Brings a user's profile up to date."""
-    return (yield from _alone("profile", request))
-
-
-def reconcile(request: Json) -> Workflow:
-    """Merges duplicates and settles contradictions among a user's newest facts, in one pass.
-
-    Summaries of threads that rest on what was replaced in another are corrected then.
-    """
-    return (yield from _alone("reconcile", request))
 
 
 def correct(request: Json) -> Workflow:
@@ -230,7 +163,7 @@ def correct(request: Json) -> Workflow:
     planned = yield Call("summarize.plan", request)
     for thread_id in planned["threads"]:
         before = len(results)
-        yield from _summarize(request | {"thread_id": thread_id}, results)
+        yield from _whole("summarize", request | {"thread_id": thread_id}, results)
         if len(results) > before:  # a thread of which nothing may be derived now would be planned again for ever
             yield Checkpoint(list(results))
     return results
@@ -243,8 +176,9 @@ def settle(request: Json) -> Workflow:
     """
     results: list[Json] = []
     inner = {name: value for name, value in request.items() if name != "one_call"}
-    first = ("extract_and_summarize",) if request.get("one_call") else BOTH
-    for name in (*first, "archive", "reconcile", "profile"):
+    shared = sharing() if request.get("one_call") else []
+    names = [TOGETHER] * bool(shared) + [name for name in ending() if name not in shared]
+    for name in [*names, *(step.name for step in those("user", "counted"))]:
         results += yield Sub(name, inner)
     return results
 
@@ -258,37 +192,17 @@ def settle_user(request: Json) -> Workflow:
     user = {"user_id": request["user_id"]}
     for thread_id in request["threads"]:
         for name in request["thread_steps"]:
-            yield from _PARTS[name](user | {"thread_id": thread_id}, results)
+            yield from _whole(name, user | {"thread_id": thread_id}, results)
     for name in request["user_steps"]:
-        yield from _PARTS[name](user, results)
+        yield from _whole(name, user, results)
     return results
-
-
-def consolidate(request: Json) -> Workflow:
-    """Tells a user's many facts about one thing in fewer sentences."""
-    return (yield from _alone("consolidate", request))
-
-
-def synthesize(request: Json) -> Workflow:
-    """Puts a user's procedures together from how-tos of several conversations."""
-    return (yield from _alone("synthesize", request))
-
-
-def reflect(request: Json) -> Workflow:
-    """Draws insights from a user's memories."""
-    return (yield from _alone("reflect", request))
-
-
-def prune(request: Json) -> Workflow:
-    """Withdraws the memories of a user that nobody has used in a long time."""
-    return (yield from _alone("prune", request))
 
 
 def deepen(request: Json) -> Workflow:
     """Does for a user what need not be done often: merges, puts procedures together, reflects, withdraws what faded."""
     results: list[Json] = []
-    for name in DEEPENING:
-        results += yield Sub(name, request)
+    for step in those("user", "deepening"):
+        results += yield Sub(step.name, request)
     return results
 
 
@@ -307,18 +221,11 @@ def reprocess(request: Json) -> Workflow:
     return results
 
 
-def reprocess_thread(request: Json) -> Workflow:
-    """Derives the memories of one thread anew."""
-    results: list[Json] = []
-    yield from _until_done("reprocess", request, results)
-    return results
-
-
 def replay(request: Json) -> Workflow:
     """Runs one step again over the range of a dead letter, which goes when that succeeds."""
     results: list[Json] = []
     inner = {name: value for name, value in request.items() if name != "step"}
-    yield from _once(request["step"], inner, results)
+    yield from _once(steps()[request["step"]], inner, results)
     return results
 
 
@@ -333,24 +240,24 @@ def erase(request: Json) -> Workflow:
         yield Checkpoint(list(results))
 
 
-WORKFLOWS: dict[str, Callable[[Json], Workflow]] = {
-    "index_turns": index_turns,
-    "archive": archive,
-    "extract": extract,
-    "summarize": summarize,
-    "extract_and_summarize": extract_and_summarize,
-    "profile": profile,
-    "reconcile": reconcile,
+_COMPOSED: dict[str, Callable[[Json], Workflow]] = {
     "correct": correct,
-    "consolidate": consolidate,
-    "synthesize": synthesize,
-    "reflect": reflect,
-    "prune": prune,
     "deepen": deepen,
     "reprocess": reprocess,
-    "reprocess_thread": reprocess_thread,
+    "reprocess_thread": partial(alone, "reprocess"),
     "settle": settle,
     "settle_user": settle_user,
     "replay": replay,
     "erase": erase,
 }
+
+
+def workflow(name: str, request: Json) -> Workflow:
+    """The workflow of a name, which is that of a step or of several together, for a request."""
+    composed = _COMPOSED.get(name)
+    return alone(name, request) if composed is None else composed(request)
+
+
+def workflow_names() -> list[str]:
+    """The names of all workflows. Orchestrations are stored under them, so that a name stays."""
+    return list(dict.fromkeys([*steps(), TOGETHER, *_COMPOSED]))

@@ -33,6 +33,7 @@ from agent_memory.rules.retention import check_retention
 from agent_memory.rules.switches import Asked, read_rules
 from agent_memory.runtime import Runtime
 from agent_memory.steps.over_memories import LARGEST_GROUP
+from agent_memory.steps.table import check_option
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -50,8 +51,6 @@ _TIME = TypeAdapter[datetime](UtcTime)
 
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of what a scope keeps; static knowledge belongs to none."""
-LIMITED = frozenset(("extract", "summarize", "profile"))
-"""The steps that can be told how much of what is new a model reads."""
 _THREADS_AT_ONCE = 500
 """Threads that a query names: 255 characters each at most, where a query may hold 512 KB."""
 _COUNTS_AT_ONCE = 8
@@ -302,12 +301,11 @@ def check_recent(step: str, recent_k: int | None) -> None:
     """Refuses a limit on how much a step reads, where the step knows none or the figure cannot be.
 
     Raises:
-        InvalidInput: for another step than those of `LIMITED`, or a figure that is not from 1 to 10,000.
+        InvalidInput: for a step that does not know it, or a figure that is not from 1 to 10,000.
     """
     if recent_k is None:
         return
-    if step not in LIMITED:
-        raise InvalidInput(f"{step} knows no recent_k")
+    check_option(step, "recent_k")
     if not 1 <= recent_k <= 10_000:
         raise InvalidInput(f"recent_k must be from 1 to 10000, not {recent_k}")
 
@@ -318,16 +316,15 @@ def check_material(
     """What a step is told to work on, checked; each memory once.
 
     Raises:
-        InvalidInput: for another step than `consolidate` or `reflect`, or what cannot be.
+        InvalidInput: for a step that does not know it, or what cannot be.
     """
     if memory_ids is not None:
-        if step != "consolidate":
-            raise InvalidInput(f"{step} knows no memory_ids")
+        check_option(step, "memory_ids")
         if isinstance(memory_ids, str) or not 2 <= len(set(memory_ids)) <= LARGEST_GROUP:
             raise InvalidInput(f"memory_ids are the ids of 2 to {LARGEST_GROUP} memories, not {memory_ids!r:.60}")
         memory_ids = list(dict.fromkeys(memory_ids))
-    if project_id is not None and step != "reflect":
-        raise InvalidInput(f"{step} knows no project_id")
+    if project_id is not None:
+        check_option(step, "project_id")
     return memory_ids, None if project_id is None else check_id(project_id, "project_id")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Unpack
 
-from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.deletion import delete_chunks
 from agent_memory.forgetting.tombstones import sent_again
 from agent_memory.models import (
@@ -36,6 +35,7 @@ from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget,
 from agent_memory.scopes.shared import check_recent, count_stats, find, listed, settings_changes, tell, turn_inputs
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps import live_view
+from agent_memory.steps.table import ThreadStep, check_option, check_step
 from agent_memory.store.calls import metered
 from agent_memory.store.ids import check_id
 from agent_memory.store.preferences import change_settings, read_document, scope_settings
@@ -43,8 +43,6 @@ from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.store.windows import live_turns, read_window
 from agent_memory.telemetry import operation
-
-ThreadStep = Literal["index", "extract", "summarize", "archive"]
 
 
 class AsyncThreadScope:
@@ -176,7 +174,7 @@ class AsyncThreadScope:
         """
         check_id(through, "a turn's id")
         for step in covered_by:
-            _check_step(step)
+            check_step("thread", step)
         return await live_view.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
     @audited(changes=False)
@@ -324,14 +322,11 @@ class AsyncThreadScope:
                 `extract` and `summarize` with `recent_k`, or for a `recent_k` below 1.
             ModelError: if the model stayed unavailable; nothing is lost, the call may be repeated.
         """
-        _check_step(step)
+        check_step("thread", step)
         check_recent(step, recent_k)
         if retired:
-            if step != "archive":
-                raise InvalidInput(f"{step} knows no retired")
-            return await self._run("archive", retired=True)
-        # Functions of an app share one space of names, and there the activity has this one.
-        return await self._run("index_turns" if step == "index" else step, recent_k=recent_k)
+            check_option(step, "retired")
+        return await self._run(step, recent_k=recent_k, retired=retired or None)
 
     @audited(changes=True)
     async def end(self) -> ProcessResult:
@@ -389,8 +384,3 @@ class AsyncThreadScope:
         if not rules.derive:
             return ProcessResult(step=workflow, skipped_reason=rules.reason)
         return await self._runtime.run(workflow, user_id=self.user_id, thread_id=self.thread_id, **request)
-
-
-def _check_step(step: str) -> None:
-    if step not in get_args(ThreadStep):
-        raise InvalidInput(f"a thread's steps are {', '.join(get_args(ThreadStep))}, not {step!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Unpack
 
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.profiles import told_profile
@@ -31,11 +31,10 @@ from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
+from agent_memory.steps.table import UserStep, check_option, check_step
 from agent_memory.store.ids import check_id
 from agent_memory.store.threads import newest_threads
 from agent_memory.store.values import validated
-
-UserStep = Literal["profile", "reconcile", "consolidate", "synthesize", "reflect", "prune"]
 
 
 class AsyncUserScope(UserMemories, UserDocuments, UserControls):
@@ -180,8 +179,9 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
             NotFound: if one of `memory_ids` is no memory of the user.
             ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
         """
-        if step not in get_args(UserStep):
-            raise InvalidInput(f"a user's steps are {', '.join(get_args(UserStep))}, not {step!r}")
+        check_step("user", step)
+        if n is not None:
+            check_option(step, "n")
         if n is not None and not 2 <= n <= 500:
             raise InvalidInput(f"n must be from 2 to 500, not {n}")
         check_recent(step, recent_k)

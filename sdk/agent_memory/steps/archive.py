@@ -55,7 +55,15 @@ async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effect
     )
 
 
-STEP = Step(name=NAME, scope="thread", think=over_turns(derive))
+STEP = Step(
+    name=NAME,
+    scope="thread",
+    think=over_turns(derive),
+    runs="at the end",
+    cadence="archive",
+    task=ARCHIVE,
+    options=frozenset({"retired"}),
+)
 
 
 def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:

@@ -81,7 +81,16 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     return await conclude(step, tools, request, stored, seen, made, result, supersede=supersede)
 
 
-STEP = Step(name=NAME, scope="user", think=think, task=CONSOLIDATE, options=frozenset({"memory_ids"}))
+STEP = Step(
+    name=NAME,
+    scope="user",
+    think=think,
+    runs="deepening",
+    cadence="deepen",
+    task=CONSOLIDATE,
+    in_pieces=False,
+    options=frozenset({"memory_ids"}),
+)
 
 
 async def _named(tools: Tools, user_id: str, ids: list[str]) -> list[Memory]:

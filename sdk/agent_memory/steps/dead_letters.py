@@ -9,6 +9,7 @@ from typing import Any
 from agent_memory.errors import ModelError, NotFound
 from agent_memory.models import DeadLetter, Turn, Usage, now
 from agent_memory.steps.gather import StepRequest
+from agent_memory.steps.step import Step
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.commits import replace, upsert
@@ -16,10 +17,7 @@ from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document, from_document, to_document
 from agent_memory.store.ids import (
     FEED_THREAD,
-    PROCEDURES_THREAD,
     STORE_USER,
-    USER_SUMMARY_THREAD,
-    USER_THREAD,
     cursor_id,
     derived_id,
 )
@@ -30,8 +28,6 @@ LONGEST_REASON = 200
 """Characters of what a dead letter says of itself in an overview."""
 INTAKE = "intake"
 """Stands for the step in the dead letter of a turn that could not be counted."""
-_PLACES = {"profile": (SUMMARIES, USER_SUMMARY_THREAD), "synthesize": (MEMORIES, PROCEDURES_THREAD)}
-"""Where the steps over a user's memories commit that do so elsewhere than in `USER_THREAD`."""
 
 
 def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:
@@ -64,18 +60,18 @@ def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> De
     )
 
 
-async def note_failure(store: Store, user_id: str, step: str, error: ModelError, kept: Mapping[str, Any]) -> None:
+async def note_failure(store: Store, user_id: str, step: Step, error: ModelError, kept: Mapping[str, Any]) -> None:
     """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
 
-    One record for each step: its work stays due as a whole, so the next answer that can be used settles all of it.
-    It is written together with the step's cursor, which keeps `kept` too; where that is gone the user was erased,
+    One record for each step: its work stays due as a whole, so the next answer that can be used makes up for all of
+    it. It is written together with the step's cursor, which keeps `kept` too; where that is gone the user was erased,
     and nothing is written.
     """
-    dead_letters.add(1, {"step": step})
-    container, partition = _place(user_id, step)
+    dead_letters.add(1, {"step": step.name})
+    partition = step.partition_of(user_id)
 
     async def attempt() -> None:
-        cursor = await store.read(container, cursor_id(step), partition)
+        cursor = await store.read(step.container, cursor_id(step.name), partition)
         if cursor is None:
             return
         before = await _failure(store, user_id, step)
@@ -83,40 +79,33 @@ async def note_failure(store: Store, user_id: str, step: str, error: ModelError,
             id=_failure_id(user_id, step),
             user_id=user_id,
             thread_id=partition[1],
-            step=step,
+            step=step.name,
             turn_ids=[],
             error=str(error),
             created_at=before.created_at if before else now(),
             usage=Usage.model_validate(error.cost) + (before.usage if before else Usage()),
         )
         moved = cursor | {"extra": cursor["extra"] | kept}
+        operations = [upsert(to_document(letter)), replace(moved, cursor["_etag"])]
         with racing():
-            await store.batch(container, partition, [upsert(to_document(letter)), replace(moved, cursor["_etag"])])
+            await store.batch(step.container, partition, operations)
 
-    await until_written(attempt, f"the cursor of {step}")
+    await until_written(attempt, f"the cursor of {step.name}")
 
 
-async def clear_failure(store: Store, user_id: str, step: str) -> None:
+async def clear_failure(store: Store, user_id: str, step: Step) -> None:
     """Removes that record, if there is one. Costs a point read."""
     if await _failure(store, user_id, step) is not None:
-        container, partition = _place(user_id, step)
-        await store.delete(container, _failure_id(user_id, step), partition)
+        await store.delete(step.container, _failure_id(user_id, step), step.partition_of(user_id))
 
 
-async def _failure(store: Store, user_id: str, step: str) -> DeadLetter | None:
-    container, partition = _place(user_id, step)
-    document = await store.read(container, _failure_id(user_id, step), partition)
+async def _failure(store: Store, user_id: str, step: Step) -> DeadLetter | None:
+    document = await store.read(step.container, _failure_id(user_id, step), step.partition_of(user_id))
     return from_document(DeadLetter, document) if document else None
 
 
-def _place(user_id: str, step: str) -> tuple[str, tuple[str, str]]:
-    """The container and the partition that a step over a user's memories commits to."""
-    container, thread_id = _PLACES.get(step, (MEMORIES, USER_THREAD))
-    return container, (user_id, thread_id)
-
-
-def _failure_id(user_id: str, step: str) -> str:
-    return derived_id("dead", step, user_id)
+def _failure_id(user_id: str, step: Step) -> str:
+    return derived_id("dead", step.name, user_id)
 
 
 def make_unreadable(document: Document, problem: str) -> DeadLetter:

@@ -14,6 +14,7 @@ from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, 
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.rules.quotas import make_room
 from agent_memory.screening.screen import screen_memories
+from agent_memory.steps import index
 from agent_memory.steps.effects import Effects, Reaffirmation, Retirement
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, on_record, view_turns
 from agent_memory.steps.near import replace_near
@@ -49,7 +50,20 @@ async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effect
     return await _keep(tools, request.user_id, await extract(tools, found.turns))
 
 
-STEP = Step(name=NAME, scope="thread", think=over_turns(derive), task=EXTRACT, options=frozenset({"recent_k"}))
+STEP = Step(
+    name=NAME,
+    scope="thread",
+    think=over_turns(derive),
+    runs="counted",
+    cadence="extract",
+    task=EXTRACT,
+    shares_call=True,
+    first=(index.NAME,),  # what no model reads is found by its words all the same
+    options=frozenset({"recent_k"}),
+    aliases=("facts",),
+    makes="facts",
+    expected=frozenset({TOO_SHORT}),
+)
 
 
 @dataclass(frozen=True, slots=True)

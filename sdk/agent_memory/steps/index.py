@@ -70,7 +70,7 @@ async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effect
     )
 
 
-STEP = Step(name=NAME, scope="thread", think=over_turns(derive), reads_sentences=False)
+STEP = Step(name=NAME, scope="thread", think=over_turns(derive), files_talk=True)
 
 
 def _screened(turn: Turn, tools: Tools) -> Spoken:

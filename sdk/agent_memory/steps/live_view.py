@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agent_memory.steps import summarize
+from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.commits import StoredCursor, commit, delete, read_ahead, read_cursor
-from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.containers import SUMMARIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import state_id, summary_id
 from agent_memory.store.updates import racing, until_written
 from agent_memory.store.windows import LiveTurn, live_turns, position_of, put_window, read_window
-
-SUMMARIZE = "summarize"
-_CURSORS = {SUMMARIZE: SUMMARIES, "extract": MEMORIES, "index": MEMORIES, "archive": MEMORIES}
-"""Where the steps that a turn can be covered by keep their cursors."""
 
 
 async def retire(store: Store, user_id: str, thread_id: str, through: str, covered_by: Sequence[str]) -> int:
@@ -35,10 +33,10 @@ async def retire(store: Store, user_id: str, thread_id: str, through: str, cover
         if through not in {one.turn.id for one in live}:
             return 0
         partition = (user_id, thread_id)
-        cursors = [(await read_cursor(store, _CURSORS[step], partition, step)).cursor for step in covered_by]
+        cursors = [(await read_cursor(store, steps()[step].container, partition, step)).cursor for step in covered_by]
         given_up = {
             turn_id
-            for container in {_CURSORS[step] for step in covered_by}
+            for container in {steps()[step].container for step in covered_by}
             for letter in await store.query(container, queries.DEAD_LETTERS, partition)
             if letter["step"] in covered_by
             for turn_id in letter["turn_ids"]
@@ -81,13 +79,13 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
     async def attempt() -> int:
         # The cursor first: what is summarized from here on makes the commit fail, so that no turn stays live whose
         # summary goes.
-        summarized, rows = await read_ahead(store, SUMMARIES, partition, SUMMARIZE, unsummarized)
+        summarized, rows = await read_ahead(store, SUMMARIES, partition, summarize.NAME, unsummarized)
         window = await read_window(store, user_id, thread_id)
         live = await live_turns(store, user_id, thread_id, window)
         gone = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
         letters = await store.query(SUMMARIES, queries.DEAD_LETTERS, partition)
         stale = [item for item in gone if await store.read(SUMMARIES, item, partition) is not None]
-        stale += [letter["id"] for letter in letters if letter["step"] == SUMMARIZE]
+        stale += [letter["id"] for letter in letters if letter["step"] == summarize.NAME]
         covered = {one.turn.id: one.ts for one in live if summarized.cursor.is_new(one.turn.id, one.ts)} | {
             row["id"]: int(row["_ts"])
             for row in rows
@@ -104,7 +102,7 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
                 store,
                 SUMMARIES,
                 partition,
-                SUMMARIZE,
+                summarize.NAME,
                 cursor=cursor,
                 etag=summarized.etag,
                 operations=operations,

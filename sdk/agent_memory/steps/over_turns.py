@@ -115,7 +115,7 @@ def _within_bounds(
     step: Step, tools: Tools, request: StepRequest, turns: list[Turn]
 ) -> tuple[list[Turn], list[DeadLetter]]:
     """The turns that are not too much work for one, and the dead letters of the others."""
-    if not step.reads_sentences:
+    if step.files_talk:  # an index takes so many parts of a turn and no more
         return turns, []
     fit, letters = [], []
     for turn in turns:

@@ -96,8 +96,11 @@ STEP = Step(
     think=think,
     container=SUMMARIES,
     user_thread=USER_SUMMARY_THREAD,
+    runs="counted",
+    cadence="profile",
     task=PROFILE,
     options=frozenset({"recent_k"}),
+    aliases=("user-summary",),
 )
 
 

@@ -56,7 +56,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     return step.draft(request, stored, effects)
 
 
-STEP = Step(name=NAME, scope="user", think=think)
+STEP = Step(name=NAME, scope="user", think=think, runs="deepening", cadence="deepen")
 
 
 async def fading_users(store: Store, at: datetime) -> list[str]:

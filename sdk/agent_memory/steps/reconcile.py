@@ -98,7 +98,19 @@ async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
     return stored.cursor.runs if extractions >= every else None
 
 
-STEP = Step(name=NAME, scope="user", think=think, task=RECONCILE, options=frozenset({"n"}))
+STEP = Step(
+    name=NAME,
+    scope="user",
+    think=think,
+    runs="counted",
+    cadence="reconcile",
+    next_run=next_run,
+    task=RECONCILE,
+    in_pieces=False,
+    then=("correct",),
+    kept_after_failure=answered,
+    options=frozenset({"n"}),
+)
 
 
 def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model: str) -> Plan:

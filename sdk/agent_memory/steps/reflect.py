@@ -77,7 +77,16 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     return await conclude(step, tools, request, stored, material.seen, made, result, supersede=supersede, retire=retire)
 
 
-STEP = Step(name=NAME, scope="user", think=think, task=REFLECT, options=frozenset({"project_id"}))
+STEP = Step(
+    name=NAME,
+    scope="user",
+    think=think,
+    runs="deepening",
+    cadence="deepen",
+    task=REFLECT,
+    in_pieces=False,
+    options=frozenset({"project_id"}),
+)
 
 
 async def _gather(tools: Tools, user_id: str, project_id: str | None) -> Material:

@@ -31,7 +31,6 @@ from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
 
 NAME = "reprocess"
-PLAN = "reprocess.plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     return draft.model_copy(update={"extra": extra})
 
 
-STEP = Step(name=NAME, scope="thread", think=think, task=EXTRACT, options=frozenset({"prompt_version"}))
+STEP = Step(name=NAME, scope="thread", think=think, task=EXTRACT, plan=plan, options=frozenset({"prompt_version"}))
 
 
 async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: Target, generation: str) -> Effects:

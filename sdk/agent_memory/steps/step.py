@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from agent_memory.language.tasks import Task
+from agent_memory.settings import Cadence
 from agent_memory.steps.commit import finish
 from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools
@@ -16,6 +17,11 @@ from agent_memory.store.cursors import Cursor
 from agent_memory.store.ids import USER_THREAD
 
 T = TypeVar("T")
+
+Scope = Literal["thread", "user"]
+"""Whose turns or memories a step goes over."""
+Runs = Literal["counted", "at the end", "deepening", "asked for"]
+"""What calls for a step: what was said since, the end of a conversation, the clock of deepening, or only a caller."""
 
 Thinker = Callable[["Step", Tools, StepRequest], Awaitable[Draft | None]]
 """Gathers a range, asks what it has to ask, and gives a draft; None if there was nothing to do."""
@@ -29,18 +35,52 @@ class Step:
     """
 
     name: str
-    scope: Literal["thread", "user"]
+    scope: Scope
     think: Thinker
     container: str = MEMORIES
     """Where it commits, and keeps its cursor."""
     user_thread: str = USER_THREAD
     """The reserved thread that a step over a user's memories commits to."""
+    runs: Runs = "asked for"
+    """What calls for it."""
+    cadence: str = ""
+    """The field of `Cadence` that says how often it runs; 0 is never. Empty if nothing counts for it."""
+    next_run: Callable[[Tools, str, int], Awaitable[int | None]] | None = None
+    """The number of the run that a user is due, if it counts by its own cursor; others of a user count turns."""
     task: Task[Any, Any] | None = None
-    """What it asks a chat model; a step that asks none costs nothing of the day's budget."""
-    reads_sentences: bool = True
-    """Whether its work grows with the sentences of a turn, which are bounded then; an index takes parts of it."""
+    """What it asks a chat model, whose role can be switched off."""
+    in_pieces: bool = True
+    """Whether it goes over a backlog piece by piece, with a checkpoint after each; else it covers all at once."""
+    files_talk: bool = False
+    """Whether its drafts are the talk itself. No history is to keep that, so it thinks and commits in one activity;
+    it is not bounded by the sentences of a turn, and what it creates are no memories."""
+    shares_call: bool = False
+    """Whether one call of a model can answer it together with the others that share."""
+    first: tuple[str, ...] = ()
+    """The steps that its workflow does ahead of it."""
+    then: tuple[str, ...] = ()
+    """The workflows that its own runs after it, for the user."""
+    plan: Callable[[Tools, StepRequest], Awaitable[list[str]]] | None = None
+    """The threads of a user that it has to go over, where that is not told by turns."""
+    kept_after_failure: Callable[[Tools, str], Awaitable[dict[str, Any]]] | None = None
+    """What its cursor keeps also after an answer that cannot be used."""
     options: frozenset[str] = frozenset()
     """The fields of a `StepRequest` that it knows, besides those that say for whom it runs."""
+    aliases: tuple[str, ...] = ()
+    """Further names in URLs; several systems' are understood."""
+    makes: str = ""
+    """What the log counts of its work."""
+    expected: frozenset[str] = frozenset()
+    """Reasons to reject an item that the log need not warn of."""
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether it asks a model about a user's memories: what it cannot do stays due as a whole."""
+        return self.scope == "user" and self.task is not None
+
+    def every(self, cadence: Cadence) -> int:
+        """After how many of what counts for it it runs; 0 for never."""
+        return int(getattr(cadence, self.cadence)) if self.cadence else 0
 
     def partition(self, request: StepRequest) -> tuple[str, str]:
         """The partition that it commits to."""

@@ -36,7 +36,6 @@ from agent_memory.store.summaries import read_state, read_summary
 from agent_memory.text.asked_back import telling
 
 NAME = "summarize"
-PLAN = "summarize.plan"
 
 
 async def plan(tools: Tools, request: StepRequest) -> list[str]:
@@ -70,7 +69,17 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
 
 
 STEP = Step(
-    name=NAME, scope="thread", think=think, container=SUMMARIES, task=SUMMARIZE, options=frozenset({"recent_k"})
+    name=NAME,
+    scope="thread",
+    think=think,
+    container=SUMMARIES,
+    runs="counted",
+    cadence="summarize",
+    task=SUMMARIZE,
+    shares_call=True,
+    plan=plan,
+    options=frozenset({"recent_k"}),
+    aliases=("summary",),
 )
 
 

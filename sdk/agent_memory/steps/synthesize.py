@@ -71,7 +71,16 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     return await conclude(step, tools, request, stored, seen, made, result, supersede=supersede, retire=retire)
 
 
-STEP = Step(name=NAME, scope="user", think=think, task=SYNTHESIZE, user_thread=PROCEDURES_THREAD)
+STEP = Step(
+    name=NAME,
+    scope="user",
+    think=think,
+    runs="deepening",
+    cadence="deepen",
+    task=SYNTHESIZE,
+    in_pieces=False,
+    user_thread=PROCEDURES_THREAD,
+)
 
 
 async def _gather(tools: Tools, user_id: str) -> Material:
