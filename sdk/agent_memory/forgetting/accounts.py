@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from agent_memory.forgetting.plan import Plan
-from agent_memory.forgetting.selection import TELLING_TURN, Archive, Selection
+from agent_memory.forgetting.plan import ForgetPlan
+from agent_memory.forgetting.selection import TELLING_TURN, Corpus, Selection
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.models import ForgetItem, Memory, Turn, iso
 from agent_memory.store import queries
@@ -22,20 +22,20 @@ from agent_memory.store.ids import USER_SUMMARY_THREAD
 from agent_memory.text.figures import telling_figures
 
 
-async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> None:
+async def add_accounts(corpus: Corpus, selection: Selection, plan: ForgetPlan) -> None:
     """Adds to a plan the accounts that tell what is to be forgotten, and rest on what has expired.
 
     Those of the turns and memories of the plan are made again anyway, and what was made since it began tells nothing of
     it.
     """
-    place, user_id = selection.place, archive.user_id
+    place, user_id = selection.place, corpus.user_id
     redone = {thread_id for thread_id, _ in plan.turns} | ({USER_SUMMARY_THREAD} if plan.memories else set())
     partition = (user_id,) if place.thread_id is None else (user_id, place.thread_id)
-    rows = await archive.store.query(SUMMARIES, queries.ACCOUNTS, partition)
+    rows = await corpus.store.query(SUMMARIES, queries.ACCOUNTS, partition)
     whole_thread = place == Place(place.thread_id) and not selection.topic
     if whole_thread:  # what a model said in vain may quote the talk too
         for container in (MEMORIES, SUMMARIES):
-            rows += await archive.store.query(container, queries.DEAD_LETTERS, partition)
+            rows += await corpus.store.query(container, queries.DEAD_LETTERS, partition)
     threads: dict[str, list[Document]] = {}
     for row in rows:
         if row["thread_id"] not in redone and row.get("updated_at", "") < iso(plan.at):
@@ -45,13 +45,13 @@ async def add_accounts(archive: Archive, selection: Selection, plan: Plan) -> No
     for thread_id, accounts in threads.items():
         text = "\n".join(map(_text, accounts))
         tells = (
-            not selection.topic or archive.likeness.about(selection.topic, text, None) or told & telling_figures(text)
+            not selection.topic or corpus.likeness.about(selection.topic, text, None) or told & telling_figures(text)
         )
         if not (tells and _overlaps(place, accounts)):
             continue
-        if thread_id not in threads_of_memories and not await _is_of_project(archive, place, thread_id, accounts):
+        if thread_id not in threads_of_memories and not await _is_of_project(corpus, place, thread_id, accounts):
             continue
-        if whole_thread or await _rests_on_expired(archive, thread_id, accounts):
+        if whole_thread or await _rests_on_expired(corpus, thread_id, accounts):
             plan.accounts[thread_id] = [_item(account) for account in accounts]
 
 
@@ -62,7 +62,7 @@ def projects_with(known: Sequence[str] | None, added: Iterable[Turn | Memory]) -
     return sorted({*known, *(item.project_id for item in added if item.project_id is not None)})
 
 
-async def _is_of_project(archive: Archive, place: Place, thread_id: str, accounts: Sequence[Document]) -> bool:
+async def _is_of_project(corpus: Corpus, place: Place, thread_id: str, accounts: Sequence[Document]) -> bool:
     """Whether accounts tell of the project of a place.
 
     Those made before projects were noted tell of it if any memory or indexed talk of their thread does, and in doubt,
@@ -77,7 +77,7 @@ async def _is_of_project(archive: Archive, place: Place, thread_id: str, account
         return False
     if thread_id == USER_SUMMARY_THREAD:
         return True
-    projects = await archive.store.query(MEMORIES, queries.PROJECTS, (archive.user_id, thread_id))
+    projects = await corpus.store.query(MEMORIES, queries.PROJECTS, (corpus.user_id, thread_id))
     return place.project_id in projects or not projects
 
 
@@ -109,14 +109,14 @@ def _overlaps(place: Place, accounts: Sequence[Document]) -> bool:
     )
 
 
-async def _rests_on_expired(archive: Archive, thread_id: str, accounts: Sequence[Document]) -> bool:
+async def _rests_on_expired(corpus: Corpus, thread_id: str, accounts: Sequence[Document]) -> bool:
     """Whether turns or memories that went into an account are there no more."""
     if thread_id == USER_SUMMARY_THREAD:
-        return any(memory_id not in archive.memories for one in accounts for memory_id in one.get("source_ids", ()))
-    partition = (archive.user_id, thread_id)
-    stored = await read_cursor(archive.store, SUMMARIES, partition, "summarize")
+        return any(memory_id not in corpus.memories for one in accounts for memory_id in one.get("source_ids", ()))
+    partition = (corpus.user_id, thread_id)
+    stored = await read_cursor(corpus.store, SUMMARIES, partition, "summarize")
     if not stored.etag:  # nobody knows what it was made of
         return True
     seen = list(stored.cursor.seen)
-    [left] = await archive.store.query(TURNS, queries.COVERED, partition, since=stored.cursor.since, seen=seen)
+    [left] = await corpus.store.query(TURNS, queries.COVERED, partition, since=stored.cursor.since, seen=seen)
     return bool(left < stored.cursor.count)

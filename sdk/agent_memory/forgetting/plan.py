@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from agent_memory.forgetting.selection import Archive, Selection, TurnKey, add_answers, claim_in, read_texts
+from agent_memory.forgetting.selection import Corpus, Selection, TurnKey, add_answers, claim_in, read_texts
 from agent_memory.forgetting.tombstones import of_turn, of_words
 from agent_memory.models import ForgetItem, ForgetReceipt, Memory, iso
 from agent_memory.store.documents import Document
@@ -20,7 +20,7 @@ from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
 
 
 @dataclass(slots=True)
-class Plan:
+class ForgetPlan:
     """What will be deleted, and what stays of that which rests on the same turns; each with the reason."""
 
     user_id: str
@@ -74,54 +74,54 @@ class Plan:
         return ForgetReceipt(dry_run=dry_run, at=self.at, deleted=deleted, items=items, kept=kept)
 
 
-async def plan_claim(archive: Archive, selection: Selection, at: datetime, *, include_sources: bool) -> Plan:
+async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, include_sources: bool) -> ForgetPlan:
     """What goes with a claim or a topic.
 
     Without `include_sources` it was not the talk that was wrong but what was made of it: turns and their chunks stay.
     """
-    plan = Plan(archive.user_id, at)
-    reasons = _with_versions(archive.memories, selection.memories)
+    plan = ForgetPlan(corpus.user_id, at)
+    reasons = _with_versions(corpus.memories, selection.memories)
     if include_sources:
-        for memory in (archive.memories[memory_id] for memory_id in reasons):
+        for memory in (corpus.memories[memory_id] for memory_id in reasons):
             for turn_id in memory.source_turn_ids if _is_of_a_talk(memory) else []:
                 selection.turns.setdefault((memory.thread_id, turn_id), "it rests on it")
-        await read_texts(archive, selection)
-        await add_answers(archive, selection)
-        companions = [m for m in archive.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]
-        vectors = await archive.embed(memory.content for memory in companions)
+        await read_texts(corpus, selection)
+        await add_answers(corpus, selection)
+        companions = [m for m in corpus.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]
+        vectors = await corpus.embed(memory.content for memory in companions)
         for memory in companions:
             if memory.kind == "session":
                 reasons[memory.id] = "an account of a turn that goes"
-            elif claim_in(archive.likeness, selection.claims, memory.content, vectors[memory.content]):
+            elif claim_in(corpus.likeness, selection.claims, memory.content, vectors[memory.content]):
                 reasons[memory.id] = "says it too"
             else:
                 plan.kept[memory.id] = _item(memory, "tells something else of a turn that goes; its quote goes")
-    _add(plan, archive, _with_derived(archive.memories, reasons), selection if include_sources else None)
+    _add(plan, corpus, _with_derived(corpus.memories, reasons), selection if include_sources else None)
     return plan
 
 
-def plan_place(archive: Archive, selection: Selection, at: datetime) -> Plan:
+def plan_place(corpus: Corpus, selection: Selection, at: datetime) -> ForgetPlan:
     """What goes with a place: its turns, and all that was derived from them."""
-    plan = Plan(archive.user_id, at, by_place=True)
+    plan = ForgetPlan(corpus.user_id, at, by_place=True)
     reasons = dict(selection.memories)
-    for memory in archive.memories.values():
+    for memory in corpus.memories.values():
         if _rests_on(memory, selection.turns):
             reasons.setdefault(memory.id, "derived from it")
-    _add(plan, archive, _with_derived(archive.memories, reasons), selection)
+    _add(plan, corpus, _with_derived(corpus.memories, reasons), selection)
     return plan
 
 
-async def tombstones(archive: Archive, plan: Plan) -> list[Document]:
+async def tombstones(corpus: Corpus, plan: ForgetPlan) -> list[Document]:
     """The tombstones of the words and the turns of a plan."""
     contents = [item.content for item in plan.items if item.content and item.type != "chunk"]
-    vectors = await archive.embed(contents)
-    model = archive.embeddings.model_id
+    vectors = await corpus.embed(contents)
+    model = corpus.embeddings.model_id
     words = [of_words(plan.user_id, text, plan.at, "forgotten", vector, model) for text, vector in vectors.items()]
     return words + [of_turn(plan.user_id, thread_id, turn_id, plan.at) for thread_id, turn_id in plan.turns]
 
 
-def _add(plan: Plan, archive: Archive, reasons: Mapping[str, str], selection: Selection | None) -> None:
-    plan.memories = {key: _item(archive.memories[key], why) for key, why in reasons.items()}
+def _add(plan: ForgetPlan, corpus: Corpus, reasons: Mapping[str, str], selection: Selection | None) -> None:
+    plan.memories = {key: _item(corpus.memories[key], why) for key, why in reasons.items()}
     for key in plan.memories:
         plan.kept.pop(key, None)
     if selection is None:

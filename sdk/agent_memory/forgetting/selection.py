@@ -55,8 +55,8 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
-    """Where to look: the store, the memories of one user by id (chunks aside), and how texts are compared."""
+class Corpus:
+    """All texts of one user to look in: the store, the memories by id (without chunks), and how texts are compared."""
 
     store: Store
     embeddings: EmbeddingModel
@@ -127,44 +127,44 @@ class Archive:
         return stand_ins([from_document(Memory, row) for row in rows])
 
 
-async def open_archive(store: Store, embeddings: EmbeddingModel, user_id: str) -> Archive:
+async def open_corpus(store: Store, embeddings: EmbeddingModel, user_id: str) -> Corpus:
     """Reads all memories of a user, without their vectors and without chunks: one pass over what there is of them."""
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
     memories = [from_document(Memory, row) for row in rows]
-    return Archive(store, embeddings, user_id, {memory.id: memory for memory in memories})
+    return Corpus(store, embeddings, user_id, {memory.id: memory for memory in memories})
 
 
-async def select_id(archive: Archive, item_id: str, place: Place) -> Selection:
+async def select_id(corpus: Corpus, item_id: str, place: Place) -> Selection:
     """The memory or turn with this id, and what makes the same claim.
 
     Raises:
         NotFound: if the user has neither.
         InvalidInput: if several threads have such a turn.
     """
-    memory = archive.memories.get(item_id)
+    memory = corpus.memories.get(item_id)
     if memory is not None:
         selection = Selection(memory.content, Place())
         selection.memories[item_id] = "named"
     else:
-        turn = await _turn(archive, item_id, place)
+        turn = await _turn(corpus, item_id, place)
         selection = Selection(turn.content, Place())
         selection.add_turn(turn, "named")
-    selection.claims = await archive.embed([selection.topic])
-    await _add_other_wordings(archive, selection)
+    selection.claims = await corpus.embed([selection.topic])
+    await _add_other_wordings(corpus, selection)
     return selection
 
 
-async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
+async def _turn(corpus: Corpus, item_id: str, place: Place) -> Turn:
     chunk_sql = queries.MEMORY_BY_ID.format(types='"episodic"')
-    rows = await archive.store.query(MEMORIES, chunk_sql, (archive.user_id,), id=item_id)
+    rows = await corpus.store.query(MEMORIES, chunk_sql, (corpus.user_id,), id=item_id)
     if rows:
-        turns = await archive.read_turns([(rows[0]["thread_id"], rows[0]["source_turn_ids"][0])])
+        turns = await corpus.read_turns([(rows[0]["thread_id"], rows[0]["source_turn_ids"][0])])
     else:
-        partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
-        found = await archive.store.query(TURNS, queries.TURN_BY_ID, partition, id=item_id)
-        turns = [from_document(Turn, row) for row in found] or await archive.indexed_turns(partition, [item_id])
+        partition = (corpus.user_id, place.thread_id) if place.thread_id else (corpus.user_id,)
+        found = await corpus.store.query(TURNS, queries.TURN_BY_ID, partition, id=item_id)
+        turns = [from_document(Turn, row) for row in found] or await corpus.indexed_turns(partition, [item_id])
         if not turns:
-            turns = await archive.read_turns(await archive.not_indexed(item_id))
+            turns = await corpus.read_turns(await corpus.not_indexed(item_id))
     if not turns:
         raise NotFound(f"no memory and no turn {item_id} in this scope")
     if len(turns) > 1:
@@ -172,60 +172,60 @@ async def _turn(archive: Archive, item_id: str, place: Place) -> Turn:
     return turns[0]
 
 
-async def select_query(archive: Archive, topic: str, place: Place) -> Selection:
+async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
     """What is about a topic, by its words or its meaning, and what makes the same claims in other words."""
     selection = Selection(topic, place)
-    like = archive.likeness
+    like = corpus.likeness
     found: dict[TurnKey, None] = {}
-    for memory, similarity in await archive.nearest((await archive.embed([topic]))[topic]):
+    for memory, similarity in await corpus.nearest((await corpus.embed([topic]))[topic]):
         if not like.about(topic, words_of(memory), similarity) or not _lies_in(place, memory):
             continue
         if memory.kind == "chunk":
             found[memory.thread_id, memory.source_turn_ids[0]] = None
         else:
             selection.memories[memory.id] = "about it"
-    for memory in archive.memories.values():
+    for memory in corpus.memories.values():
         if like.about(topic, memory.content, None) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "about it")
-    said = await archive.turns_that_say(sorted(roots(topic)), every=True)
-    said += await archive.turns_that_say(HIDING, every=False)
+    said = await corpus.turns_that_say(sorted(roots(topic)), every=True)
+    said += await corpus.turns_that_say(HIDING, every=False)
     for turn in said:
         if like.about(topic, turn.content, None) and _lies_in(place, turn):
             selection.add_turn(turn, "about it")
-    for turn in await archive.read_turns(set(found) - set(selection.turns)):
+    for turn in await corpus.read_turns(set(found) - set(selection.turns)):
         selection.add_turn(turn, "about it")
-    claims = [archive.memories[memory_id].content for memory_id in selection.memories]
+    claims = [corpus.memories[memory_id].content for memory_id in selection.memories]
     claims += [telling_part(turn.content, topic) for turn in selection.texts.values() if turn.role == "user"]
-    selection.claims = await archive.embed(claims)
-    await _add_other_wordings(archive, selection)
+    selection.claims = await corpus.embed(claims)
+    await _add_other_wordings(corpus, selection)
     return selection
 
 
-async def select_place(archive: Archive, place: Place, limit: int) -> Selection:
+async def select_place(corpus: Corpus, place: Place, limit: int) -> Selection:
     """Up to `limit` turns that were said in a place, as far as they are there or indexed, and its memories."""
     selection = Selection("", place)
     bounds: dict[str, Any] = {"project": place.project_id}
     bounds |= {"since": place.since and iso(place.since), "until": place.until and iso(place.until)}
     given = {name: value is not None for name, value in bounds.items()}
     values = {name: value for name, value in bounds.items() if value is not None} | {"limit": limit}
-    partition = (archive.user_id, place.thread_id) if place.thread_id else (archive.user_id,)
-    rows = await archive.store.query(TURNS, queries.turns_of(**given), partition, **values)
+    partition = (corpus.user_id, place.thread_id) if place.thread_id else (corpus.user_id,)
+    rows = await corpus.store.query(TURNS, queries.turns_of(**given), partition, **values)
     turns = [from_document(Turn, row) for row in rows]
     for turn in turns:
         selection.add_turn(turn, "said there")
     if len(turns) < limit:
-        rows = await archive.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
+        rows = await corpus.store.query(MEMORIES, queries.chunks_of(**given), partition, **values)
         for turn in stand_ins([from_document(Memory, row) for row in rows]):
             if (turn.thread_id, turn.id) not in selection.turns:
                 selection.add_turn(turn, "said there")
-    selection.memories = {m.id: "of that place" for m in archive.memories.values() if _lies_in(place, m)}
-    for memory in archive.memories.values():
-        if memory.id not in selection.memories and await _tells_of_expired(archive, place, memory):
+    selection.memories = {m.id: "of that place" for m in corpus.memories.values() if _lies_in(place, m)}
+    for memory in corpus.memories.values():
+        if memory.id not in selection.memories and await _tells_of_expired(corpus, place, memory):
             selection.memories[memory.id] = "tells of that time, and rests on what has expired"
     return selection
 
 
-async def _tells_of_expired(archive: Archive, place: Place, memory: Memory) -> bool:
+async def _tells_of_expired(corpus: Corpus, place: Place, memory: Memory) -> bool:
     """Whether an account of a stretch of talk reaches into a place, though it ends elsewhere, and has lost turns.
 
     As long as its turns are there, they say themselves where they were said.
@@ -237,17 +237,17 @@ async def _tells_of_expired(archive: Archive, place: Place, memory: Memory) -> b
             return False
     if begins_late or not _lies_in(replace(place, until=None), memory):
         return False
-    partition = (archive.user_id, memory.thread_id)
-    there = await archive.store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=memory.source_turn_ids)
+    partition = (corpus.user_id, memory.thread_id)
+    there = await corpus.store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=memory.source_turn_ids)
     return len(there) < len(memory.source_turn_ids)
 
 
-async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
+async def _add_other_wordings(corpus: Corpus, selection: Selection) -> None:
     """Adds what makes the same claims: by meaning among memories and indexed talk, by figures also elsewhere."""
-    like, place = archive.likeness, selection.place
+    like, place = corpus.likeness, selection.place
     chunks: dict[TurnKey, None] = {}
     for claim, vector in selection.claims.items():
-        for memory, similarity in await archive.nearest(vector):
+        for memory, similarity in await corpus.nearest(vector):
             if not like.same_claim(claim, words_of(memory), similarity) or not _lies_in(place, memory):
                 continue
             if memory.kind == "chunk":
@@ -255,18 +255,18 @@ async def _add_other_wordings(archive: Archive, selection: Selection) -> None:
             else:
                 selection.memories.setdefault(memory.id, "the same in other words")
     told = {figure for claim in selection.claims if len(claim) <= TELLING_TURN for figure in telling_figures(claim)}
-    for memory in archive.memories.values():
+    for memory in corpus.memories.values():
         if told & telling_figures(memory.content) and _lies_in(place, memory):
             selection.memories.setdefault(memory.id, "has the same figure")
     words = [spelling for figure in sorted(told) for spelling in spellings(figure)]
-    for turn in await archive.turns_that_say(words, every=False):
+    for turn in await corpus.turns_that_say(words, every=False):
         if told & telling_figures(turn.content) and _lies_in(place, turn):
             selection.add_turn(turn, "has the same figure")
-    for turn in await archive.read_turns(set(chunks) - set(selection.turns)):
+    for turn in await corpus.read_turns(set(chunks) - set(selection.turns)):
         selection.add_turn(turn, "the same in other words")
 
 
-async def add_answers(archive: Archive, selection: Selection) -> None:
+async def add_answers(corpus: Corpus, selection: Selection) -> None:
     """Adds the answers to the user's turns that go, as far as they take up what is forgotten; they too are its traces.
 
     What else an agent answered stays.
@@ -277,16 +277,16 @@ async def add_answers(archive: Archive, selection: Selection) -> None:
             by_thread.setdefault(turn.thread_id, []).append(turn)
     pairs: list[tuple[str, str, Turn]] = []
     for thread_id, asked in by_thread.items():
-        found = await answers_to(archive.store, asked)
+        found = await answers_to(corpus.store, asked)
         told = {turn.id: telling_part(turn.content, selection.topic) for turn in asked}
         new = [(thread_id, turn_id) for turn_id in found if (thread_id, turn_id) not in selection.turns]
-        for answer in await archive.read_turns(new):
+        for answer in await corpus.read_turns(new):
             said = told[found[answer.id]]
             pairs.append((said, telling_part(answer.content, f"{said} {selection.topic}"), answer))
-    vectors = await archive.embed(text for said, part, _ in pairs for text in (said, part))
+    vectors = await corpus.embed(text for said, part, _ in pairs for text in (said, part))
     for said, part, answer in pairs:
         near = cosine(vectors[said], vectors[part])
-        if _lies_in(selection.place, answer) and archive.likeness.takes_up(selection.topic, said, part, near):
+        if _lies_in(selection.place, answer) and corpus.likeness.takes_up(selection.topic, said, part, near):
             selection.add_turn(answer, "answers what goes, and takes it up")
 
 
@@ -308,9 +308,9 @@ def stand_ins(chunks: Iterable[Memory]) -> list[Turn]:
     return list(turns.values())
 
 
-async def read_texts(archive: Archive, selection: Selection) -> None:
+async def read_texts(corpus: Corpus, selection: Selection) -> None:
     """Reads the turns of a selection that it knows by id only."""
-    for turn in await archive.read_turns(set(selection.turns) - set(selection.texts)):
+    for turn in await corpus.read_turns(set(selection.turns) - set(selection.texts)):
         selection.texts[turn.thread_id, turn.id] = turn
 
 

@@ -104,7 +104,7 @@ async def untold_threads(store: Store, user_id: str) -> list[str]:
     return sorted(await store.query(SUMMARIES, queries.SUMMARISED, (user_id,), threads=threads))
 
 
-async def settle(store: Store, partition: tuple[str, str], told: Told) -> None:
+async def clear_mark(store: Store, partition: tuple[str, str], told: Told) -> None:
     """Takes the mark off a memory, unless it was marked again meanwhile."""
     unless_again = f'FROM c WHERE c.untold_since = "{told.since}"'
     with contextlib.suppress(Conflict, NotFound):

@@ -11,8 +11,8 @@ from agent_memory.errors import AgentMemoryError, InvalidInput
 from agent_memory.forgetting.accounts import add_accounts
 from agent_memory.forgetting.deletion import carry_out, finish_forgettings
 from agent_memory.forgetting.erasure import begin_erasure, count_documents
-from agent_memory.forgetting.plan import Plan, plan_claim, plan_place, tombstones
-from agent_memory.forgetting.selection import Archive, open_archive, select_id, select_place, select_query
+from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tombstones
+from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
 from agent_memory.forgetting.tombstones import Place, bury, of_place
 from agent_memory.models import ForgetReceipt, now
 from agent_memory.processing.driver import run_workflow
@@ -158,40 +158,40 @@ async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> Forge
 
 async def _delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
     receipt = ForgetReceipt(dry_run=False)
-    archive = Archive(runtime.store, runtime.tools.embeddings, user_id, {})
+    corpus = Corpus(runtime.store, runtime.tools.embeddings, user_id, {})
     while True:
-        selection = await select_place(archive, Place(thread_id=thread_id), PIECE)
-        plan = plan_place(archive, selection, receipt.at)
-        await add_accounts(archive, selection, plan)
+        selection = await select_place(corpus, Place(thread_id=thread_id), PIECE)
+        plan = plan_place(corpus, selection, receipt.at)
+        await add_accounts(corpus, selection, plan)
         if not plan:
             return receipt
         plan.keeps_memories = True
         await _do(runtime, plan, receipt)
 
 
-async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Plan:
-    archive = await open_archive(runtime.store, runtime.tools.embeddings, request.user_id)
+async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> ForgetPlan:
+    corpus = await open_corpus(runtime.store, runtime.tools.embeddings, request.user_id)
     if request.id is not None:
-        selection = await select_id(archive, request.id, request.place)
+        selection = await select_id(corpus, request.id, request.place)
     elif request.query is not None:
-        selection = await select_query(archive, folded(request.query).strip(), request.place)
+        selection = await select_query(corpus, folded(request.query).strip(), request.place)
     else:
-        selection = await select_place(archive, request.place, PIECE)
+        selection = await select_place(corpus, request.place, PIECE)
     if request.is_claim:
-        plan = await plan_claim(archive, selection, at, include_sources=request.include_sources)
+        plan = await plan_claim(corpus, selection, at, include_sources=request.include_sources)
     else:
-        plan = plan_place(archive, selection, at)
+        plan = plan_place(corpus, selection, at)
     if request.include_sources:
-        await add_accounts(archive, selection, plan)
+        await add_accounts(corpus, selection, plan)
     return plan
 
 
-async def _do(runtime: Runtime, plan: Plan, receipt: ForgetReceipt) -> None:
+async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> None:
     """Carries out a plan and adds what was done to the receipt."""
     store = runtime.store
     if not plan.by_place:
-        archive = Archive(store, runtime.tools.embeddings, plan.user_id, {})
-        await bury(store, plan.user_id, await tombstones(archive, plan))
+        corpus = Corpus(store, runtime.tools.embeddings, plan.user_id, {})
+        await bury(store, plan.user_id, await tombstones(corpus, plan))
     job = await store.create(MEMORIES, plan.job)
     redo = await carry_out(store, runtime.counters, job)
     done = plan.receipt(dry_run=False)

@@ -9,7 +9,7 @@ from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, Model, ProcessResult
 from agent_memory.remembering.outdated import outdate_new_chunks
 from agent_memory.remembering.replacing import release, supersede, withdraw
-from agent_memory.remembering.untold import settle
+from agent_memory.remembering.untold import clear_mark
 from agent_memory.steps.effects import Draft, Intents
 from agent_memory.store import commits
 from agent_memory.store.client import Store
@@ -98,7 +98,7 @@ async def _carry_out(
     if intents.new_chunks:
         await outdate_new_chunks(store, partition, intents.new_chunks)
     for told in intents.told:
-        await settle(store, partition, told)
+        await clear_mark(store, partition, told)
     with contextlib.suppress(Conflict, NotFound):
         # Only if no later run has written its own intents there.
         await store.patch(container, cursor_id(step), partition, {"extra": extra}, f"FROM c WHERE c.runs = {runs}")
