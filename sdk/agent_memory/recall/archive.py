@@ -75,11 +75,11 @@ async def search_archive(
     logger.debug("Memory: %d other conversations found after %r", len(best), trigger)
     found = list(best.values())
     if names_topic and searcher.chat is not None and settings.rerank and len(found) > 1:
-        found, _ = await rerank(found, _said, topic.strip(), searcher.chat, settings.rerank_timeout)
+        found, _ = await rerank(found, _dated_text, topic.strip(), searcher.chat, settings.rerank_timeout)
     return found[: settings.archive_limit]
 
 
-def _said(account: Conversation) -> tuple[datetime, str]:
+def _dated_text(account: Conversation) -> tuple[datetime, str]:
     return account.at, account.content
 
 

@@ -339,13 +339,13 @@ def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Cont
         for hit in parts.hits
         if not (_is_shown(hit.memory, shown) or repeats_question(hit.memory, request.query, since))
     ][: request.limit]
-    worth = _worth_telling(hits, request, recaller.searcher.settings.context_cut)
-    memories = [memory_line(hit.memory, hit.score) for hit in worth]
+    told = _telling(hits, request, recaller.searcher.settings.context_cut)
+    memories = [memory_line(hit.memory, hit.score) for hit in told]
     before = [request.query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
         "memories": memories,
         TURNS: [_turn_line(turn) for turn in reversed(shown)],
-        HINTS: [hint_line(hit) for hit in untold(parts.hints, worth, before, recaller.searcher.settings)],
+        HINTS: [hint_line(hit) for hit in untold(parts.hints, told, before, recaller.searcher.settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": _profile_lines(parts.profile),
@@ -373,7 +373,7 @@ def _why_empty(context: Context, parts: _Parts) -> str | None:
     return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
-def _worth_telling(hits: Sequence[Hit], request: ContextRequest, cut: float) -> list[Hit]:
+def _telling(hits: Sequence[Hit], request: ContextRequest, cut: float) -> list[Hit]:
     """The hits that are not far behind the best, without raw talk that says what has been replaced since."""
     least = cut * max((hit.score for hit in hits), default=0.0)
     return [hit for hit in hits if hit.score >= least and not (_is_overtaken(hit) and request.as_of is None)]
@@ -399,8 +399,8 @@ def _profile_lines(profile: UserProfile | None) -> list[Line]:
 
 def _static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
     """What holds for everybody, what the question is about first: so that this is told if not all can be."""
-    worth = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
-    return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -worth[fact.id])]
+    matches = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
+    return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -matches[fact.id])]
 
 
 def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:

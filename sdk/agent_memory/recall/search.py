@@ -129,21 +129,21 @@ async def _search(
         where = f"{where} AND {queries.NOT_OFF}"
         parameters["off"] = off
     degraded: list[str] = []
-    said, matching = await asyncio.gather(
+    fresh, matching = await asyncio.gather(
         _fresh(searcher, partition, terms, filters, degraded),
         _matching(searcher, partition, query, terms, where, parameters, degraded),
         return_exceptions=True,
     )
     if isinstance(matching, BaseException):
         raise matching
-    if isinstance(said, BaseException):
-        raise said
+    if isinstance(fresh, BaseException):
+        raise fresh
     least = filters.get("threshold")
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     found = related(matching, terms, threshold)
     try:
         found += await _beside(searcher, partition, found, where, parameters)
-        found += await _not_indexed(searcher, said, found)
+        found += await _not_indexed(searcher, fresh, found)
     except AgentMemoryError as error:
         logger.warning("The talk around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
@@ -156,7 +156,7 @@ async def _search(
     best = searcher.settings.rerank if searcher.chat is not None else 0
     hits = rank(found, query, searcher.settings, at=at, times=times, limit=max(limit, best), past="as_of" in filters)
     if searcher.chat is not None and best and len(hits) > 1:
-        first, failure = await rerank(hits[:best], _said, query, searcher.chat, searcher.settings.rerank_timeout)
+        first, failure = await rerank(hits[:best], _dated_text, query, searcher.chat, searcher.settings.rerank_timeout)
         hits = [*first, *hits[best:]]
         degraded += [f"rerank: {failure}"] if failure else []
     for place, hit in enumerate(hits[:limit], 1):
@@ -223,7 +223,7 @@ def _is_fresh(memory: Memory) -> bool:
     return memory.kind == "chunk" and memory.embedding_model is None
 
 
-def _said(hit: Hit) -> tuple[datetime, str]:
+def _dated_text(hit: Hit) -> tuple[datetime, str]:
     return hit.memory.created_at, hit.memory.content
 
 
