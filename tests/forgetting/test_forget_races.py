@@ -10,7 +10,7 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
 from agent_memory.models import ThreadSummary, now
 from agent_memory.store import queries
-from agent_memory.store.commits import commit, read_cursor, upsert
+from agent_memory.store.commits import advance, read_cursor, upsert
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import summary_id
@@ -59,7 +59,7 @@ async def test_a_summary_that_is_committed_while_it_is_reset_goes_too(
             id=summary_id(*KEY), user_id="alice", thread_id="t1", content=SECRET, created_at=now(), updated_at=now()
         )
         vector = [1.0, *[0.0] * (memory.runtime.tools.embeddings.dimensions - 1)]
-        await commit(
+        await advance(
             store,
             SUMMARIES,
             KEY,

@@ -35,7 +35,7 @@ async def commit(store: Store, draft: Draft) -> Committed:
     cursor = Cursor.from_document(draft.cursor)
     intents = draft.to_document()
     try:
-        await commits.commit(
+        await commits.advance(
             store,
             draft.container,
             draft.partition,

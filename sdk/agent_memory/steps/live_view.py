@@ -9,7 +9,7 @@ from agent_memory.steps import summarize
 from agent_memory.steps.table import steps
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.commits import StoredCursor, commit, delete, read_ahead, read_cursor
+from agent_memory.store.commits import StoredCursor, advance, delete, read_ahead, read_cursor
 from agent_memory.store.containers import SUMMARIES, TURNS
 from agent_memory.store.cursors import Cursor
 from agent_memory.store.documents import Document
@@ -98,7 +98,7 @@ async def clear(store: Store, user_id: str, thread_id: str) -> int:
         operations = [put_window(user_id, thread_id, cleared), *map(delete, stale)]
         cursor = summarized.cursor.advanced(covered.items())
         with racing():
-            await commit(
+            await advance(
                 store,
                 SUMMARIES,
                 partition,

@@ -18,7 +18,7 @@ _ENOUGH_OF_A_QUOTE = 0.1
 class Matched:
     """What becomes of the memories of some turns when they are derived anew.
 
-    `kept` says what it said, `changed` pairs the old with the new, `settled` are new wordings of what stays as it is
+    `kept` says what it said, `changed` pairs the old with the new, `decided` are new wordings of what stays as it is
     (pinned) or stays replaced (by others), `gone` is not found any more. `orphaned` is what was merged with others and
     is not found any more: what it was merged into says more than there is now.
     """
@@ -26,7 +26,7 @@ class Matched:
     kept: list[Memory] = field(default_factory=list)
     changed: list[tuple[Memory, Memory]] = field(default_factory=list)
     added: list[Memory] = field(default_factory=list)
-    settled: list[Memory] = field(default_factory=list)
+    decided: list[Memory] = field(default_factory=list)
     gone: list[Memory] = field(default_factory=list)
     orphaned: list[Memory] = field(default_factory=list)
 
@@ -40,19 +40,19 @@ def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Me
     matched = Matched()
     active = {memory.id: memory for memory in before if memory.superseded_by is None}
     # What an earlier derivation replaced is no one's decision: the turns may give it again.
-    settled = [one for one in before if one.superseded_by is not None and one.supersede_reason != "rederived"]
+    decided = [one for one in before if one.superseded_by is not None and one.supersede_reason != "rederived"]
     open_ = dict(active)
     rest: list[Memory] = []
     for new in found:
         same = next((old for old in open_.values() if _says_the_same(old, new)), None)
         if same is not None:
             matched.kept.append(open_.pop(same.id))
-        elif any(_says_the_same(old, new) for old in settled):
-            matched.settled.append(new)
+        elif any(_says_the_same(old, new) for old in decided):
+            matched.decided.append(new)
         else:
             rest.append(new)
-    pairs = [(likeness(old, new), old.id, new.id) for old in [*open_.values(), *settled] for new in rest]
-    by_id = {memory.id: memory for memory in settled}
+    pairs = [(likeness(old, new), old.id, new.id) for old in [*open_.values(), *decided] for new in rest]
+    by_id = {memory.id: memory for memory in decided}
     waiting = {memory.id: memory for memory in rest}
     for score, old_id, new_id in sorted(pairs, reverse=True):
         if score <= 0 or new_id not in waiting or not (old_id in open_ or old_id in by_id):
@@ -60,11 +60,11 @@ def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Me
         new = waiting.pop(new_id)
         if old_id in by_id:
             by_id.pop(old_id)
-            matched.settled.append(new)
+            matched.decided.append(new)
             continue
         old = open_.pop(old_id)
         if old.pinned or not stale(old):
-            matched.settled.append(new)
+            matched.decided.append(new)
         else:
             matched.changed.append((old, new))
     matched.added.extend(waiting.values())

@@ -166,7 +166,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
     merges, parts = await unmerged(tools.store, request.user_id, matched.orphaned)
     gone = [*matched.gone, *lost, *merges]
     counts = {
-        "kept": len(matched.kept) + len(matched.settled),
+        "kept": len(matched.kept) + len(matched.decided),
         "changed": len(changed),
         "added": len(matched.added),
         "gone": len(gone),

@@ -69,7 +69,7 @@ async def read_ahead(
     return stored, found
 
 
-async def commit(
+async def advance(
     store: Store,
     container: str,
     partition: Sequence[str],

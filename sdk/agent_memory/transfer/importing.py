@@ -38,7 +38,7 @@ from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.screen import is_clean, screen_memories
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
-from agent_memory.store.commits import commit, in_batches, read_cursor
+from agent_memory.store.commits import advance, in_batches, read_cursor
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import (
@@ -310,7 +310,7 @@ class Importer:
                 return
             cursor = stored.cursor.advanced(fresh)
             with racing():
-                await commit(
+                await advance(
                     self._store, container, partition, step, cursor=cursor, etag=stored.etag, extra=stored.extra
                 )
 
