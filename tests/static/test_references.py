@@ -28,3 +28,17 @@ def test_decisions_that_code_names_are_there() -> None:
     named = {number for _, text in texts() for number in re.findall(r"docs/decisions/(\d+)", text)}
     assert len(named) >= 5
     assert named <= RECORDS
+
+
+def test_modules_that_prose_names_are_there() -> None:
+    house = ROOT / "sdk" / "agent_memory"
+    rooms = {path.parent.name for path in house.glob("*/__init__.py")} | {"policy"}
+    lost = []
+    for name, text in texts():
+        for room, module in re.findall(r"`(?:agent_memory\.)?([a-z_]+)\.([a-z_]+)[.\w]*(?:\([^`]*\))?`", text):
+            if room in rooms - {"settings", "models"}:
+                front = house / room / "__init__.py"
+                known = front.exists() and re.search(rf"\b{module}\b", front.read_text())
+                if not known and not (house / room / f"{module}.py").exists() and not (house / room / module).is_dir():
+                    lost.append((name, f"{room}.{module}"))
+    assert lost == []
