@@ -33,6 +33,7 @@ from agent_memory.recall.archive import Conversation, search_archive
 from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.budget import HINTS, TURNS, fit
+from agent_memory.recall.changes import newer_versions, with_newer
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.hints import find_hints, untold
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
@@ -61,6 +62,8 @@ DEFAULT_BUDGET = 650
 """Tokens: about 150 of memories, 100 of state and 400 of the last turns."""
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
+COMPARED = 60
+"""Hits that are compared with each other, so that the newest of those that say different things is told."""
 LAST_TURNS = 5
 """Turns that a context shows."""
 _HISTORY_TURNS = 8
@@ -294,7 +297,7 @@ async def _search(
 ) -> list[Hit]:
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     # Some of what is found may be shown as turns of the conversation already.
-    most = request.limit + LAST_TURNS + 1
+    most = max(request.limit + LAST_TURNS + 1, COMPARED)
     patience = max(0.0, deadline - asyncio.get_running_loop().time()) * _VECTOR_SHARE
     found = await search(searcher, (request.user_id,), question.text, limit=most, filters=filters, patience=patience)
     parts.degraded.extend(found.degraded)
@@ -338,9 +341,11 @@ def _compose(parts: _Parts, recaller: Recaller, request: ContextRequest) -> Cont
         hit
         for hit in parts.hits
         if not (_is_shown(hit.memory, shown) or repeats_question(hit.memory, request.query, since))
-    ][: request.limit]
-    told = _telling(hits, request, recaller.searcher.settings.context_cut)
-    memories = [memory_line(hit.memory, hit.score) for hit in told]
+    ]
+    newer = newer_versions(hits, request.query) if request.as_of is None else {}
+    near = _telling(hits[: request.limit], request, recaller.searcher.settings.context_cut)
+    told = with_newer(near, hits, newer)
+    memories = [memory_line(hit.memory, hit.score, is_older=hit.memory.id in newer) for hit in told]
     before = [request.query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
         "memories": memories,

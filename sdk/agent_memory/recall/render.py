@@ -54,8 +54,12 @@ class Line:
         return f"{self.text} ({self.note})" if self.note else self.text
 
 
-def memory_line(memory: Memory, score: float | None = None) -> Line:
-    """The line that a memory becomes, with the day on which it was said, and until when it held if it is over."""
+def memory_line(memory: Memory, score: float | None = None, *, is_older: bool = False) -> Line:
+    """The line that a memory becomes, with the day on which it was said, and until when it held if it is over.
+
+    If something newer about the same thing is told too (`is_older`), the line says so, and what is reported has
+    `earlier`.
+    """
     note = place = ""
     if memory.type == "static":
         place = memory.id
@@ -64,6 +68,10 @@ def memory_line(memory: Memory, score: float | None = None) -> Line:
         if memory.valid_to is not None and memory.superseded_by is not None:
             note += f", until {day(memory.valid_to)}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
+    if is_older or (memory.valid_to is not None and memory.superseded_by is not None):
+        used["earlier"] = True
+    if is_older:
+        note = f"{note}, changed since" if note else "earlier, changed since"
     if memory.kind == "chunk":
         used["kind"] = memory.kind
     return Line(section_of(memory), memory.content, used | ({} if score is None else {"score": score}), note, place)
