@@ -83,7 +83,7 @@ PARTS_TOLD = 2
 82.8 with one part, 80.5 with two, 78.8 with any number; but the words that answer are in 41.6, 44.7 and 44.8 of 100
 contexts of 650 tokens."""
 THREAD_TOP = 3
-"""How many of a thread's best scores say how much it is about the question. A choice; not measured."""
+"""A thread's lift: the sum of its best scores, this many at most, divided by this number. A choice; not measured."""
 
 ASKING_SHARE = 0.1
 """Share of questions in a text from which on it asks: a page that closes with an offer to help does not. LoCoMo, with

@@ -14,7 +14,7 @@ from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, Mode
 from agent_memory.models import Health, ProcessResult, Receipt
 
 MAX_WAIT = 60.0
-"""Seconds that one request waits at most, because what stands between drops longer ones."""
+"""How long one long-poll request waits, in seconds. Proxies close longer ones."""
 
 router = APIRouter(prefix="/v1/admin", tags=["admin"])
 

@@ -1,4 +1,4 @@
-"""`agent-memory judge`: a person's view of what is told and what is extracted, on samples."""
+"""`agent-memory judge`: a person judges samples of recalled and of extracted memories."""
 
 from __future__ import annotations
 

@@ -184,5 +184,5 @@ class MemoryStore:
 
 
 def _score(hit: Hit) -> float:
-    """The cosine, which is below 0 for what is told by its words alone."""
+    """The cosine, below 0 if the memory was found by its words alone."""
     return min(1.0, max(0.0, hit.similarity or 0.0))

@@ -92,7 +92,7 @@ def _translate(annotation: Any, wire: Mapping[Any, Any]) -> Any:
         return wire[annotation]
     if origin in (Union, types.UnionType):
         members = [_translate(one, wire) for one in inner]
-        # A mapping beside a model is the model said otherwise, which in JSON is the same.
+        # Where a method takes a model or a mapping with its fields, JSON has one form for both: the model.
         models = [one for one in members if isinstance(one, type) and issubclass(one, Model)]
         return Union[tuple(one for one in members if not (models and _is_mapping(one)))]  # noqa: UP007 - made here
     if origin is Literal or not inner:

@@ -225,7 +225,7 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
     gone = set(turn_ids)
     for container in (MEMORIES, SUMMARIES):
         for letter in await store.query(container, queries.DEAD_LETTERS, partition):
-            # Others than those that go may have expired.
+            # Turns that are not forgotten now may have expired.
             there = set(await store.query(TURNS, queries.IDS_THAT_EXIST, partition, ids=letter["turn_ids"]))
             left = [turn_id for turn_id in letter["turn_ids"] if turn_id in there]
             if not left:

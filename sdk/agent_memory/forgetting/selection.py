@@ -28,7 +28,7 @@ from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
 NEAREST = 100
 """Memories and chunks that are compared with a claim or a topic by meaning."""
 TELLING_TURN = 300
-"""Characters up to which all figures of a turn are taken for those of what it is to be forgotten for."""
+"""A turn of at most this many characters is taken as a whole: all its figures belong to what is forgotten."""
 
 HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
 """The invisible characters that turns are most often written with: words with them inside are not found as words."""

@@ -45,7 +45,7 @@ async def drifted_work(tools: Tools, cadence: Cadence, counter: ThreadCounter) -
     # Where the new topic begins after all that a step has covered, something of the old one waits for it.
     due = [step for step in waiting if any(position > covered[step] for position in turned)]
     place = (counter.user_id, counter.thread_id, counter.count)
-    # Further turns of the new topic are no other run: it is the same until the step has advanced.
+    # More turns of the new topic start no second run: the mark stays the same until the step has advanced.
     return joined([Work(step, *place, 1, mark=f"drift-{covered[step]}") for step in due], counter, cadence)
 
 

@@ -67,7 +67,7 @@ async def find_hints(
 
 
 def untold(hints: Sequence[Hit], told: Sequence[Hit], said: Sequence[str], settings: RecallSettings) -> list[Hit]:
-    """The best hints that say more than what is told anyway.
+    """The best hints that add to the rest of the context.
 
     Args:
         hints: What bears on the talk, best first.

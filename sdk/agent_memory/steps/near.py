@@ -1,4 +1,4 @@
-"""Near-duplicates: what is told anew takes the place of what was told before.
+"""Near-duplicates: a new statement takes the place of an older one that says nearly the same.
 
 Nothing is overwritten: the older memory is superseded, as `duplicate` if it said the same, as `update` if it said
 another amount. It must be the same user's, of the same type, and nearer than the embedding model's threshold.
