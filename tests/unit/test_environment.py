@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory import AsyncMemory, ConfigurationError
+from agent_memory import AsyncMemory, Cadence, ConfigurationError
+from agent_memory.compat.agent_profile import AgentProfile
 from agent_memory.settings import RECALL_PREFIX, Environment, RecallSettings
+from agent_memory.settings.recall import _recall_environment
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -70,7 +72,7 @@ def test_autoscale_reaches_the_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COSMOS_DB_ENDPOINT", "https://localhost:8081")
     monkeypatch.setenv("COSMOS_DB_KEY", "a2V5")
     monkeypatch.setenv("COSMOS_DB_AUTOSCALE_MAX_RU", "4000")
-    assert AsyncMemory.from_env()._autoscale_max_ru == 4000
+    assert AsyncMemory.from_env()._backend._autoscale_max_ru == 4000
 
 
 def test_the_operators_page_names_every_variable_of_the_environment():
@@ -81,3 +83,46 @@ def test_the_operators_page_names_every_variable_of_the_environment():
         assert names
         for name in names:
             assert f"`{name}`" in page
+
+
+NO_VARIABLE = {
+    "classifier": "it is code",
+}
+"""Settings without a variable, and why."""
+NO_LINE = {
+    **dict.fromkeys(
+        ("agent_id", "resources", "provider", "model", "allowed_regular_tools", "resource_config"),
+        "of one agent, in the document that docs/systems/agent-service.md shows",
+    ),
+}
+"""Fields of an agent's profile that are no setting of the operator, and where they are told."""
+
+
+def _cadence_and_its_variables() -> dict[str, str]:
+    """The variable of each field of a cadence, found by setting it."""
+    found: dict[str, str] = {}
+    for field in Environment.model_fields.values():
+        name = field.validation_alias
+        if not isinstance(name, str) or field.annotation not in (int, float, bool):
+            continue
+        before, value = Environment(), "true" if field.annotation is bool else "1"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(name, value)
+            after = Environment()
+        for one in fields(Cadence):
+            if getattr(before.cadence, one.name) != getattr(after.cadence, one.name):
+                found[one.name] = name
+    return found
+
+
+def test_every_field_that_can_be_set_has_a_variable_and_a_line_for_operators():
+    page = OPERATIONS.read_text()
+    variables = _cadence_and_its_variables()
+    assert variables.keys() == {one.name for one in fields(Cadence)}
+    recall = {one.name: f"{RECALL_PREFIX}{one.name.upper()}" for one in fields(RecallSettings)}
+    known = {f"{RECALL_PREFIX}{name.upper()}" for name in _recall_environment().model_fields}
+    for name, variable in recall.items():
+        assert (variable in known) is (name not in NO_VARIABLE), name
+    told = {*variables.values(), *(variable for name, variable in recall.items() if name not in NO_VARIABLE)}
+    assert {variable for variable in told if f"| `{variable}` |" not in page} == set()
+    assert AgentProfile.model_fields.keys() == NO_LINE.keys()
