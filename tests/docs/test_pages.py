@@ -20,6 +20,7 @@ ELSEWHERE = [
     *sorted((ROOT / "sdk").glob("*/*.md")),
     *sorted((ROOT / "tools").glob("*/*.md")),
     *sorted((ROOT / ".github").glob("*.md")),
+    *sorted((ROOT / "tests").rglob("*.md")),
 ]
 PAGES = [*GUIDE, *AT_THE_ROOT]
 RUN_ELSEWHERE = {"systems": "tests/compat", "CONTRIBUTING.md": "tests/docs/test_contributing.py"}
