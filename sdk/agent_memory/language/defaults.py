@@ -11,7 +11,6 @@ from agent_memory.errors import ConfigurationError
 from agent_memory.extras import how_to_install
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.minilm import PACKAGES, WEIGHTS_PACKAGE, MiniLMEmbeddings
-from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.roles import RoleChat
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.settings import NO_MODEL, ChatRole, Environment, RoleSettings, role_variable
@@ -81,6 +80,7 @@ def _model_of_role(
             f" another server for all roles, or {role_variable(role, 'model')}={NO_MODEL}"
         )
     from agent_memory.language.openai_chat import OpenAIChat
+    from agent_memory.language.prompts import ModelParameters
 
     limits = ModelParameters(timeout=settings.timeout, max_tokens=settings.max_tokens, temperature=settings.temperature)
     return OpenAIChat(settings.model or env.chat_model, parameters=limits, **connection)
