@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from scripted_model import ScriptedChat
@@ -10,6 +11,15 @@ from agent_memory.language.hashing import HashingEmbeddings
 
 ON_DEMAND = Cadence(extract=1_000_000, summarize=1_000_000, profile=1_000_000, reconcile=1_000_000, idle_seconds=0)
 """A cadence under which nothing is due by itself: the test says when."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interleaved() -> Iterator[None]:
+    """Tasks that ask an embedded store at once take turns, as they would with an account."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "EMBEDDED_COSMOS_INTERLEAVE" not in os.environ:
+            patch.setenv("EMBEDDED_COSMOS_INTERLEAVE", "16")
+        yield
 
 
 @pytest.fixture

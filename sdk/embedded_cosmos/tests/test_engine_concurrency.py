@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from azure.core import MatchConditions
 from azure.cosmos import ContainerProxy, DatabaseProxy, PartitionKey
+from azure.cosmos.aio import ContainerProxy as AsyncContainerProxy
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 from azure.cosmos.exceptions import CosmosAccessConditionFailedError
 
@@ -60,6 +61,51 @@ async def write(engine: Engine, worker: int) -> int:
         found = [row async for row in container.query_items("SELECT VALUE c.id FROM c", partition_key=KEY)]
         assert {item["id"] for item in items} <= set(found)
         return len(items)
+
+
+async def raise_by_one(container: AsyncContainerProxy) -> None:
+    item = await container.read_item("counter", KEY)
+    await container.replace_item("counter", item | {"n": item["n"] + 1})
+
+
+@pytest.mark.parametrize(("interleave", "lost"), [("", False), ("7", True)])
+async def test_with_a_seed_tasks_interleave_at_every_request(
+    engine: Engine, container: ContainerProxy, monkeypatch: pytest.MonkeyPatch, interleave: str, lost: bool
+) -> None:
+    """A change without an ETag loses updates where tasks interleave, and only there."""
+    monkeypatch.setenv("EMBEDDED_COSMOS_INTERLEAVE", interleave)
+    container.create_item({"id": "counter", "user_id": "alice", "thread_id": "t1", "n": 0})
+    async with AsyncCosmosClient(engine.url, engine.credential, transport=AsyncTransport(engine)) as client:
+        proxy = client.get_database_client("db").get_container_client("items")
+        await raise_by_one(proxy)
+        await asyncio.gather(*(raise_by_one(proxy) for _ in range(8)))
+    assert (container.read_item("counter", KEY)["n"] < 9) is lost
+
+
+async def test_a_seed_gives_the_same_order_again(engine: Engine, container: ContainerProxy) -> None:
+    async def order(seed: int) -> list[int]:
+        done: list[int] = []
+        transport = AsyncTransport(engine, interleave=seed)
+        async with AsyncCosmosClient(engine.url, engine.credential, transport=transport) as client:
+            proxy = client.get_database_client("db").get_container_client("items")
+            await proxy.read_item("1", KEY)
+
+            async def read(number: int) -> None:
+                await proxy.read_item("1", KEY)
+                done.append(number)
+
+            await asyncio.gather(*(read(number) for number in range(8)))
+        return done
+
+    container.create_item({"id": "1", "user_id": "alice", "thread_id": "t1"})
+    assert await order(1) == await order(1)
+    assert len({tuple(await order(seed)) for seed in range(5)}) > 1
+
+
+def test_a_seed_that_is_no_number_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDED_COSMOS_INTERLEAVE", "yes")
+    with pytest.raises(ValueError, match="EMBEDDED_COSMOS_INTERLEAVE must be a whole number"):
+        AsyncTransport(engine)
 
 
 def test_event_loops_share_an_engine(engine: Engine, container: ContainerProxy) -> None:

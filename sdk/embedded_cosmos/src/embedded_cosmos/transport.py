@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import random
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +24,8 @@ from embedded_cosmos.faults import ConnectionDropped
 from embedded_cosmos.messages import IS_BATCH, Request, Response
 
 MAX_INLINE_BYTES = 64 * 1024
+INTERLEAVE_VARIABLE = "EMBEDDED_COSMOS_INTERLEAVE"
+MOST_YIELDS = 3
 
 
 class _SyncResponse(HttpResponse):
@@ -84,16 +88,34 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
     change of threads; all else, and whatever would have to wait for another request, goes to a thread.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, interleave: int | None = None) -> None:
+        """Connect to an engine.
+
+        Args:
+            engine: What answers the requests.
+            interleave: A seed, for tests of concurrency. Answers given on the loop let no other task run, so tasks
+                under `asyncio.gather` run one after the other, as they never would with an account. With a seed each
+                request lets other tasks run before it reaches the engine and before its answer arrives, as often as
+                the seed says: one to three times each. None does what the environment variable
+                EMBEDDED_COSMOS_INTERLEAVE says: a seed, or nothing.
+        """
         self._engine = engine
+        self._rng = _random_of(interleave)
 
     async def send(self, request: HttpRequest, **_kwargs: Any) -> AsyncHttpResponse:
         """Answer a request."""
         engine_request = _engine_request(request)
+        await self._let_others_run()
         response = self._engine.try_handle(engine_request) if self._is_quick(engine_request) else None
         if response is None:
             response = await asyncio.to_thread(_handle, self._engine, engine_request)
+        await self._let_others_run()
         return _AsyncResponse(request, response)
+
+    async def _let_others_run(self) -> None:
+        if self._rng is not None:
+            for _ in range(self._rng.randint(1, MOST_YIELDS)):
+                await asyncio.sleep(0)
 
     def _is_quick(self, request: Request) -> bool:
         if request.method == "GET":
@@ -118,6 +140,18 @@ class AsyncTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         traceback: TracebackType | None = None,
     ) -> None:
         return None
+
+
+def _random_of(seed: int | None) -> random.Random | None:
+    if seed is None:
+        variable = os.environ.get(INTERLEAVE_VARIABLE, "")
+        if not variable:
+            return None
+        try:
+            seed = int(variable)
+        except ValueError:
+            raise ValueError(f"{INTERLEAVE_VARIABLE} must be a whole number, the seed; it is {variable!r}.") from None
+    return random.Random(seed)
 
 
 def _handle(engine: Engine, request: Request) -> Response:
