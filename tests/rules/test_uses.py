@@ -17,6 +17,7 @@ from agent_memory.settings import RecallSettings
 from agent_memory.steps.prune import FIRST_DAYS
 from agent_memory.store.containers import COUNTER, MEMORIES
 from agent_memory.store.documents import Document
+from agent_memory.store.memories import get_memory
 from agent_memory.store.uses import MOST_KEPT, UseCounter, read_uses
 
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
@@ -62,7 +63,8 @@ async def test_searches_and_contexts_count_what_they_tell(counting: AsyncMemory)
     await alice.context("Is Kit a cat?")
     await counting.runtime.uses.flush()
     assert len((await read_uses(counting.runtime.store, "alice")).entries) <= 2  # raw talk does not fade
-    stored = await alice.get(cat.id)
+    assert (await alice.get(cat.id)).access_count == 5
+    stored, _ = await get_memory(counting.runtime.store, "alice", cat.id)
     assert (stored.updated_at, stored.access_count) == (cat.updated_at, 0)  # the memory itself is left alone
 
 
