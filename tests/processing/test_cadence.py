@@ -4,6 +4,7 @@ import logging
 
 import pytest
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
@@ -86,6 +87,7 @@ async def test_reconciliation_follows_every_fifth_extraction(chat: ScriptedChat,
         assert chat.calls["reconcile"] == runs
 
 
+@simulated_time
 @pytest.mark.req("S0-081")
 async def test_a_model_that_is_down_stores_nothing_warns_and_loses_nothing(
     chat: ScriptedChat, caplog: pytest.LogCaptureFixture

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
@@ -100,6 +101,7 @@ async def test_draining_processes_all_and_says_how_far_it_is(memory: AsyncMemory
     assert (await memory.health()).unprocessed_turns == 0
 
 
+@simulated_time
 async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedChat):
     down = True
     chat.fault = lambda task, call: ModelError("down", retryable=True, retry_after=0) if down else None
@@ -174,6 +176,7 @@ async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(
         await until(bob_has_a_profile)
 
 
+@simulated_time
 async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_elsewhere_several(chat: ScriptedChat):
     most = 0
     for model, expected in ((OfflineChat(), 1), (chat, 4)):

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import AsyncMemory
 from agent_memory.language.hashing import HashingEmbeddings
@@ -139,6 +140,7 @@ async def test_signals_of_the_application_close_the_gate(memory: AsyncMemory, ca
     assert [r.message for r in caplog.records if r.levelno == logging.INFO] == ["Memory: Retrieved 1 memories"] * 2
 
 
+@simulated_time
 @pytest.mark.req("S0-028", "S0-029")
 async def test_a_classifier_can_be_plugged_in_and_doubt_means_search(chat: ScriptedChat):
     answers: list[object] = [FACT, ValueError("no idea"), None]

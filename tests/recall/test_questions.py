@@ -5,6 +5,7 @@ import logging
 
 import pytest
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
@@ -109,6 +110,7 @@ async def test_a_model_rewrites_a_vague_question():
     assert (QUERY_REWRITE.timeout, QUERY_REWRITE.max_tokens, QUERY_REWRITE.temperature) == (30, 100, 0.1)
 
 
+@simulated_time
 @pytest.mark.req("S0-034")
 @pytest.mark.parametrize("answer", [ModelError("no model today"), None, "  "])
 async def test_a_question_that_cannot_be_rewritten_is_searched_as_it_is(answer: str | Exception | None):

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from policy_world import opened
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import Cadence, ModelError
 from agent_memory.errors import QuotaExceeded
@@ -56,6 +57,7 @@ async def test_tokens_are_counted_also_of_an_answer_that_could_not_be_used(chat:
         assert chat.calls["extract"] == 1
 
 
+@simulated_time
 async def test_the_worker_leaves_such_work_due(chat: ScriptedChat):
     cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
     async with opened(chat, cadence, daily_model_calls=0) as memory:

@@ -14,6 +14,7 @@ import pytest
 from api_world import client_of
 from broken_embeddings import BrokenEmbeddings
 from scripted_model import ScriptedChat
+from simulation import simulated_time
 
 from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.compat.store import MemoryScope, MemoryStore, StoredMemory
@@ -487,6 +488,7 @@ async def test_rewriting_and_hyde_search_by_what_the_model_says(strategy: QueryS
 # Section 11: failure modes and what the log says.
 
 
+@simulated_time
 @pytest.mark.req("S0-079", "S0-086")
 async def test_a_search_that_takes_too_long(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
     async def never(*args: Any, **named: Any) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from azure.cosmos.aio import CosmosClient
 
@@ -60,6 +61,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         except Exception as error:
             future.set_exception(error)
         return future
+
+
+simulated_time = pytest.mark.parametrize(
+    "anyio_backend", [("asyncio", {"loop_factory": VirtualLoop})], ids=["simulated time"]
+)
+"""Runs a test on a `VirtualLoop`: a deadline passes when nothing else can happen, however busy the machine is.
+
+For memories in the process, with models in the process: nobody waits for a socket or another thread there.
+"""
 
 
 @dataclass(frozen=True)

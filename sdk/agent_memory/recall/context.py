@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
@@ -151,7 +151,9 @@ async def build_context(recaller: Recaller, request: ContextRequest) -> Context:
     parts = _Parts()
     try:
         request.check()
+        deadline = asyncio.get_running_loop().time() + recaller.timeout(request)
         gate = await _gate(recaller, request, parts)
+        request = replace(request, timeout=max(0.0, deadline - asyncio.get_running_loop().time()))
         await _gather(recaller, request, gate, parts)
         context = _compose(parts, recaller, request)
         context.skipped_reason = gate.reason or _why_empty(context, parts)

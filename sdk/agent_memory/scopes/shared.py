@@ -184,7 +184,9 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     If the settings cannot be read, nobody knows whether memory is on, so nothing is told.
     """
     started = time.perf_counter()
+    loop = asyncio.get_running_loop()
     timeout = runtime.searcher.settings.context_timeout
+    deadline = loop.time() + timeout
     with operation("search_memory", runtime.store.name) as span:
         try:
             request.check()
@@ -202,7 +204,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
         searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
         recaller = replace(runtime.recaller, searcher=searcher)
-        left = max(0.0, timeout - (time.perf_counter() - started))
+        left = max(0.0, deadline - loop.time())
         context = await build_context(recaller, replace(request, limit=most, timeout=left))
         note_degraded(span, context.degraded)
         told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
