@@ -76,7 +76,9 @@ class _Unasync(ast.NodeTransformer):
         return self.generic_visit(ast.With(node.items, node.body))
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
-        return self.visit(node.value)
+        visited = self.visit(node.value)
+        assert isinstance(visited, ast.AST)
+        return visited
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.name = _plain(node.name)

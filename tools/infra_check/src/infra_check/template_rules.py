@@ -55,21 +55,21 @@ def every_scenario_deploys(project: Project) -> Iterator[str]:
 def what_conflicts_is_made_in_turn(project: Project) -> Iterator[str]:
     """What Azure changes one at a time is made one after the other (`@batchSize(1)`), modules included."""
     for template in project.templates.values():
-        for maker in (*template.of(Resource).values(), *template.of(Module).values()):
+        for maker in _makers(template):
             types = _types_made(project, template, maker) & _IN_TURN
             if types and isinstance(maker.body, Loop) and maker.decorators.get("batchSize") != Constant(1):
                 yield f"{template.label}:{maker.line}: {maker.name} makes several {', '.join(types)} at a time"
+
+
+def _makers(template: Template) -> list[Resource | Module]:
+    return [*template.of(Resource).values(), *template.of(Module).values()]
 
 
 def _types_made(project: Project, template: Template, maker: Resource | Module) -> set[str]:
     if isinstance(maker, Resource):
         return {maker.type}
     inner = project.templates[bicep_symbols.module_path(template, maker)]
-    return {
-        type_
-        for part in (*inner.of(Resource).values(), *inner.of(Module).values())
-        for type_ in _types_made(project, inner, part)
-    }
+    return {type_ for part in _makers(inner) for type_ in _types_made(project, inner, part)}
 
 
 def parameters_are_explained(project: Project) -> Iterator[str]:
