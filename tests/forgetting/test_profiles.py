@@ -2,11 +2,12 @@
 
 import asyncio
 
+import pytest
 from scripted_model import ScriptedChat
 from store_scan import scan
 
 from agent_memory import AsyncMemory
-from agent_memory.forgetting.profiles import SOURCES_UNTIL, read_profile_document
+from agent_memory.forgetting.profiles import SOURCES_UNTIL, held_up, read_profile_document
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.ids import USER_THREAD
 
@@ -41,3 +42,25 @@ async def test_a_sentence_goes_with_its_memory_and_does_not_wait_for_the_next_pr
     await alice.remember("The dog is called Rex")
     await alice.process("profile")
     assert await scan(memory, "7391") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        ("Plays violin", True),
+        ("Plays violin badly", True),  # two words of three
+        ("Plays violin badly, alas", False),
+        ("Plays violin 4711", False),
+    ],
+)
+async def test_a_memory_holds_up_a_line_of_whose_words_it_has_two_thirds(memory: AsyncMemory, line: str, held: bool):
+    document = {
+        "id": "profile", "user_id": "alice", "thread_id": USER_THREAD, "type": "profile", "content": line,
+        "personal": [line], "source_ids": ["violin", "gone"], SOURCES_UNTIL: 0,
+        "created_at": "2026-03-01T10:00:00Z", "updated_at": "2026-03-01T10:00:00Z",
+    }  # fmt: skip
+    kept = await memory.user("alice").remember("Plays the violin on Sundays")
+    document["source_ids"] = [kept.id, "gone"]
+    assert (await held_up(memory.runtime.store, document)).personal == ([line] if held else [])
+    document["source_ids"] = [kept.id]
+    assert (await held_up(memory.runtime.store, document)).personal == [line], "nothing that it rests on is gone"

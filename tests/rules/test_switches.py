@@ -164,7 +164,7 @@ async def test_work_that_is_due_where_memory_is_off_is_not_done(chat: ScriptedCh
         await off.update_settings(enabled=False)
         for thread in (off, on):
             await thread.add_many([{"role": "user", "content": f"fact: n{n}=number {n} of it"} for n in range(4)])
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         assert await off.memories() == []
         assert await off.summary() is None
         assert len(await on.memories()) == 4
@@ -198,6 +198,8 @@ async def test_settings_are_changed_under_their_etag(told: AsyncMemory):
     with pytest.raises(Conflict):
         await alice.update_settings(enabled=True, if_match=first.etag)
     await asyncio.gather(*(alice.update_settings(**change) for change in ({"enabled": True}, {"auto_store": False})))
+    for days in (1, 36_500):
+        assert (await alice.update_settings(retention_days={"fact": days})).retention_days == {"fact": days}
     both = await alice.settings()
     assert (both.enabled, both.auto_store) == (True, False), "neither of two writers undoes the other"
 
@@ -209,6 +211,8 @@ async def test_settings_are_changed_under_their_etag(told: AsyncMemory):
         {"deny_categories": "health"},
         {"deny_categories": [""]},
         {"retention_days": {"fact": 0}},
+        {"retention_days": {"fact": 36_501}},
+        {"retention_days": {"fact": True}},
         {"retention_days": {"dream": 3}},
     ],
 )

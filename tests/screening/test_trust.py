@@ -46,6 +46,7 @@ def test_secrets_are_taken_out(text: str, secret: str):
         "My email is alice@example.com, see https://example.com/a?b=c",
         "Order 0000000000000000 and commit 3b5fbf74eace16dbc17f1468cfd0ab594c2506b1",
         "The keyboard has a great pin layout",
+        "eyJhbGciOiJIUzI1NiJ9 looks like a token, eyJub3QganNvbg.eyJub3QganNvbg.eyJub3QganNvbg does so too",
     ],
 )
 def test_what_is_no_secret_stays(text: str):
