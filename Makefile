@@ -15,7 +15,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: help quickstart test check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: help quickstart test smoke cover mutants check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,19 @@ quickstart: .venv/.run  ## Real conversations become memories, then answer quest
 
 test: .venv/.dev  ## The test suite
 	$(BIN)/pytest -n 2 $(ARGS)
+
+SMOKE := tests/text/test_folding.py tests/text/test_patterns.py tests/screening/test_trust.py tests/rules tests/store/test_turns.py tests/store/test_memories.py \
+	tests/steps/test_reconcile_candidates.py tests/recall/test_context.py tests/unit/test_due.py
+
+smoke: .venv/.dev  ## A part of the tests that takes half a minute: writing, rules, steps and contexts
+	$(BIN)/pytest -n 2 $(SMOKE) $(ARGS)
+
+cover: .venv/.dev  ## The test suite, with a floor for the share of lines that it runs; records which test runs which
+	$(BIN)/pytest -n 2 --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml $(ARGS)
+	$(BIN)/coverage report
+
+mutants: .venv/.dev  ## Breaks the code in one place at a time: what no test notices (after `make cover`)
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 check: .venv/.dev  ## Lint, format, types, import contracts, generated code
 	$(BIN)/ruff check .
