@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Path:
         chat = memory.user("maya").thread("t1")
         chat.add("user", "My gym locker code is 94711.", id="turn-code")
         chat.add("user", "I live in Lisbon with two cats.", id="turn-city")
-        assert memory.drain(timeout=60) == 0
+        assert memory.drain(timeout=300) == 0
     return path
 
 

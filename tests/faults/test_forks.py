@@ -46,7 +46,7 @@ def test_a_memory_in_a_fork_says_so_at_once_and_the_parent_goes_on(tmp_path: Pat
 
         assert in_child(child) == "told"
         thread.add("user", "and work in Porto")
-        assert memory.drain(timeout=60) == 0
+        assert memory.drain(timeout=300) == 0
         other = f"from agent_memory import Memory; Memory.local({str(path)!r})"
         process = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=False)
         assert "is open in another process" in process.stderr, "the lock is still the parent's"

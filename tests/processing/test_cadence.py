@@ -103,5 +103,5 @@ async def test_a_model_that_is_down_stores_nothing_warns_and_loses_nothing(
         assert "will be tried again: timed out" in caplog.text
         assert await memory.user("alice").memories() == []
         down = False
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         assert len(await memory.user("alice").memories()) == 1

@@ -282,5 +282,5 @@ async def test_deepening_is_due_by_extractions_and_once_for_each_crossing(chat: 
             await asyncio.sleep(0.02)
         assert chat.calls["reflect"] == 1
         await turns.add("user", "Nothing new is to be told today.")
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         assert chat.calls["reflect"] == 1

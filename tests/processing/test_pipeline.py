@@ -160,7 +160,7 @@ async def test_the_last_word_wins_also_when_it_repeats_the_first(memory: AsyncMe
     for day, (thread, city) in enumerate(zip(threads, ["Rome", "Oslo", "Rome"], strict=True)):
         line = f"fact: my home town={city}"
         await alice.thread(thread).add_many(talk(line, start=MARCH + timedelta(days=day)))
-    assert await memory.drain(timeout=30) == 0
+    assert await memory.drain(timeout=300) == 0
     (now,) = await alice.memories()
     assert now.content.upper() == "MY HOME TOWN=ROME"  # two threads may find it at once; then it is merged
     assert now.last_said_at == MARCH + timedelta(days=2)
@@ -318,7 +318,7 @@ async def test_turns_that_cannot_be_embedded_make_a_dead_letter_too(chat: Script
         alice = memory.user("alice")
         await alice.thread("t1").add("user", "fact: this is=poison to the model")
         await alice.thread("t2").add("user", "fact: I live in=Lisbon, since May")
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         assert sorted({letter.step for letter in await memory.dead_letters()}) == ["extract", "index", "summarize"]
         assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
 

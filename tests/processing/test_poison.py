@@ -48,7 +48,7 @@ async def test_the_turn_that_our_code_fails_on_is_found_and_the_others_are_proce
         contents[place] = "fact: drink=poison with some ice"
         ids = (await alice.thread("t").add_many([{"role": "user", "content": text} for text in contents])).ids
         await memory.user("bob").thread("t").add("user", "fact: city=Lisbon by the river")
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         letters = await memory.dead_letters()
         assert {letter.step for letter in letters} == {"extract", "summarize"}
         assert all(letter.turn_ids == [ids[place]] and letter.thread_id == "t" for letter in letters)
@@ -57,7 +57,7 @@ async def test_the_turn_that_our_code_fails_on_is_found_and_the_others_are_proce
         assert len(await alice.memories(types=["fact"])) == 7
         assert len(await memory.user("bob").memories(types=["fact"])) == 1
         await alice.thread("t").add("user", "fact: later=turns go on as ever")
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         assert len(await alice.memories(types=["fact"])) == 8
 
         with pytest.raises(ModelError, match="fails on it each time"):
@@ -98,7 +98,7 @@ async def test_a_pass_over_a_users_memories_that_our_code_fails_on_does_not_go_o
     chat.fault = lambda task, call: KeyError("x") if task == "profile" else None  # type: ignore[assignment,return-value]
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
         await memory.user("alice").thread("t").add("user", "fact: city=Lisbon by the river")
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         (letter,) = await memory.dead_letters()
         assert (letter.step, letter.user_id) == ("profile", "alice")
         chat.fault = None
@@ -136,7 +136,7 @@ async def test_a_turn_that_is_too_much_work_is_found_by_its_words_and_harms_nobo
                 ]
             )
         ).ids
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         letters = await memory.dead_letters()
         assert {letter.step for letter in letters} == {"extract", "summarize"}
         assert all(letter.turn_ids == [ids[1]] and "201 sentences" in letter.error for letter in letters)

@@ -15,7 +15,7 @@ from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from agent_memory.store.ids import USER_THREAD, cursor_id
 
 
-async def until(condition, seconds: float = 10.0) -> None:
+async def until(condition, seconds: float = 300.0) -> None:
     """Waits for background work; fails if it does not happen."""
     async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 - what it waits for happens in the background
@@ -111,7 +111,7 @@ async def test_what_a_model_cannot_do_now_is_left_and_done_later(chat: ScriptedC
         await memory.user("alice").thread("t1").add("user", "fact: I live in=Lisbon, since May")
         assert await memory.drain(timeout=3) == 1
         down = False
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         assert len(await memory.user("alice").memories()) == 1
 
 
@@ -123,7 +123,7 @@ async def test_a_reopened_store_goes_on_where_it_stopped(tmp_path: Path, chat: S
         await memory.drain(timeout=5)
     async with AsyncMemory.local(path, chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
         await memory.user("alice").thread("t1").add("user", "fact: my cat is=Tom, and he is grey")
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         assert len(await memory.user("alice").memories()) == 2
 
 

@@ -287,7 +287,7 @@ def test_the_table_of_containers():
 
 
 async def until(done: Any) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while not await done():
         assert time.monotonic() < end
         await asyncio.sleep(0.02)

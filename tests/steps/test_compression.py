@@ -21,7 +21,7 @@ async def test_facts_and_state_take_the_place_of_old_messages(budget: int):
             ]
         roles = ["user"] * 3 + ["user", "assistant"] * 100
         await thread.add_many([{"role": role, "content": line} for role, line in zip(roles, lines, strict=True)])
-        assert await memory.drain(timeout=60) == 0
+        assert await memory.drain(timeout=300) == 0
         context = await thread.context("What is my budget for the Hawaii trip?", budget=budget)
         told, *rest = [message["content"] for message in context.messages]
         assert rest == lines[-5:], "the last five turns as they were said"

@@ -27,7 +27,7 @@ async def test_a_damaged_memory_is_named_and_all_others_stay_readable(tmp_path: 
             await user.get(hurt.id)
         assert (await user.get(sound.id)).content == "Lives in Lisbon"
         assert [turn.id for turn in await user.thread("t").turns()] == ["sound"]
-        assert await memory.drain(timeout=60) == 0
+        assert await memory.drain(timeout=300) == 0
         assert (await user.search("Where does she live?"))[0].memory.content == "Lives in Lisbon"
         await user.thread("t").add("user", "I moved to Faro")
-        assert await memory.drain(timeout=60) == 0
+        assert await memory.drain(timeout=300) == 0

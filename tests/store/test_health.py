@@ -48,7 +48,7 @@ async def test_the_oldest_turn_that_waits_is_told_and_goes_when_it_is_processed(
         assert waiting.unprocessed_turns == 1
         assert waiting.oldest_unprocessed is not None
         assert waiting.oldest_unprocessed.timestamp() == turn["_ts"]
-        assert await memory.drain(timeout=20) == 0
+        assert await memory.drain(timeout=300) == 0
         assert (await memory.health()).oldest_unprocessed is None
 
 

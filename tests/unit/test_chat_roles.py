@@ -174,7 +174,7 @@ async def test_none_in_the_environment_switches_every_role_off(monkeypatch: pyte
         assert roles_off(memory.runtime.tools.chat) == list(ROLES)
         user = memory.user("alice")
         await user.thread("t").add_many([{"role": "user", "content": line} for line in FACTS])
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         assert [one.type for one in await user.memories()] == []
         assert [hit.memory.content for hit in await user.search("Lisbon")], "the talk itself is found"
         health = await memory.health()
@@ -207,7 +207,7 @@ async def test_the_steps_of_a_role_that_is_off_are_not_run_and_the_others_are(
             await user.remember(said)
         thread = user.thread("t")
         await thread.add_many([{"role": "user", "content": line} for line in FACTS])
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
         with caplog.at_level(logging.INFO, "agent_memory"):
             await thread.end()
             for step in STEPS_OF[role]:
@@ -268,7 +268,7 @@ async def test_models_that_share_the_turns_are_asked_one_by_one(default: Any, ow
         chat_model=RoleChat(chat, {"extraction": reader}), embedding_model=HashingEmbeddings(), cadence=cadence
     ) as memory:
         await memory.user("alice").thread("t").add("user", FACTS[0])
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
     assert list(reader.calls) == calls
 
 
@@ -278,7 +278,7 @@ async def test_where_rules_are_the_default_one_model_for_both_is_asked_once():
     cadence = Cadence(extract=1, summarize=1, profile=0, reconcile=0, idle_seconds=0, one_call=True)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
         await memory.user("alice").thread("t").add("user", FACTS[0])
-        assert await memory.drain(timeout=30) == 0
+        assert await memory.drain(timeout=300) == 0
     assert list(own.calls) == ["extract_and_summarize"]
 
 
