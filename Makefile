@@ -54,7 +54,7 @@ format: .venv/.dev  ## Format and regenerate
 	$(BIN)/python tools/generate_containers.py
 
 docs: .venv/.dev  ## The documentation site, in site/; a broken link is an error (ARGS=--dirty for a quick look)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 	@echo site/index.html
 
 bench: .venv/.dev  ## What the main calls, recall, the HTTP API and processing cost on this machine

@@ -155,3 +155,10 @@ def test_a_release_needs_the_version_of_both_packages_and_their_changelogs() -> 
         done = subprocess.run([*command, wrong], capture_output=True, text=True)
         assert done.returncode == 1
         assert done.stderr
+
+
+def test_the_target_of_the_site_counts_warnings() -> None:
+    """A quiet build hides warnings from `--strict`."""
+    [command] = re.findall(r"mkdocs build .*", (ROOT / "Makefile").read_text())
+    assert "--strict" in command
+    assert "--quiet" not in command
