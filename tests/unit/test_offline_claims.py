@@ -6,7 +6,6 @@ import pytest
 
 from agent_memory.language.offline import values
 from agent_memory.language.offline.grammar import parse
-from agent_memory.language.offline.persons import attributed
 from agent_memory.language.offline.procedures import find as find_procedure
 from agent_memory.language.offline.reading import clauses, read
 from agent_memory.language.offline.speech import is_planted, is_standing_order, is_statement
@@ -134,12 +133,6 @@ def test_topics_and_names_are_found() -> None:
     assert topics("I want to book a table") == []
     assert proper_nouns("We met Ana in Porto on Monday") == ["Ana", "Porto"]
     assert main_topic(["My thesis is late.", "The thesis chapter on kelp", "thesis again"]) == "thesis"
-
-
-def test_third_person_keeps_what_is_past_and_continues_with_they() -> None:
-    assert attributed("I put my bike in the shed and I locked it", "Ada") == (
-        "Ada put their bike in the shed and they locked it"
-    )
 
 
 def test_a_procedure_starts_at_its_goal() -> None:

@@ -51,6 +51,7 @@ class Keep(_Row):
 
     kind: str
     about: str
+    about_alt: list[str] = Field(default_factory=list)
     words: list[list[str]]
     dates: Dates | None = None
 
@@ -138,7 +139,8 @@ async def score(rows: Sequence[Labelled], extract: Extractor) -> tuple[dict[str,
 def judge(memory: ExtractedMemory, row: Labelled) -> Verdict:
     """What a memory of a message is, by the message's labels."""
     kept = {_keeps(memory, keep) for keep in row.keep}
-    if any(_is_wrong(memory, wrong) for wrong in row.wrong) or ("bad" in kept and "good" not in kept):
+    owners = {owner for keep in row.keep for owner in (keep.about, *keep.about_alt)}
+    if any(_is_wrong(memory, wrong, owners) for wrong in row.wrong) or ("bad" in kept and "good" not in kept):
         return "bad"
     return "good" if "good" in kept else "weak"
 
@@ -188,10 +190,19 @@ def _written(content: str, dates: Dates) -> bool:
     return (month in folded or f" {month[:3]}" in folded) and (whole or str(day.day) in folded)
 
 
-def _is_wrong(memory: ExtractedMemory, wrong: Wrong) -> bool:
-    asserted = not memory.content.rstrip().endswith("?")
-    of_owner = wrong.about is None or (wrong.about != "user") == bool(_OF_ANOTHER.search(memory.content))
-    return asserted and of_owner and _has(memory.content, wrong.words)
+def _is_wrong(memory: ExtractedMemory, wrong: Wrong, owners: set[str]) -> bool:
+    """Whether a memory concludes what must not be concluded. A question that it carries is no conclusion."""
+    said = memory.content.partition(" (asked: ")[0]
+    return not said.rstrip().endswith("?") and _has(said, wrong.words) and _is_of(said, wrong.about, owners)
+
+
+def _is_of(said: str, owner: str | None, owners: set[str]) -> bool:
+    """Whether a memory is of an owner: it names no other one that the labels know, and the right person."""
+    if owner is None:
+        return True
+    if any(other.casefold() in said.casefold() for other in owners - {owner, "user"}):
+        return False
+    return (owner != "user") == bool(_OF_ANOTHER.search(said))
 
 
 def _same_kind(memory: ExtractedMemory, keep: Keep) -> bool:

@@ -49,7 +49,7 @@ _SPOKEN = either(f"""
 """)
 _SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
 _ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
-_ANCHORED = rf"(?:weekend|week|month|quarter|year|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
+_ANCHORED = rf"(?:weekend|week|wk|month|quarter|year|yr|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
 _BEFORE_DAY = either("on by until till to from before after since for is")
 _BEFORE_MONTH = either("in by until till since before after to from during for of is was")
 
@@ -68,7 +68,7 @@ _PATTERNS = (
         "holiday",
         rf"\b{plain_words(_HOLIDAYS)}\b(?! (?!{either('and i we is was at in with this last but so')}\b)[a-z])",
     ),
-    ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for) the \d{1,2}(?:st|nd|rd|th)\b"),
+    ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for|as of) the \d{1,2}(?:st|nd|rd|th)\b"),
     ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}(?! {_PARTS}s){_PART}"),
     ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}(?! {_PARTS}s)"),
     ("month", rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
@@ -77,7 +77,7 @@ _PATTERNS = (
 )
 _FINDERS = tuple((kind, bounded(pattern, re.I)) for kind, pattern in _PATTERNS)
 _LEAD = bounded(
-    rf"^{either('on by until till to from before after since for in during of is was over at')} (?=\S)", re.I
+    rf"^{either('on by until till to from before after since for in during as_of of is was over at')} (?=\S)", re.I
 )
 _REPEATED = bounded(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
 _SPELLED = bounded(
@@ -274,7 +274,7 @@ def _anchored(phrase: str, day: datetime) -> Span | None:
     )  # fmt: skip
     monday = day - timedelta(days=day.weekday())
     match name:
-        case "week":
+        case "week" | "wk":
             first = monday + timedelta(weeks=step)
             return first, first + timedelta(weeks=1), "week"
         case "weekend":
@@ -284,7 +284,7 @@ def _anchored(phrase: str, day: datetime) -> Span | None:
         case "quarter":
             first = _months(day.year, 3 * ((day.month - 1) // 3) + 1 + 3 * step)[0]
             return first, _months(first.year, first.month + 3)[0], "month"
-        case "year":
+        case "year" | "yr":
             return _year(day.year + step)
     if name in _SEASONS:
         return _season(_SEASONS[name], day, step)

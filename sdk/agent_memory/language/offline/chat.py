@@ -43,7 +43,7 @@ class OfflineChat:
     """
 
     MODEL_ID: ClassVar[str] = "offline-extractive"
-    PROMPT_VERSION: ClassVar[str] = "rules-1"
+    PROMPT_VERSION: ClassVar[str] = "rules-2"
 
     @property
     def model_id(self) -> str:

@@ -20,7 +20,7 @@ from agent_memory.text.dates import Moment
 from agent_memory.text.patterns import bounded, either, plain_words
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
-_ANCHORED = bounded(r"^(?:next|last|this|early|late|mid|the|end|coming|past)\b", re.I)
+_ANCHORED = bounded(r"^(?:next|last|this|coming|past)\b", re.I)
 _ATTRIBUTE = plain_words(vocabulary.DEPENDENT)
 _BARE_ATTRIBUTE = bounded(rf"^(?:(?:my|our|the) )?(?:\w+ )?({_ATTRIBUTE})\b(?= (?!for\b|of\b|on\b))", re.I)
 _CHANGING = either("""
@@ -36,7 +36,7 @@ _TURNED = bounded(
     rf"\b(?:i|we)(?: \w+ly| just| have)? {either('stopped quit started began gave became turned switched')}\b", re.I
 )
 _ONWARD = bounded(
-    r"\b(?:starting|beginning|from|effective|due)\b(?: in| on)? [A-Z\d]"
+    r"\b(?:start|starts|starting|beginning|from|effective|due)\b(?: in| on)? [A-Za-z\d]+"
     rf"|\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b.* (?:for|on|from|in) ",
     re.I,
 )
@@ -61,16 +61,35 @@ class Dating:
 
 
 def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> tuple[Moment, ...]:
-    """The times that a statement names; a bare "Friday" or "June" lies behind or ahead as its own clause does."""
+    """The times that a statement names.
+
+    A bare "Friday" or "June" lies behind or ahead as its own clause does; where the clause does not say, the nearest
+    such month or day of a month is meant, and the next such weekday.
+    """
     ahead = dates.find(text, said_at, "future")
     if not ahead:
         return ()
     near = _date_of_talk(nearest_first, said_at) if any(moment.phrase.startswith("the ") for moment in ahead) else None
     ahead = dates.find(text, said_at, "future", near)
     behind = {moment.start: moment for moment in dates.find(text, said_at, "past", near)}
-    return tuple(
-        behind.get(moment.start, moment) if _looks_back(_clause_at(text, moment.start)) else moment for moment in ahead
-    )
+    return tuple(_placed_in_time(text, moment, behind.get(moment.start, moment), said_at) for moment in ahead)
+
+
+def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime) -> Moment:
+    if ahead.first == behind.first or ahead.first is None or behind.first is None:
+        return ahead
+    clause_text = _clause_at(text, ahead.start)
+    if not _ONWARD.search(text[: ahead.start + len(ahead.phrase)]) and _looks_back(clause_text):
+        return behind
+    if not _NAMED_MONTH.search(ahead.phrase) or _looks_ahead(clause_text):
+        return ahead
+    return behind if said_at - behind.first < ahead.first - said_at else ahead
+
+
+def _looks_ahead(text: str) -> bool:
+    """Whether a clause tells of what is to come."""
+    clause = parse(text)
+    return clause is not None and clause.time in {"ahead", "wish"}
 
 
 def _date_of_talk(nearest_first: Sequence[str], said_at: datetime) -> datetime | None:
@@ -114,10 +133,15 @@ def dating(found: Sequence[Moment], claims: Sequence[Claim]) -> Dating:
     return Dating(start, end if end and (start is None or end > start) else None)
 
 
-def with_dates(text: str, found: Sequence[Moment], said_at: datetime) -> str:
-    """The text with the date that each relative time means, in brackets behind it."""
+def with_dates(text: str, found: Sequence[Moment]) -> str:
+    """The text with the date that each relative time means, in brackets behind it.
+
+    A month or a day of a month without a year gets none: which year is meant is a guess, and stays out of the words.
+    """
     for moment in sorted(found, key=lambda moment: -moment.start):
-        if moment.first is None or not moment.named or moment.phrase.isdigit() or _is_plain(moment, said_at):
+        if moment.first is None or not moment.named or moment.phrase.isdigit() or _is_year_guessed(moment):
+            continue
+        if moment.role == "from" and any(other.role == "to" for other in found):
             continue
         end = moment.start + len(moment.phrase)
         if not text[end:].lstrip().startswith(("(", "'", "’")):
@@ -125,10 +149,8 @@ def with_dates(text: str, found: Sequence[Moment], said_at: datetime) -> str:
     return text
 
 
-def _is_plain(moment: Moment, said_at: datetime) -> bool:
-    """Whether a written date of the current year needs no spelling out."""
-    written = _NAMED_MONTH.search(moment.phrase) and not _ANCHORED.match(moment.phrase)
-    return bool(written) and moment.first is not None and moment.first.year == said_at.year
+def _is_year_guessed(moment: Moment) -> bool:
+    return bool(_NAMED_MONTH.search(moment.phrase)) and not _ANCHORED.match(moment.phrase)
 
 
 def with_topic(text: str, clause: Clause | None, nearest_first: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ from agent_memory.language.offline import (
     context,
     kinds,
     orders,
-    persons,
     procedures,
     reading,
+    replies,
     speech,
     statements,
     topics,
@@ -34,7 +34,7 @@ WINDOW = 4
 _LONGEST_NAME = 40
 """In characters; longer ones are keys."""
 MOST_PER_TURN = 6
-SHORTEST_STATEMENT = 4
+SHORTEST_STATEMENT = 3
 """In words; a shorter one must set a value."""
 
 LONGEST_STATEMENT = 400
@@ -50,7 +50,7 @@ class Candidate:
     claims: tuple[Claim, ...]
     moments: tuple[Moment, ...]
     kind: FactKind
-    score: float
+    importance: float
 
 
 def extract(data: ExtractInput) -> ExtractOutput:
@@ -76,9 +76,9 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
         found.append((procedure.start, _procedural(procedure, turn)))
     loose = [sentence for sentence in own if not procedure or not procedure.start <= sentence.start < procedure.end]
     judged = {candidate.content.lower(): candidate for candidate in _candidates(loose, turn, before)}
-    candidates = sorted(judged.values(), key=lambda candidate: -candidate.score)
+    candidates = sorted(judged.values(), key=lambda candidate: -candidate.importance)
     found += [(chosen.sentence.start, _memory(chosen, turn)) for chosen in candidates[: MOST_PER_TURN - len(found)]]
-    return [memory for _, memory in sorted(found, key=lambda pair: pair[0])]
+    return [memory for _, memory in sorted(found, key=lambda pair: pair[0])] or _answer(turn, before)
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
@@ -92,10 +92,13 @@ def _candidates(sentences: list[Sentence], turn: TurnView, before: list[TurnView
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
     own_before = [view.content for view in before if view.role == "user" and view.name == turn.name]
     previous = own_before[-1] if own_before else ""
+    # What one tells a friend to do always is advice, and no wish to an assistant.
+    among_people = any(view.role == "user" and view.name and view.name != turn.name for view in before)
     for sentence in sentences:
         for statement in statements.statements(sentence, names):
             candidate = _judged(statement, turn.created_at, previous, nearest_first)
-            if candidate is not None and not _only_names(candidate, turn.name):
+            advice = among_people and speech.is_standing_order(statement.text)
+            if candidate is not None and not advice and not _only_names(candidate, turn.name):
                 yield candidate
         clause = parse(sentence.text)
         if clause is not None and clause.verb:  # "Yes, please." changes nothing about who is spoken of.
@@ -114,7 +117,7 @@ def _judged(sentence: Sentence, said_at: datetime, previous: str, nearest_first:
     text = orders.as_statement(sentence.text) or context.with_person(sentence.text, previous)
     clause = parse(text)
     moments = context.moments(text, said_at, nearest_first)
-    dated = context.with_dates(text, moments, said_at)
+    dated = context.with_dates(text, moments)
     content = context.with_topic(dated, clause, nearest_first)
     placed = content != dated
     claims = reading.read(content if placed else text, said_at)
@@ -123,8 +126,9 @@ def _judged(sentence: Sentence, said_at: datetime, previous: str, nearest_first:
     telling = standing or placed or any(claim.relation not in {"state", "habit"} or _ended(claim) for claim in claims)
     if len(text) > LONGEST_STATEMENT or (len(text.split()) < SHORTEST_STATEMENT and not telling):
         return None
-    points = worth.score(worth.Evidence(text, clause, claims, moments, kind, standing, placed))
-    return Candidate(sentence, content, claims, moments, kind, points) if points >= worth.THRESHOLD else None
+    if worth.slot_of(worth.Evidence(text, clause, claims, moments, kind, standing, placed)) is None:
+        return None
+    return Candidate(sentence, content, claims, moments, kind, kinds.importance_of(text, kind, claims))
 
 
 def _ended(claim: Claim) -> bool:
@@ -134,21 +138,44 @@ def _ended(claim: Claim) -> bool:
 
 def _memory(candidate: Candidate, turn: TurnView) -> ExtractedMemory:
     quote = candidate.sentence.text
-    name = turn.name.split()[0] if turn.name and turn.name.strip() else ""
-    content = persons.attributed(candidate.content, name) if name else candidate.content
+    name = _name(turn)
+    said = context.tidy(candidate.content)
+    content = f"{name}: {said}" if name else said
     dated = context.dating(candidate.moments, candidate.claims)
     return ExtractedMemory(
         kind=candidate.kind,
-        content=context.tidy(content),
+        content=content,
         quote=quote,
         turns=[turn.ref],
         confidence=kinds.confidence_of(quote),
-        importance=kinds.importance_of(quote, candidate.kind, candidate.claims),
+        importance=candidate.importance,
         valid_from=dated.valid_from,
         valid_to=dated.valid_to,
         time_phrase=next((moment.phrase for moment in candidate.moments if len(moment.phrase) > 2), None),
         tags=topics.tags(content, name),
     )
+
+
+def _answer(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
+    """The memory of a short reply: its words, with the question that they answer."""
+    question = replies.question_of(turn, before)
+    reply = turn.content.strip()
+    if question is None:
+        return []
+    name = _name(turn)
+    content = f"{context.tidy(reply.rstrip('.!'))} (asked: {question})"
+    kind: FactKind = "decision" if replies.is_choice(question) else "fact"
+    found = context.dating(context.moments(reply, turn.created_at), ())
+    memory = ExtractedMemory(
+        kind=kind, content=f"{name}: {content}" if name else content, quote=reply, turns=[turn.ref],
+        confidence=kinds.confidence_of(reply), importance=kinds.importance_of(content, kind, ()),
+        valid_from=found.valid_from, valid_to=found.valid_to, tags=topics.tags(content, name),
+    )  # fmt: skip
+    return [memory]
+
+
+def _name(turn: TurnView) -> str:
+    return turn.name.split()[0] if turn.name and turn.name.strip() else ""
 
 
 def _procedural(procedure: procedures.Procedure, turn: TurnView) -> ExtractedMemory:

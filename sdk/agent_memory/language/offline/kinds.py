@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import re
 
-from agent_memory.language.offline import vocabulary
+from agent_memory.language.offline import lexicon, vocabulary
 from agent_memory.language.offline.claims import Claim
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.phrases import attribute_kind
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import canon, expand
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _WE = r"(?:i|we)"
-_HOW_IT_WAS = either("great nice hard tough amazing awesome fun good wonderful exciting fantastic lovely")
-_GUESSED = rf"(?: (?:be|have been) (?:so|such|really|very|(?:a |the )?{_HOW_IT_WAS}))"
+_GUESSED = bounded(
+    r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)"
+    r"|^(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have) (?:a|an|the|at|in|so|really|very)\b",
+    re.I,
+)
+_OTHERS_RULE = bounded(
+    r"^(?!i |we |you )(?:[\w'&-]+ ){1,3}(?:wants?|requires?|insists?|demands?|needs?) [^?]*"
+    rf"\b{either('kept stored signed sent approved filed delivered encrypted reviewed at_least at_most only every')}\b"
+    r"|\b(?:told|advised|ordered|forbade|warned) (?:me|us) (?:not to|no|never|against)\b"
+    r"|\b(?:doctor|doc|gp|physio|dentist) (?:said|says|told|wants|recommended|advised) "
+    r".*\b(?:no|not|avoid|only|at least)\b"
+    r"|\b(?:does|do|will|did) not (?:allow|support|permit|accept)\b"
+    r"|, never (?!been\b|had\b|went\b|got\b|left\b|did\b|again\b)[a-z]+",
+    re.I,
+)
+_HAS_TO_BE = bounded(r"\b(?:has|have) to [a-z]+ ", re.I)
 _HAS_TO = either("be have include support work fit stay run handle finish cover")
 _LIMIT = either(r"""
     no_more_than no_less_than not_more_than at_most at_least within_(?:budget|\d|one|two|three)
@@ -29,7 +44,7 @@ _REQUIREMENT_WORDS = either(r"""
     we_need_(?:it|them|this)_to only_(?:works?|accept|allowed) deal-?breaker constraint
 """)
 _REQUIREMENT = bounded(
-    rf"\b(?:must(?!-)(?: not)?(?!{_GUESSED})|has to be|have to be|needs? to {_HAS_TO}|{_LIMIT}|{_REQUIREMENT_WORDS})\b",
+    rf"\b(?:must(?: not)? (?!-)|has to be|have to be|needs? to {_HAS_TO}|{_LIMIT}|{_REQUIREMENT_WORDS})\b",
     re.I,
 )
 _OWN_LIMIT = bounded(r"at least|at most|under|requires?|only", re.I)
@@ -51,8 +66,8 @@ _DECISION_WORDS = either(r"""
 """)
 _DECISION = bounded(rf"\b{_DECISION_WORDS}\b", re.I)
 _UNDECIDED = bounded(
-    rf"\b{either('not nothing never nobody yet_to still')} (?:\w+ ){{0,2}}"
-    rf"{either('decided chosen picked booked agreed confirmed deciding')}\b",
+    rf"\b{either('not nothing never nobody nothing_was no_one yet_to still')} (?:\w+ ){{0,2}}"
+    rf"{either('decided chosen picked booked agreed confirmed deciding approved finali[sz]ed accepted')}\b",
     re.I,
 )
 _MOVED = bounded(
@@ -62,9 +77,9 @@ _MOVED = bounded(
 )
 _FONDLY = either("really also still just absolutely totally do would truly always simply all both")
 _FOND = either(r"""
-    prefer prefers preferred favou?rite fave would_rather can_not_stand not_a_(?:big_|huge_)?fan
+    prefer prefers preferred favou?rite fave would_rather would_never can_not_stand not_a_(?:big_|huge_)?fan
     a_(?:big_|huge_|massive_)?fan_of fond_of crazy_about obsessed_with (?:am|are|been|really|so|totally|got)_into
-    passionate_about keen_on hooked_on sick_of not_into looking_forward would_love would_like top_pick go-to
+    passionate_about keen_on hooked_on sick_of not_into would_love would_like top_pick go-to
     interested_in dream_(?:is|of|job|car|house|trip) bucket_list
 """)
 _PREFERENCE = bounded(
@@ -131,11 +146,38 @@ def requires(text: str) -> bool:
 
 def _is_required(plain: str, clause: Clause | None) -> bool:
     """Whether a statement sets a condition; "I sleep at least eight hours" tells a habit instead."""
+    if is_guess(plain):
+        return False
+    if _OTHERS_RULE.search(plain) or (clause and clause.thing and clause.definite and _HAS_TO_BE.search(plain)):
+        return True
     match = _REQUIREMENT.search(plain)
     if match is None or (clause is not None and clause.time == "past"):
         return False
     personal = clause is not None and clause.owner == "self" and not clause.thing
     return not (personal and _OWN_LIMIT.fullmatch(match[0].strip().rstrip("$€£0123456789 ")))
+
+
+def is_guess(plain: str) -> bool:
+    """Whether "must" concludes instead of demanding: "must have been", "must be tired", "it must be the fuse"."""
+    found = _GUESSED.search(plain)
+    if found is None:
+        return False
+    done, state = found["done"], found["state"]
+    if done is None and state is None:
+        return True
+    if done is not None:
+        return is_past(done.lower()) or done.lower() in {
+            "been",
+            "put",
+            "cut",
+            "hit",
+            "hurt",
+            "let",
+            "quit",
+            "read",
+            "set",
+        }
+    return state is not None and (state.lower().endswith("ing") or state.lower() in lexicon.EMOTIONS)
 
 
 def confidence_of(text: str) -> float:

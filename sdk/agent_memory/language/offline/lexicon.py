@@ -247,28 +247,31 @@ ASSISTANT_COMMANDS = words("""
 """Imperatives that ask the assistant for something once."""
 
 GENERIC_NOUNS = words("""
-    thing things stuff time times way ways lot lots bit everything something anything nothing feeling feelings
-    support dream dreams passion goal goals world life people person moment moments memory memories experience
-    experiences journey challenge challenges joy happiness love peace hope beauty power strength courage inspiration
-    motivation difference hard best better good great nice awesome amazing cool fun happy sad special important hug
-    mind heart soul progress success words word idea ideas point sense reason part kind day days feel feels feeling
-    one ones everyone someone anyone others other yourself myself ourselves future past stuff touch place places
-    focus step steps side eyes effort appreciate positive pic pics picture pictures photo photos energy purpose
-    boost surge impact balance meaning growth vibes fulfillment accomplishment freedom confidence community
-    inspiring touching lives more work working able deal chance opportunity opportunities chat blast lately truly
-    forward keep pursue path chances learned learning believe motivated inspired determined creative creativity
-    amazing incredible rewarding thought thoughts new old big huge small whole real young common group course
-    together nature universe emotions emotion carefree fan ton bunch couple different
+    thing things stuff time times way ways lot lots bit kind sort ton bunch couple everything something anything nothing
+    life world people person moment moments experience idea ideas point sense reason part day days feeling feelings
+    one ones everyone someone anyone others other yourself myself ourselves future past place step side chance work
+    working better best more able deal new old big huge small whole real different together
 """)
 """Nouns and adjectives so general that a sentence of nothing else tells nothing."""
 
 EMOTIONS = words("""
-    happy glad excited proud sorry sure thrilled grateful thankful blessed determined curious ready okay ok fine
-    good great sad upset worried nervous anxious stoked pumped psyched hopeful inspired touched honored honoured
-    lucky amazed impressed jealous tired exhausted swamped busy stressed overwhelmed fortunate delighted pleased
-    interested keen confident certain positive so_happy nice kidding joking back here right wrong afraid surprised
-    relieved motivated bummed hooked fascinated moved speechless
+    happy glad excited proud sorry sure thrilled grateful thankful ready okay ok fine good great sad upset worried
+    nervous anxious tired exhausted busy stressed overwhelmed delighted pleased interested keen confident certain
+    kidding joking back here right wrong afraid surprised relieved motivated hungry bored late sick
 """)
+"""What people are for a while, and say of themselves in passing."""
+
+PRAISE = words("""
+    good great nice cool fun amazing awesome wonderful incredible fantastic beautiful lovely perfect bad awful terrible
+    horrible hard tough easy important worth funny cute sweet weird strange annoying boring interesting exciting blast
+""")
+"""What people call a thing without telling what it is."""
+
+LANGUAGES = words("""
+    python java javascript typescript golang rust ruby php kotlin swift scala elixir django flask fastapi rails laravel
+    spring express next.js node node.js deno docker kubernetes k8s nginx redis elasticsearch graphql grpc
+""")
+"""Languages and frameworks of programmers, besides the tools by what they do."""
 
 WEAK_VERBS = words("""
     think know see guess agree hope understand mean bet believe appreciate imagine wonder remember hear feel wish

@@ -18,7 +18,7 @@ _WE_DO = either("deploy release roll_?back restart build publish onboard set_up 
 _GOAL = linear(
     rf"^(?:so |and |ok(?:ay)?,? |also,? )?(?:(?:in order )?to [a-z]+\b|(?:the )?{_HOW} (?:to|for|of)\b"
     r"|(?:here's|here is|this is|that's) how\b|how (?:we|i|to)\b|when(?:ever)? (?:we|i|you) (?:need|want|have) to\b"
-    rf"|(?:we|i) {_WE_DO}\b)",
+    rf"|(?:we|i) {_WE_DO}\b|(?:the |our |my )?[a-z-]+(?: [a-z-]+)?(?: is| goes| works| steps?)?(?: like this)?: )",
     re.I,
 )
 _FIRST = linear(r"first(?:ly)?,? (?:you |we |i )?\w+", re.I)
@@ -38,6 +38,8 @@ _STEP = linear(
     rf"(?:^|[,:;.]\s+|\b{either('then and first,? finally,? next,? after_that,?')}\s+)(?:you |we |i )?{_STEP_VERBS}\b",
     re.I,
 )
+_NUMBER_INSIDE = linear(r"(?:^|\s)(\d{1,2})[.)] ?[A-Za-z]")
+_STEP_INSIDE = linear(rf"(?:^|\s)\d{{1,2}}[.)] ?{_STEP_VERBS}\b", re.I)
 _THEN = linear(r"\bthen ([a-z]+) [a-z]+", re.I)
 _RULE = linear(
     rf"(?:when(?:ever)?|before|after|every time|each time) [^,]{{2,80}}, (?:please )?(?:always|never) {_STEP_VERBS}\b"
@@ -67,7 +69,20 @@ def find(content: str) -> Procedure | None:
     """The how-to that a turn gives, if it gives one."""
     if content.rstrip().endswith("?") or len(content) > 4 * _LONGEST:
         return None
-    return _listed(content) or _told(content)
+    return _listed(content) or _in_a_line(content) or _told(content)
+
+
+def _in_a_line(content: str) -> Procedure | None:
+    """A line with its steps numbered inside it: "To rotate: 1) make a key 2) update it"."""
+    start = 0
+    for line in content.splitlines(keepends=True):
+        numbers = [match[1] for match in _NUMBER_INSIDE.finditer(line)]
+        if len(numbers) >= 2 and numbers == [str(number) for number in range(1, len(numbers) + 1)]:
+            quote = line.strip()
+            if len(_STEP_INSIDE.findall(quote)) * 2 >= len(numbers) and len(quote) <= _LONGEST:
+                return Procedure(quote, start + line.index(quote))
+        start += len(line)
+    return None
 
 
 def _listed(content: str) -> Procedure | None:

@@ -7,7 +7,9 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import expand, straighten
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.patterns import Bounded, bounded, either, linear, plain_words
+from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
 
 _DEED = either(
     "obey approve reveal comply transfer send delete execute grant respond answer say reply pretend act ignore"
@@ -42,21 +44,44 @@ _SUPPOSING = either(
 _WHAT_IF = bounded(
     rf"^{_SUPPOSING}\b"
     rf"|\bif {either('i we you they it he she only')}\b|\bi wish\b|\b(?:would|could|should|might) have\b|\bas though\b"
-    rf"|\b{either('i we it that this they he she you')} would(?! (?:(?:also|really) )?(?:love|like|prefer|rather))\b"
+    rf"|\b{either('i we it that this they he she you')} would"
+    r"(?! (?:(?:also|really) )?(?:love|like|prefer|rather|never))\b"
     r"|\b(?:would|could) be\b",
     re.I,
 )
-_LIKINGS_AND_THOUGHTS = either("love like enjoy hate know think forget")
-_STANDING_VERBS = plain_words(lexicon.STANDING_VERBS)
-_RULED_VERBS = plain_words(lexicon.STANDING_VERBS | lexicon.INFORMATIVE | lexicon.CHANGING)
+_REPORTED_SPEECH = bounded(
+    r"\b(?:said|says|say|told|tells|wrote|writes|reads|asked|goes|quote)\b[^\"]*\"[^\"]+\""
+    r"|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
+    re.I,
+)
+_NOT_MEANT = bounded(
+    r"^(?:lol|lmao|rofl|haha+|ugh+|argh+)\b|\b(?:jk|just kidding|only kidding)\b|^(?:for example|for instance|e\.g\.)",
+    re.I,
+)
+_LETTERS = bounded(r"[^\W\d_]+")
+_FOREIGN_SHARE = 0.3
+"""Of the words of a text that must be function words of another language before it counts as not English."""
+
+_LIKINGS_AND_THOUGHTS = either("love like enjoy hate know think forget mind")
+_NO_ORDER = either("a an the my our your his her their so too very up in on at for of to about with been not just only")
+_ANY_VERB = (
+    rf"(?!{_NO_ORDER}\b|{_LIKINGS_AND_THOUGHTS}\b)(?P<verb>{plain_words(lexicon.STANDING_VERBS)}\b|"
+    r"[a-z-]+ (?!in\b|at\b|after\b|than\b|as\b)\S)"
+)
 _ANSWERS = either("answers replies responses explanations summaries messages")
 _UNITS = either(
     "metric imperial celsius fahrenheit kilomet\\w+ miles euros? dollars british american 24-hour short simple plain"
 )
+_FROM_NOW_ON = r"(?:from now on|from here on|going forward|in future|in the future|by default)"
+_EACH_TIME = (
+    r"(?:(?:when(?:ever)?|every time|each time|any ?time) (?:i|we|you)|if (?:i|we)) "
+    rf"(?!{_LIKINGS_AND_THOUGHTS}\b|can\b|could\b|are\b|get\b|have\b|want\b|was\b|were\b|am\b)"
+)
+_COMMANDS = plain_words(lexicon.ASSISTANT_COMMANDS | lexicon.STANDING_VERBS)
+_NEVER = "(?:always|never|do not ever|only ever)"
 _STANDING = bounded(
-    r"^(?:(?:but|and|also|so) )?(?:when(?:ever)? you [^,.?]+, )?(?:please )?(?:"
-    rf"(?:from now on,? )?(?:please )?(?:always|never|do not ever) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b"
-    rf"|from now on,? (?:please )?{_STANDING_VERBS}\b"
+    rf"^(?:(?:but|and|also|so) )?(?:please |pls )?(?:{_EACH_TIME}[^,.?]+, )?(?:please |pls )?(?:"
+    rf"(?:{_FROM_NOW_ON},? )?(?:please |pls )?{_NEVER} {_ANY_VERB}"
     r"|(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"
     rf"|(?:keep|make) (?:your |the |all )?{_ANSWERS}\b"
     rf"|use (?:the )?{_UNITS}\b"
@@ -64,14 +89,61 @@ _STANDING = bounded(
     r"|(?:make|be) sure (?:that |to )?(?:always |never |it |the |every )?)",
     re.I,
 )
-_TO_YOU = bounded(r"\byours?(?:elf)?\b(?! (?:answers?|repl(?:y|ies)|responses?)\b)|give up", re.I)
-_RULE = bounded(rf"^(?:i|we) (?:always|never) (?!{_LIKINGS_AND_THOUGHTS}\b){_RULED_VERBS}\b", re.I)
+_SUBJECTS = either("i we you he she it they there that this these those the a an my our your")
+_STANDING_AT_TIMES = bounded(
+    rf"^(?:please |pls )?{_FROM_NOW_ON},? (?:please |pls )?(?:do not |only )?(?P<verb>[a-z]+) "
+    rf"|^(?:please |pls )?(?:do not |only )?{_COMMANDS} [^?]*\b(?:{_FROM_NOW_ON}|{_EACH_TIME}[a-z]+)"
+    rf"|^(?:please |pls )?{_EACH_TIME}[^,.?]+, (?:please |pls )?(?:do not |only |always |never )?{_COMMANDS} \S"
+    r"|^(?:please |pls )?(?:when(?:ever)? you|whenever i|(?:every|each) time (?:you|i)) [^,?]+, "
+    r"(?:please |always |never )*"
+    rf"(?!{_SUBJECTS}\b)[a-z]+ \S|^(?:please |pls )?do not (?!worry\b)[^?]+,? ever$|^keep everything in \S"
+    r"|^(?:please|pls) (?:only|never) (?P<verb2>[a-z]+) \S",
+    re.I,
+)
+_FORBIDDING = bounded(
+    r"^(?:please |pls )?do not "
+    rf"{either('use include add write suggest recommend contact call text email put mention')} "
+    r"(?!it\b|that\b|this\b|them\b|anything\b)\S",
+    re.I,
+)
+_REACHING = bounded(
+    rf"^(?:(?:please|pls|only) )?{either('call text email contact phone ping message')} me (?:only |never )?"
+    rf"{either('only never after before between at on by via through any_?time')}\b"
+    rf"|^you (?:can|may) (?:always |now |only )?{either('call text email contact phone ping message')}\b",
+    re.I,
+)
+_WORKING_OVER = either("translate summari[sz]e proofread rewrite correct check fix rephrase edit")
+_HANDING_OVER = bounded(rf"^(?:(?:please|pls|can you|could you) )*{_WORKING_OVER}\b[^:]*:", re.I)
+_ONCE = bounded(
+    r"\b(?:this time|just now|right now|for now|today|this (?:one|message|answer|text|e?mail|file|function))\b",
+    re.I,
+)
+_TERSE_ORDER = bounded(
+    r"^(?:please |pls |just |only )?use [^?]+?,? (?:not|never|instead of|rather than) \S"
+    r"|^no [^?,]{2,40}? (?:please|pls)\b"
+    r"|^no [^?,]{2,40},? (?:because )?[^?]*\b(?:not|never) (?:allow|support|permit|accept|want|like)",
+    re.I,
+)
+_TO_YOU = bounded(r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|repl(?:y|ies)|responses?|sources?)\b)|give up", re.I)
+_LET_ME = bounded(r"\blet (?:me|us) know\b", re.I)
+_RULE = bounded(
+    rf"^(?:we always|we never|i never) {_ANY_VERB}|^(?:we|i) only (?P<verb2>[a-z]+) \S+ (?:in|at|from) ", re.I
+)
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
 _ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
 _TO_LISTENER = bounded(
     rf"(?:you|your|hope|wish|not(?! allergic)|let us(?! {either('go_with use do book meet stick')}))\b", re.I
 )
 _BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|so|my|because|with|for)\W*$", re.I)
+
+
+_MORE_FOREIGN = frozenset(
+    """
+    ik het een mijn niet heeft heb hebben zijn maar naar voor wij jij jullie ook nog geen wel werd wordt uit aan bij dat
+    van de en zou graag bitte lieber gern habe wohne arbeite
+    """.split()
+)
+"""Dutch function words, and what else opens a German sentence."""
 
 
 def is_planted(text: str) -> bool:
@@ -81,14 +153,27 @@ def is_planted(text: str) -> bool:
 
 def is_standing_order(text: str) -> bool:
     """Whether a text asks for something to be so from now on ("Always answer in metric")."""
-    plain = straighten(text).rstrip(".! ")
-    asked = plain.endswith("?") or _TO_YOU.search(plain)
-    return bool(_STANDING.match(plain)) and not asked and not is_planted(plain)
+    plain = expand(text).strip().rstrip(".! ")
+    if plain.endswith("?") or _TO_YOU.search(plain) or _LET_ME.search(plain) or is_planted(plain):
+        return False
+    lasting = _STANDING.match(plain) or _STANDING_AT_TIMES.match(plain)
+    if lasting:
+        return _is_base(lasting)
+    terse = _TERSE_ORDER.match(plain) or _FORBIDDING.match(plain) or _REACHING.match(plain)
+    return bool(terse) and not _ONCE.search(plain)
 
 
 def is_rule(text: str) -> bool:
     """Whether people state a rule that they keep ("We never deploy on Fridays")."""
-    return bool(_RULE.match(straighten(text)))
+    found = _RULE.match(straighten(text))
+    return found is not None and _is_base(found)
+
+
+def _is_base(found: re.Match[str]) -> bool:
+    """Whether what an order or a rule tells to do is a verb in its base form: who "never decided" rules nothing."""
+    named = (found[name] for name in ("verb", "verb2") if name in found.groupdict())
+    verbs = (words.split()[0].lower() for words in named if words)
+    return not any(is_past(verb) or verb.endswith(("ing", "ly")) or verb in lexicon.EMOTIONS for verb in verbs)
 
 
 def is_question(text: str) -> bool:
@@ -96,10 +181,33 @@ def is_question(text: str) -> bool:
     return text.rstrip().endswith("?") or bool(_QUESTION.search(expand(text).strip()))
 
 
+def is_not_meant(text: str) -> bool:
+    """Whether a text says of itself that it is a joke or an example."""
+    return bool(_NOT_MEANT.search(text))
+
+
+def hands_over(text: str) -> bool:
+    """Whether a text only brings what is to be worked on: all behind it is that text, whoever it is about."""
+    return bool(_HANDING_OVER.match(text))
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a text is not English: it has function words of other languages, or letters that English never has."""
+    words = [word.lower() for word in _LETTERS.findall(text)]
+    if any(char > "\u024f" and char.isalpha() for word in words for char in word):
+        return True
+    foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)
+    ours = sum(word in SMALL_WORDS for word in words)
+    accents = sum(any(char > "\x7f" for char in word[1:]) and word.islower() for word in words)
+    return bool(foreign + accents > max(ours, _FOREIGN_SHARE * len(words) - 1, 0))
+
+
 def is_statement(text: str) -> bool:
-    """Whether a text states something: no question, order, courtesy or what-if, and not about the listener."""
+    """Whether a text states something itself: no question, order, courtesy, what-if, joke or quotation."""
     plain = expand(text).strip()
     if not plain or is_question(text) or _WHAT_IF.search(plain) or _TO_LISTENER.match(plain):
+        return False
+    if _REPORTED_SPEECH.search(plain) or is_not_meant(plain) or is_foreign(plain):
         return False
     return not (_chatter().match(plain) or _is_order(plain) or _BROKEN_OFF.search(plain))
 

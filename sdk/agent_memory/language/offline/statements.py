@@ -89,7 +89,7 @@ _LOOSE_END = f"{string.whitespace}\u00a0\u2028\u2029\u3000,;:-"
 
 
 def own_sentences(content: str) -> list[Sentence]:
-    """The sentences of a turn that its author wrote as talk, up to where planted orders begin.
+    """The sentences of a turn that its author wrote as talk, up to where planted orders or a text to work on begin.
 
     Code, logs, quotations, tables and sentences that are too long for the rules are left out; very long turns are read
     from their beginning only.
@@ -101,7 +101,7 @@ def own_sentences(content: str) -> list[Sentence]:
 def _own_sentences(content: str) -> tuple[Sentence, ...]:
     kept: list[Sentence] = []
     for sentence in sentences(_blanked(content[:LONGEST_TURN])):
-        if speech.is_planted(sentence.text):
+        if speech.is_planted(sentence.text) or speech.hands_over(sentence.text):
             break
         if is_short(sentence.text):
             kept.append(sentence)
@@ -111,6 +111,8 @@ def _own_sentences(content: str) -> tuple[Sentence, ...]:
 def statements(sentence: Sentence, names: frozenset[str]) -> list[Sentence]:
     """The statements in a sentence, without what only leads in or out of them."""
     bare = opened(sentence, names)
+    if speech.is_not_meant(sentence.text) or speech.is_foreign(sentence.text):
+        return []
     if speech.is_standing_order(bare.text) or orders.as_statement(bare.text):
         return [bare]
     asked = _ASKED_TAIL.search(straighten(bare.text))

@@ -29,6 +29,8 @@ _WHICH = {
 }  # fmt: skip
 """Adjectives that tell one of several such people from another."""
 
+_PARENTS = frozenset("mum mom mummy mommy dad daddy grandma grandpa granny nana gran".split())
+"""Who is spoken of without "my"."""
 _STATES = frozenset(
     """
     allergic vegetarian vegan pescatarian based single married divorced retired born intolerant lactose diabetic celiac
@@ -90,6 +92,8 @@ def _is_and_i(words: list[str]) -> bool:
 def _bare_subject(words: list[str]) -> Subject:
     """A subject without an article: a name, a left-out "I", or a thing in general."""
     first = words[0].lower()
+    if first in _PARENTS and len(words) > 1:
+        return _possessed("self", words)
     size = _name_size(words)
     if size:
         return Subject(first, words[size:])

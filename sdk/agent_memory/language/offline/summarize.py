@@ -140,7 +140,8 @@ def _said(text: str, said_at: datetime) -> Said:
         text, clause, statement.claims, context.moments(text, said_at), kind, standing=kind == "requirement"
     )
     importance = kinds.importance_of(text, kind, statement.claims)
-    return Said(statement, worth.score(evidence) + 3 * importance - 3 * text.startswith(_ASSISTANT))
+    filled = worth.slot_of(evidence) is not None
+    return Said(statement, 3 * importance + filled - text.startswith(_ASSISTANT))
 
 
 def _current(oldest_first: Sequence[Said]) -> list[Said]:
@@ -234,9 +235,7 @@ def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
         for sentence in statements.own_sentences(turn.content):
             plain = statements.opened(sentence, frozenset()).text
             if _is_step(plain):
-                steps.append(
-                    context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at), turn.created_at))
-                )
+                steps.append(context.tidy(context.with_dates(plain, context.moments(plain, turn.created_at))))
             else:
                 steps = _undone(steps, plain)
         steps = steps[-_MOST_WAITING:]
