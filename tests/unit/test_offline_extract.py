@@ -597,6 +597,8 @@ def test_a_short_reply_carries_the_question_that_it_answers(asked: str, reply: s
     [
         ("Would you like it in black or white?", "Yes please!"),
         ("Shall I book it or wait?", "Not sure yet"),
+        ("Shall I raise the word limit to 1,000?", "Agreed"),
+        ("Shall I?", "white, please"),
         ("How are you feeling?", "Tired"),
         ("Which text shall I translate for you?", "The second letter"),
         ("Do you live in Porto?", "Why do you ask?"),
@@ -605,6 +607,14 @@ def test_a_short_reply_carries_the_question_that_it_answers(asked: str, reply: s
 )
 def test_a_reply_that_settles_nothing_is_left_alone(asked: str, reply: str) -> None:
     assert found(("agent", asked), reply) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Our committee meeting is on the first Thursday.", "Our standup is at 9:30 every day but Wednesday."]
+)
+def test_a_day_that_comes_again_is_no_date(text: str) -> None:
+    memory = the_one(text)
+    assert (memory.content, memory.valid_from) == (text, None)
 
 
 def test_a_year_that_was_guessed_is_not_written_and_is_the_nearest() -> None:

@@ -79,7 +79,9 @@ _FINDERS = tuple((kind, bounded(pattern, re.I)) for kind, pattern in _PATTERNS)
 _LEAD = bounded(
     rf"^{either('on by until till to from before after since for in during as_of of is was over at')} (?=\S)", re.I
 )
-_REPEATED = bounded(r"\b(?:every|each|most|other|on alternate)\s+$", re.I)
+_REPEATED = bounded(
+    r"\b(?:every|each|most|other|on alternate|but|except|first|second|third|fourth|1st|2nd|3rd|4th)\s+$", re.I
+)
 _SPELLED = bounded(
     r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
     rf"(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?(?P<year>{_YEAR})\)"

@@ -14,6 +14,8 @@ _LONGEST_REPLY = 8
 """In words; a longer one tells what it tells by itself."""
 _LONGEST_QUESTION = 200
 """In characters; a longer one is a text, not a question."""
+_LEAST_QUESTION = 2
+"""Words that carry content; "Shall I?" asks nothing without what stands before it."""
 _OF_THE_LISTENER = bounded(
     r"\b(?:your?|shall i|should i)\b|^(?:which|what) \w+ (?:is|are|do|did|size|version|colou?r)\b|\bor\b", re.I
 )
@@ -35,7 +37,10 @@ _CHOICE = bounded(
     r"\bor\b|\b(?:shall|should) i\b|\bwould you (?:like|prefer|rather)\b|\bdo you (?:want|prefer)\b", re.I
 )
 _COURTESY = frozenset(
-    "please thank thanks pls yes no sure ok okay exactly right correct yep nope great perfect".split()
+    """
+    please thank thanks pls yes no sure ok okay exactly right correct yep nope great perfect agreed done deal go going
+    ahead absolutely definitely
+    """.split()
 )
 
 
@@ -60,6 +65,7 @@ def question_of(turn: TurnView, before: Sequence[TurnView]) -> str | None:
     asked = _question(before[-1].content)
     if (
         asked is None
+        or len(content_words(asked)) < _LEAST_QUESTION
         or speech.is_planted(asked)
         or _FOR_NOW.search(expand(asked))
         or not _OF_THE_LISTENER.search(asked)
