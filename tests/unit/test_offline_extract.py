@@ -567,6 +567,7 @@ def test_terse_messages_and_standing_instructions_are_kept(text: str, kind: str)
         "Prefiero el té, no el café.",
         "Abito a Milano con la mia famiglia.",
         "Ik woon in Utrecht en heb een hond.",
+        "La nonna di Pietro abita a Roma dal 6 febbraio.",
     ],
 )
 def test_what_nobody_asserts_of_themselves_is_left_alone(text: str) -> None:
@@ -623,3 +624,8 @@ def test_a_year_that_was_guessed_is_not_written_and_is_the_nearest() -> None:
     assert ahead.valid_from == datetime(2026, 4, 1, tzinfo=UTC)
     assert the_one("got a new job at siemens, start 1 june").valid_from == datetime(2026, 6, 1, tzinfo=UTC)
     assert moments("2 April, Lisbon office", WHEN)[0].first == datetime(2026, 4, 2, tzinfo=UTC)
+
+
+def test_friday_week_is_not_the_next_friday() -> None:
+    assert the_one("We fly to Oslo on Friday week.").valid_from is None
+    assert the_one("We fly to Oslo on Friday.").valid_from == datetime(2026, 5, 8, tzinfo=UTC)

@@ -86,6 +86,8 @@ _SPELLED = bounded(
     r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
     rf"(?:(?P<month>{_FULL_MONTH}|spring|summer|autumn|winter) )?(?P<year>{_YEAR})\)"
 )
+_A_WEEK_LATER = bounded(r" weeks?\b", re.I)
+"""Behind a weekday: "Friday week" is not the next Friday."""
 _WORD_BEFORE = bounded(r"(\w+)\s+$")
 _LOOKED_BACK = 40
 """Characters before a time in which the word that it hangs on stands."""
@@ -176,6 +178,8 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     phrase, start, text = match[0], match.start(), match.string
     ahead = text[max(0, start - _LOOKED_BACK) : start]
     if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
+        return None
+    if kind == "weekday" and _A_WEEK_LATER.match(text, match.end()):
         return None
     lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase

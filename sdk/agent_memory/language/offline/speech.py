@@ -59,7 +59,7 @@ _NOT_MEANT = bounded(
     re.I,
 )
 _LETTERS = bounded(r"[^\W\d_]+")
-_FOREIGN_SHARE = 0.3
+_FOREIGN_SHARE = 0.15
 """Of the words of a text that must be function words of another language before it counts as not English."""
 
 _LIKINGS_AND_THOUGHTS = either("love like enjoy hate know think forget mind")
@@ -127,7 +127,7 @@ _TERSE_ORDER = bounded(
 _TO_YOU = bounded(r"\byoursel(?:f|ves)\b|\byours?\b(?! (?:answers?|repl(?:y|ies)|responses?|sources?)\b)|give up", re.I)
 _LET_ME = bounded(r"\blet (?:me|us) know\b", re.I)
 _RULE = bounded(
-    rf"^(?:we always|we never|i never) {_ANY_VERB}|^(?:we|i) only (?P<verb2>[a-z]+) \S+ (?:in|at|from) ", re.I
+    rf"^(?:we always|we never|i never) {_ANY_VERB}|^(?:we|i) only (?P<verb2>[a-z]+) (?:\S+ )?(?:in|at|from) ", re.I
 )
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
 _ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
