@@ -18,7 +18,8 @@ _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it
 _WE = r"(?:i|we)"
 _GUESSED = bounded(
     r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)"
-    r"|^(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have) (?:a|an|the|at|in|so|really|very)\b",
+    r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
+    r"|^must (?:be|have)\b",
     re.I,
 )
 _OTHERS_RULE = bounded(
@@ -177,7 +178,8 @@ def is_guess(plain: str) -> bool:
             "read",
             "set",
         }
-    return state is not None and (state.lower().endswith("ing") or state.lower() in lexicon.EMOTIONS)
+    felt = lexicon.EMOTIONS | {"so", "really", "very"}
+    return state is not None and (state.lower().endswith("ing") or state.lower() in felt)
 
 
 def confidence_of(text: str) -> float:

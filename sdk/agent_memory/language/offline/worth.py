@@ -71,7 +71,13 @@ _PRAISED = bounded(
     re.I,
 )
 _GERUND = bounded(r"[a-z]{2,}ing\b", re.I)
-_SWEEPING = bounded(r"\b(?:can|could|should) (?:really )?be\b|^(?:we|you) all\b", re.I)
+_SWEEPING = bounded(
+    r"\b(?:can|could|should) (?:really )?be\b|^(?:we|you) (?:can )?all\b"
+    r"|^we (?:[a-z]+ )?(?:can(?! not)|could|need|should|have got)\b|\bdo(?:ing)? (?:my|our) best\b"
+    r"|\bmakes? (?:a|an|the) (?:[a-z]+ )?(?:difference|impact|change)\b|\b(?:love|like|enjoy) (?:how|that|when)\b",
+    re.I,
+)
+_FELT = bounded(rf"^(?:i|we) (?:am|are|was|were|feel|felt)(?: [a-z]+)? {plain_words(lexicon.EMOTIONS)}\b", re.I)
 _JUDGING = frozenset({"", "be", "look", "seem", "sound", "feel"})
 _PURSUED = bounded(
     r"\b(?:working on|looking for|learning|training for|studying|preparing|saving (?:up )?for|researching|building"
@@ -138,10 +144,16 @@ def _told(evidence: Evidence, plain: str) -> Slot | None:
     if _is_one_of_many(clause.owner) or (judging and _PRAISED.search(plain)) or _SWEEPING.search(plain):
         return None
     if clause.owner != "self" and about_person:
-        if clause.verb in _weak():
+        if clause.verb in _weak() or _GERUND.match(plain):
             return None
+        if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
+            return "person" if concrete and particular else None
         return "person" if len(concrete) >= 2 or (concrete and particular) else None
     wished = clause.time in {"wish", "ahead"} or bool(_GERUND.match(plain))
+    if not particular and (clause.time in {"ahead", "past"} and evidence.kind == "preference"):
+        return None
+    if (clause.time == "ahead" and not particular) or _FELT.match(plain):
+        return None
     if any(claim.relation in {"affinity", "habit"} and claim.topic - _generic() for claim in evidence.claims):
         return "liking" if concrete or clause.negative else None
     if evidence.kind == "preference":
@@ -174,7 +186,7 @@ def _many() -> frozenset[str]:
 def _terse(plain: str) -> Slot | None:
     """The slot of a note without a sentence around it: "no dairy", "FastAPI + Postgres 15", "bday is on the 19th"."""
     bare = plain.strip().rstrip(".! ")
-    if is_addressed(bare) or len(bare) > 120:
+    if is_addressed(bare) or len(bare) > 120 or _GERUND.match(bare):
         return None
     words = bare.lower().replace(",", " ").split()
     if words[:1] == ["no"] and _foods().issuperset(set(words) - {"no", "and", "or"}):
