@@ -10,7 +10,7 @@ from agent_memory.errors import InvalidInput
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
-from agent_memory.processing.workflows import Call, Checkpoint, extract
+from agent_memory.processing.workflows import Call, Checkpoint, alone
 from agent_memory.remembering.untold import Told
 from agent_memory.steps.commit import commit
 from agent_memory.steps.dead_letters import INTAKE
@@ -94,7 +94,7 @@ async def test_a_workflow_says_where_it_could_be_started_anew():
     def step(more: bool) -> dict[str, object]:
         return {"raced": False, "more": more, "result": {"more": more}}
 
-    run = extract({"user_id": "u", "thread_id": "t"})
+    run = alone("extract", {"user_id": "u", "thread_id": "t"})
     assert next(run) == Call("index", {"user_id": "u", "thread_id": "t"})
     assert run.send(step(True)) == Checkpoint([{"more": True}])
     assert run.send(None) == Call("index", {"user_id": "u", "thread_id": "t"})
