@@ -62,6 +62,7 @@ async def look_at(runtime: Runtime) -> Health:
         paused_users=found.paused,
         search_misses=None if runtime.searcher.misses is None else runtime.searcher.misses.counted.model_copy(),
         roles_off=list(roles_off(runtime.tools.chat)),
+        usage=runtime.tools.tally.usage,
     )
 
 

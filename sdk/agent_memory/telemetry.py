@@ -1,15 +1,19 @@
 """Telemetry: spans and metrics by OpenTelemetry. They cost next to nothing until the application configures an SDK.
 
-Operations have the names of the GenAI semantic conventions for memory (create_memory, search_memory, …). Content is
-never recorded.
+Operations have the names of the GenAI semantic conventions for memory (create_memory, search_memory, …), tokens and
+request units those of the conventions for GenAI clients and for Azure Cosmos DB. The conventions are in development
+and moved to open-telemetry/semantic-conventions-genai, so the names stand here. Content and users are never recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from opentelemetry import metrics, trace
+
+from agent_memory.models import Usage
 
 _tracer = trace.get_tracer("agent_memory")
 _meter = metrics.get_meter("agent_memory")
@@ -24,6 +28,15 @@ change_feed_failures = _meter.create_counter(
 change_feed_lag = _meter.create_histogram(
     "change_feed_lag", unit="s", description="How long the oldest turn of a batch had waited when it was counted"
 )
+write_to_recall = _meter.create_histogram(
+    "write_to_recall", unit="s", description="How long the oldest turn of a run had waited when a search could find it"
+)
+model_pauses = _meter.create_counter(
+    "model_pauses", description="Pauses for which a failing model is left alone, each time it fails again"
+)
+models_paused = _meter.create_up_down_counter(
+    "models_paused", description="Models that this process leaves alone now, because they fail"
+)
 relevant_not_retrieved = _meter.create_histogram(
     "relevant_not_retrieved",
     unit="{memory}",
@@ -34,17 +47,82 @@ relevant_retrieved = _meter.create_counter(
     unit="{memory}",
     description="Memories above the relevance threshold that sampled searches returned",
 )
+_token_usage = _meter.create_histogram(
+    "gen_ai.client.token.usage", unit="{token}", description="Tokens that background work asked of models, by step"
+)
+_request_charge = _meter.create_histogram(
+    "azure.cosmosdb.client.operation.request_charge",
+    unit="{request_unit}",
+    description="Request units of each request to the store, by operation or step",
+)
+
+_doing: ContextVar[str] = ContextVar("agent_memory_operation", default="other")
 
 
 @contextmanager
-def operation(name: str, store: str) -> Iterator[trace.Span]:
-    """A span around one memory operation."""
+def doing(name: str) -> Iterator[None]:
+    """Notes which step or operation the requests to the store inside belong to. The innermost one counts."""
+    token = _doing.set(name)
+    try:
+        yield
+    finally:
+        _doing.reset(token)
+
+
+@contextmanager
+def operation(name: str, store: str, *, in_process: bool, thread_id: str | None = None) -> Iterator[trace.Span]:
+    """A span around one memory operation.
+
+    Args:
+        name: One of the conventions' operations.
+        store: The store's name.
+        in_process: Whether the store is an engine in this process.
+        thread_id: The conversation, if the operation is about one.
+    """
     attributes = {"gen_ai.operation.name": name, "gen_ai.memory.store.id": store}
-    with _tracer.start_as_current_span(f"{name} {store}", attributes=attributes) as span:
-        yield span
+    if thread_id is not None:
+        attributes["gen_ai.conversation.id"] = thread_id
+    kind = trace.SpanKind.INTERNAL if in_process else trace.SpanKind.CLIENT
+    # An error's message may quote what a user said, so only its kind is recorded.
+    started = _tracer.start_as_current_span(
+        name, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+    )
+    with doing(name), started as span:
+        try:
+            yield span
+        except Exception as error:
+            span.set_attribute("error.type", getattr(error, "code", type(error).__name__))
+            span.set_status(trace.StatusCode.ERROR)
+            raise
 
 
-def note_degraded(span: trace.Span, degraded: Sequence[str]) -> None:
-    """Notes on a span which parts are missing (`vector search`, `text search`, …), without the reasons."""
+def note_records(span: trace.Span, ids: Sequence[str]) -> None:
+    """Notes on a span how many records it was about, and if it is one, which."""
+    span.set_attribute("gen_ai.memory.record.count", len(ids))
+    if len(ids) == 1:
+        span.set_attribute("gen_ai.memory.record.id", ids[0])
+
+
+def note_degraded(degraded: Sequence[str]) -> None:
+    """Notes on the current span which parts are missing (`vector search`, `text search`, …), without the reasons."""
     if degraded:
-        span.set_attribute("agent_memory.degraded", sorted({part.partition(":")[0] for part in degraded}))
+        parts = sorted({part.partition(":")[0] for part in degraded})
+        trace.get_current_span().set_attribute("agent_memory.degraded", parts)
+
+
+def note_usage(step: str, usage: Usage) -> None:
+    """Counts the tokens that a step asked of models."""
+    counts = (
+        ("chat", "input", usage.input_tokens),
+        ("chat", "output", usage.output_tokens),
+        ("embeddings", "input", usage.embedded_tokens),
+    )
+    for name, kind, tokens in counts:
+        if tokens:
+            attributes = {"gen_ai.operation.name": name, "gen_ai.token.type": kind, "agent_memory.step": step}
+            _token_usage.record(tokens, attributes)
+
+
+def note_request(units: float) -> None:
+    """Counts the request units of one request to the store, for what is being done."""
+    _request_charge.record(units, {"agent_memory.operation": _doing.get()})

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, invocation
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, existing_store, invocation
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import day, day_and_time, table
+from agent_memory.cli.watch import watch
 
 if TYPE_CHECKING:
     from agent_memory.models import Health, Stats
@@ -26,9 +27,36 @@ ROOMY = 90
 """Columns of a terminal below which the table is a short one."""
 
 
-def status(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+EXAMPLES = examples(
+    "status",
+    "status --watch",
+    "status --watch --interval 10 --json --store https://memory.example",
+)
+
+SHORTEST, LONGEST = 0.2, 3600.0
+"""Seconds between two looks."""
+
+
+def status(
+    store: StoreOption = DEFAULT_STORE,
+    watched: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Show what waits and what fails again and again, until Ctrl-C; with --json a line of JSON each time."
+            " A store file is processed meanwhile; of a server, its own work is shown.",
+        ),
+    ] = False,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", min=SHORTEST, max=LONGEST, help="Between two looks.")
+    ] = 2.0,
+    as_json: JsonOption = False,
+) -> None:
     """Say what the store holds and what waits."""
     with existing_store(store) as memory:
+        if watched:
+            watch(memory.health, store, interval, as_json=as_json)
+            return
         health = memory.health()
         users = {user: memory.user(user).stats() for user in memory.users()}
     size = Path(store).stat().st_size if Path(store).exists() else None

@@ -17,6 +17,7 @@ from typing import TypeVar
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.models import EndpointHealth, now
+from agent_memory.telemetry import model_pauses, models_paused
 
 T = TypeVar("T")
 
@@ -153,6 +154,7 @@ class Endpoint:
     def _recover(self) -> None:
         if self._pauses:
             self._allowed = 1
+            models_paused.add(-1)
         self._answered = True
         self._since = self._fault = None
         self._pauses, self._resume = 0, 0.0
@@ -160,7 +162,10 @@ class Endpoint:
     def _pause(self, error: ModelError | ModelRefused) -> None:
         length = max(self._retries.pause(self._pauses), _asked(error))
         self._resume = max(self._resume, _clock() + length)
+        if not self._pauses:
+            models_paused.add(1)
         self._pauses += 1
+        model_pauses.add(1, {"error.type": error.fault or "unknown"})
         self._allowed = None  # who waits for a turn is told at once
 
     def _left(self) -> float:

@@ -106,3 +106,6 @@ class Health(Model):
         default=None, description="What sampled searches of this process left out; None: no searches are sampled."
     )
     roles_off: list[str] = Field(default_factory=list, description="Roles of chat models that are switched off.")
+    usage: Usage = Field(
+        default_factory=Usage, description="What the background work of this process has cost since it started."
+    )

@@ -14,7 +14,7 @@ from agent_memory.forgetting.erasure import erase_piece
 from agent_memory.language.roles import ROLE_OF, is_off
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.together import Together
-from agent_memory.models import Usage
+from agent_memory.models import Usage, now
 from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.retention import with_retention
@@ -27,6 +27,7 @@ from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.step import Step
 from agent_memory.steps.table import steps
 from agent_memory.store.calls import metered
+from agent_memory.telemetry import doing, write_to_recall
 
 logger = logging.getLogger("agent_memory")
 
@@ -58,7 +59,9 @@ def activities(tools: Tools) -> dict[str, Activity]:
     """
 
     async def charge_failure(step: Step, request: StepRequest, error: ModelError) -> None:
-        await charge(tools.store, tools.policy, request.user_id, Usage.model_validate(error.cost))
+        usage = Usage.model_validate(error.cost)
+        tools.tally.add(step.name, usage)
+        await charge(tools.store, tools.policy, request.user_id, usage)
         if step.is_pass and not error.retryable:
             kept = await step.kept_after_failure(tools, request.user_id) if step.kept_after_failure else {}
             await note_failure(tools.store, request.user_id, step, error, kept)
@@ -93,7 +96,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         request = StepRequest.model_validate(payload)
         if switched_off(step.name):
             return None
-        with metered() as charges:
+        with metered() as charges, doing(step.name):
             rules = await read_rules(tools.store, tools.policy, request.user_id, request.thread_id or None)
             if not rules.derive:
                 logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
@@ -103,6 +106,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
         if draft is None:
             return None
         draft.result.usage.request_units += sum(charges)
+        tools.tally.add(step.name, draft.result.usage)
         kept = {"create": with_retention(draft.create, rules), "upsert": with_retention(draft.upsert, rules)}
         return draft.model_copy(update=kept).model_dump(mode="json")
 
@@ -127,13 +131,17 @@ def activities(tools: Tools) -> dict[str, Activity]:
         return {"drafts": drafts} if any(drafts.values()) else None
 
     async def run_commit(payload: Json) -> Json:
-        with metered() as charges:
-            committed = await commit(tools.store, Draft.model_validate(payload))
+        draft = Draft.model_validate(payload)
+        with metered() as charges, doing(draft.step):
+            committed = await commit(tools.store, draft)
         result, step = committed.result, steps()[committed.result.step]
         result.usage.request_units += sum(charges)
+        tools.tally.add(step.name, Usage(request_units=sum(charges)))
         dropped = [reason for reason in result.rejected if reason not in step.expected]
         if dropped:
             logger.warning("Memory: %d items of %s were left out", len(dropped), result.step)
+        if step.files_talk and draft.oldest is not None and not committed.raced:
+            write_to_recall.record(max(0.0, now().timestamp() - draft.oldest))
         if step.makes and not committed.raced:
             logger.info("Memory: Stored %d %s", result.created, step.makes)
         return committed.model_dump(mode="json")

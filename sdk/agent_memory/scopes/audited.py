@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from agent_memory import telemetry
 from agent_memory.models import Context, ForgetReceipt, Hit, Memory, Provenance, Receipt, Turn
 from agent_memory.runtime import Runtime
 
@@ -24,10 +25,26 @@ S = TypeVar("S", bound=_Scope)
 Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 
 
-def audited(*, changes: bool) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
-    """Records each successful call of a method: who made it, and the ids of what it returned or changed."""
+def audited(*, changes: bool, operation: str | None = None) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
+    """Records each successful call of a method: who made it, and the ids of what it returned or changed.
 
-    def mark(method: Method[S, P, R]) -> Method[S, P, R]:
+    With an `operation`, one of the GenAI conventions, the call is a span of that name.
+    """
+
+    def traced(method: Method[S, P, R], name: str) -> Method[S, P, R]:
+        @functools.wraps(method)
+        async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            store, thread_id = scope._runtime.store, getattr(scope, "thread_id", None)
+            with telemetry.operation(name, store.name, in_process=store.in_process, thread_id=thread_id) as span:
+                result = await method(scope, *args, **kwargs)
+                telemetry.note_records(span, ids_of(result))
+                return result
+
+        return call
+
+    def mark(untraced: Method[S, P, R]) -> Method[S, P, R]:
+        method = untraced if operation is None else traced(untraced, operation)
+
         @functools.wraps(method)
         async def noted(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             auditor = scope._runtime.auditor

@@ -22,7 +22,6 @@ from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counters import USER, Counters
 from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
 from agent_memory.store.replies import forget_replies
-from agent_memory.telemetry import operation
 from agent_memory.text.folding import folded
 
 PIECE = 5000
@@ -100,10 +99,9 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
         StoreUnavailable: if the store failed; what had begun is finished by the next forget, or by maintenance.
     """
     request.check()
-    with operation("delete_memory", runtime.store.name):
-        if dry_run:
-            return (await _plan(runtime, request, now())).receipt(dry_run=True)
-        return await _scrubbed(runtime.store, _forget(runtime, request))
+    if dry_run:
+        return (await _plan(runtime, request, now())).receipt(dry_run=True)
+    return await _scrubbed(runtime.store, _forget(runtime, request))
 
 
 async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
@@ -139,11 +137,10 @@ async def erase(runtime: Runtime, user_id: str, *, dry_run: bool) -> ForgetRecei
         StoreUnavailable: if the store failed; what had begun is finished in the background, or by another call.
     """
     receipt = ForgetReceipt(dry_run=dry_run)
-    with operation("delete_memory", runtime.store.name):
-        if dry_run:
-            receipt.erased = await count_documents(runtime.store, user_id)
-            return receipt
-        return await _scrubbed(runtime.store, _erase(runtime, user_id, receipt))
+    if dry_run:
+        receipt.erased = await count_documents(runtime.store, user_id)
+        return receipt
+    return await _scrubbed(runtime.store, _erase(runtime, user_id, receipt))
 
 
 async def _erase(runtime: Runtime, user_id: str, receipt: ForgetReceipt) -> ForgetReceipt:

@@ -42,7 +42,7 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.ids import check_id
 from agent_memory.store.scope_documents import read_scope
 from agent_memory.store.values import check_json, validated
-from agent_memory.telemetry import note_degraded, operation
+from agent_memory.telemetry import note_degraded
 
 M = TypeVar("M", bound=Model)
 
@@ -110,26 +110,25 @@ async def find(
     if not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput(f"limit must be a number from 1 to {MOST_HITS}, not {limit!r:.60}")
     filters = search_filters(given)
-    with operation("search_memory", runtime.store.name) as span:
-        rules = await known_rules(runtime.store, runtime.tools.policy, partition[0], (*partition, None)[1], asked)
-        if not rules.recall:
-            return []
-        allowed = memory_types(asked.config.memory_types)
-        if allowed is not None:
-            given_types = filters.get("types")
-            wanted = MEMORY_TYPES if given_types is None else given_types
-            filters["types"] = [name for name in wanted if set(memory_types([name]) or []) <= set(allowed)]
-        most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
-        least = asked.config.similarity_threshold
-        if least is not None:
-            filters["threshold"] = max(least, filters.get("threshold") or least)
-        if most < limit:
-            logger.info("Memory: at most %d hits, not %d: %s", most, limit, _bound(rules, asked, most))
-        searcher = reaching(replace(runtime.searcher, rules=rules), most)
-        found = await search(searcher, partition, query, limit=most, filters=filters)
-        note_degraded(span, found.degraded)
-        runtime.uses.note(partition[0], (hit.memory.id for hit in found.hits if hit.memory.kind != "chunk"))
-        return found.hits
+    rules = await known_rules(runtime.store, runtime.tools.policy, partition[0], (*partition, None)[1], asked)
+    if not rules.recall:
+        return []
+    allowed = memory_types(asked.config.memory_types)
+    if allowed is not None:
+        given_types = filters.get("types")
+        wanted = MEMORY_TYPES if given_types is None else given_types
+        filters["types"] = [name for name in wanted if set(memory_types([name]) or []) <= set(allowed)]
+    most = min(limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or limit)
+    least = asked.config.similarity_threshold
+    if least is not None:
+        filters["threshold"] = max(least, filters.get("threshold") or least)
+    if most < limit:
+        logger.info("Memory: at most %d hits, not %d: %s", most, limit, _bound(rules, asked, most))
+    searcher = reaching(replace(runtime.searcher, rules=rules), most)
+    found = await search(searcher, partition, query, limit=most, filters=filters)
+    note_degraded(found.degraded)
+    runtime.uses.note(partition[0], (hit.memory.id for hit in found.hits if hit.memory.kind != "chunk"))
+    return found.hits
 
 
 def _bound(rules: Rules, asked: Asked, most: int) -> str:
@@ -185,39 +184,36 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     loop = asyncio.get_running_loop()
     timeout = runtime.searcher.settings.context_timeout
     deadline = loop.time() + timeout
-    with operation("search_memory", runtime.store.name) as span:
-        try:
-            request.check()
-            request = replace(
-                request, as_of=checked_time(request.as_of, "as_of"), filters=checked_filter(request.filters)
-            )
-        except InvalidInput as error:
-            return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
-        turns = asyncio.ensure_future(last_turns(runtime.store, request))
-        try:
-            async with asyncio.timeout(timeout):
-                documents = await read_scope(runtime.store, request.user_id, request.thread_id)
-                rules = await rules_of(runtime.tools.policy, request.user_id, documents.settings, asked)
-            if not rules.recall:
-                # What the store is asked must not depend on which of the two reads was faster.
-                await asyncio.wait([turns], timeout=max(0.0, deadline - loop.time()))
-                return Context(skipped_reason=rules.reason, milliseconds=_since(started))
-            most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
-            searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
-            recaller = replace(runtime.recaller, searcher=searcher)
-            left = max(0.0, deadline - loop.time())
-            context = await build_context(recaller, replace(request, limit=most, timeout=left), Read(documents, turns))
-        except Exception as error:
-            logger.warning("Memory settings cannot be read, skipping", exc_info=True)
-            why = str(error) or "not ready in time"
-            return Context(degraded=[f"settings: {why}"], milliseconds=_since(started))
-        finally:
-            dismiss(turns)
-        note_degraded(span, context.degraded)
-        told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
-        runtime.uses.note(request.user_id, (one["id"] for one in told))
-        context.milliseconds = _since(started)
-        return context
+    try:
+        request.check()
+        request = replace(request, as_of=checked_time(request.as_of, "as_of"), filters=checked_filter(request.filters))
+    except InvalidInput as error:
+        return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
+    turns = asyncio.ensure_future(last_turns(runtime.store, request))
+    try:
+        async with asyncio.timeout(timeout):
+            documents = await read_scope(runtime.store, request.user_id, request.thread_id)
+            rules = await rules_of(runtime.tools.policy, request.user_id, documents.settings, asked)
+        if not rules.recall:
+            # What the store is asked must not depend on which of the two reads was faster.
+            await asyncio.wait([turns], timeout=max(0.0, deadline - loop.time()))
+            return Context(skipped_reason=rules.reason, milliseconds=_since(started))
+        most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
+        searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
+        recaller = replace(runtime.recaller, searcher=searcher)
+        left = max(0.0, deadline - loop.time())
+        context = await build_context(recaller, replace(request, limit=most, timeout=left), Read(documents, turns))
+    except Exception as error:
+        logger.warning("Memory settings cannot be read, skipping", exc_info=True)
+        why = str(error) or "not ready in time"
+        return Context(degraded=[f"settings: {why}"], milliseconds=_since(started))
+    finally:
+        dismiss(turns)
+    note_degraded(context.degraded)
+    told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
+    runtime.uses.note(request.user_id, (one["id"] for one in told))
+    context.milliseconds = _since(started)
+    return context
 
 
 def with_threshold(searcher: Searcher, threshold: float | None) -> Searcher:

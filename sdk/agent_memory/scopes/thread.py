@@ -45,7 +45,6 @@ from agent_memory.store.preferences import change_settings, read_document, scope
 from agent_memory.store.threads import read_state, read_summary
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.store.windows import live_turns, read_window
-from agent_memory.telemetry import operation
 
 
 class AsyncThreadScope:
@@ -106,7 +105,7 @@ class AsyncThreadScope:
         }
         return await self.add_many([turn])
 
-    @audited(changes=True)
+    @audited(changes=True, operation="upsert_memory")
     async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
         """Stores any number of turns in their order. Repeating the call with the same ids adds nothing.
 
@@ -123,7 +122,7 @@ class AsyncThreadScope:
             return Receipt(ids=[], created=0, skipped_reason="the settings say that the conversation is not kept")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
         known = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.id is not None} | timed
-        with operation("create_memory", store.name), metered() as charges:
+        with metered() as charges:
             # A turn with its own id or time may be older than a forgetting. Any other is said now.
             forgotten = await sent_again(store, [turn for turn in kept if turn.id in known])
             written = [turn for turn in kept if turn.id not in forgotten]
@@ -181,7 +180,7 @@ class AsyncThreadScope:
             check_step("thread", step)
         return await live_view.retire(self._runtime.store, self.user_id, self.thread_id, through, covered_by)
 
-    @audited(changes=False)
+    @audited(changes=False, operation="search_memory")
     async def context(
         self,
         query: str,
@@ -218,7 +217,7 @@ class AsyncThreadScope:
         )
         return await tell(self._runtime, request, self._asked)
 
-    @audited(changes=False)
+    @audited(changes=False, operation="search_memory")
     async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """Finds the memories of this thread for a query, best first; `filters` as in `UserScope.search`.
 
@@ -271,7 +270,7 @@ class AsyncThreadScope:
         """Counts of what this thread holds."""
         return await count_stats(self._runtime, (self.user_id, self.thread_id))
 
-    @audited(changes=True)
+    @audited(changes=True, operation="delete_memory")
     async def forget(
         self,
         query: str | None = None,
@@ -291,7 +290,7 @@ class AsyncThreadScope:
         place = make_place(self.thread_id, None, since, until)
         return await forget(self._runtime, ForgetRequest(self.user_id, None, query, place), dry_run=dry_run)
 
-    @audited(changes=True)
+    @audited(changes=True, operation="delete_memory")
     async def delete(self, include_memories: bool = False) -> ForgetReceipt:
         """Deletes the conversation: its turns and their chunks, its summary and its state.
 

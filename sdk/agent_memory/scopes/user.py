@@ -84,7 +84,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         found = await newest_threads(self._runtime.store, self.user_id, before=before, limit=limit)
         return await thread_infos(self._runtime, self.user_id, found)
 
-    @audited(changes=False)
+    @audited(changes=False, operation="search_memory")
     async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
         """Finds the user's memories for a query, best first, whichever thread they come from.
 
@@ -100,7 +100,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         """
         return await find(self._runtime, (self.user_id,), query, limit, filters, self._asked)
 
-    @audited(changes=False)
+    @audited(changes=False, operation="search_memory")
     async def context(
         self,
         query: str,

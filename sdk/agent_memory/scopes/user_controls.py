@@ -87,7 +87,7 @@ class UserControls(UserPart):
             raise InvalidInput(f"limit must be a number from 1 to 1000, not {limit}")
         return await self._runtime.auditor.entries(self.user_id, since, limit)
 
-    @audited(changes=True)
+    @audited(changes=True, operation="delete_memory")
     async def forget(
         self,
         id: str | None = None,

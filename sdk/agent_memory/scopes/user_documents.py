@@ -22,7 +22,7 @@ from agent_memory.store.values import check_json
 class UserDocuments(UserPart):
     """The documents of one user. `search` and `memories` return their pieces for `types=["document"]`."""
 
-    @audited(changes=True)
+    @audited(changes=True, operation="upsert_memory")
     async def add_document(
         self,
         id: str,
@@ -81,7 +81,7 @@ class UserDocuments(UserPart):
         ids = [piece.id for piece in screened.memories]
         return Receipt(ids=ids, created=created, skipped_reason="; ".join(screened.rejected) or None, usage=usage)
 
-    @audited(changes=True)
+    @audited(changes=True, operation="delete_memory")
     async def delete_document(self, id: str) -> int:
         """Deletes a document; returns how many pieces it had. To forget everywhere what it says, use `forget`.
 

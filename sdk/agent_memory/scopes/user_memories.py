@@ -57,7 +57,7 @@ class UserMemories(UserPart):
         start, options = Start(before, cursor, limit), (types, as_of, filters)
         return await listed(self._runtime, (self.user_id,), start, *options, include_superseded=include_superseded)
 
-    @audited(changes=True)
+    @audited(changes=True, operation="create_memory")
     async def remember(
         self,
         content: str,
@@ -117,7 +117,7 @@ class UserMemories(UserPart):
             return memory
         return (await read_uses(self._runtime.store, self.user_id)).of(memory)
 
-    @audited(changes=True)
+    @audited(changes=True, operation="update_memory")
     async def update(
         self,
         id: str,

@@ -93,6 +93,7 @@ class Draft(Effects):
     cursor: dict[str, Any]
     etag: str
     extra: dict[str, Any] = Field(default_factory=dict, description="What the step keeps beside its cursor.")
+    oldest: int | None = Field(default=None, description="The `_ts` of the oldest turn that it covers, if it is known.")
 
     @property
     def partition(self) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from agent_memory.errors import NotFound
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
-from agent_memory.models import DeadLetter, Memory, Model, Turn, time_zone
+from agent_memory.models import DeadLetter, Memory, Model, Turn, Usage, time_zone
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import Limits, PolicySettings
@@ -18,7 +18,20 @@ from agent_memory.store.cursors import Cursor, StoredCursor, read_ahead, read_cu
 from agent_memory.store.documents import from_document
 from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by_id
 from agent_memory.store.windows import position_of, read_window
+from agent_memory.telemetry import note_usage
 from agent_memory.text.folding import folded
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the background work of this process has cost since it started."""
+
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, step: str, usage: Usage) -> None:
+        """Adds what a step cost, here and in the metrics."""
+        self.usage += usage
+        note_usage(step, usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,7 @@ class Tools:
     policy: PolicySettings = field(default_factory=PolicySettings)
     rules: Rules = field(default_factory=Rules)
     one_call: bool = False
+    tally: Tally = field(default_factory=Tally)
 
 
 class StepRequest(Model):
@@ -63,6 +77,7 @@ class TurnRange:
 
     Turns that are off the record are covered and left out; `covered` counts them too. Those that `recent_k` leaves
     unread count nowhere. A range `is_part` if it is that of a dead letter, or was narrowed to find a turn that fails.
+    `oldest` is the `_ts` of the turn that has waited longest.
     """
 
     turns: list[Turn]
@@ -71,6 +86,7 @@ class TurnRange:
     more: bool
     covered: int = 0
     is_part: bool = False
+    oldest: int | None = None
 
 
 async def gather_turns(
@@ -114,7 +130,8 @@ async def gather_turns(
     taken = found[: _within_tokens([turn for turn, _ in found], tools.limits.batch_tokens)]
     cursor = stored.cursor.advanced([*unread, *((turn.id, ts) for turn, ts in taken)])
     more = full or len(taken) < len(found)
-    return TurnRange(in_order(on_record([turn for turn, _ in taken])), stored, cursor, more, len(taken))
+    turns = in_order(on_record([turn for turn, _ in taken]))
+    return TurnRange(turns, stored, cursor, more, len(taken), oldest=min(ts for _, ts in taken))
 
 
 def on_record(turns: Sequence[Turn]) -> list[Turn]:

@@ -81,13 +81,14 @@ async def think_over_turns(
             result = effects.result.model_copy(update={"usage": effects.result.usage + spent})
             known = refusals.given_up(found.turns) if derived.refused else refusals.passed(found.covered)
             kept = Refusals.of(found.before.extra) if request.dead_letter_id else known
-            return step.draft(
+            draft = step.draft(
                 request,
                 found.before,
                 effects.model_copy(update={"result": result}),
                 cursor=found.cursor,
                 extra=kept.to_extra(),
             )
+            return draft.model_copy(update={"oldest": found.oldest})
 
 
 class TryNarrower(Exception):

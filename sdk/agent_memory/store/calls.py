@@ -10,6 +10,7 @@ from typing import Any
 from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
+from agent_memory.telemetry import note_request
 
 _REFUSALS = frozenset({401, 403, 500, 503, 507})
 _TRANSIENT = frozenset({408, 410, 429, 449, 500, 502, 503, 504})
@@ -29,9 +30,11 @@ def metered() -> Iterator[list[float]]:
 
 def record(headers: Mapping[str, Any], _body: Any = None) -> None:
     """Adds a call's request units to the innermost `metered` block. The SDK calls it with each response."""
+    units = float(headers.get("x-ms-request-charge", 0))
+    note_request(units)
     charges = _meter.get()
     if charges is not None:
-        charges.append(float(headers.get("x-ms-request-charge", 0)))
+        charges.append(units)
 
 
 def refuses_writes(error: AgentMemoryError) -> bool:

@@ -73,6 +73,7 @@ class Store:
 
     The change feed has a client of its own, because the SDK keeps a feed's continuation among the headers of the
     client's last response. `refusal` is set while writes fail. `known` is what need not be asked again.
+    It is `in_process` if it is an engine of this process.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Store:
         """
         self.name = name
         self.known = Known(alone=alone)
+        self.in_process = alone
         self.refusal: Refusal | None = None
         self.file = file
         self._owner = Owner()
