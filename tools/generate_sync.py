@@ -19,7 +19,7 @@ from unasync import twin
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
-SCOPES = ("thread", "user_part", "user_memories", "user_documents", "user_controls", "user", "static")
+SCOPES = ("thread_talk", "thread", "user_part", "user_memories", "user_documents", "user_controls", "user", "static")
 SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
 

@@ -118,6 +118,22 @@ class ThreadScope:
         """
         return self._portal.run(self._inner.turns(last, before=before))
 
+    def pop(self) -> Turn | None:
+        """Takes the newest turn back, as if it had not been said, while nothing was derived from it.
+
+        The turn leaves the conversation and the index. No memory is made of it, even if a step reads it at this
+        moment, and its id is spent: a repeated `add` with it is left out and named in the receipt's `forgotten`.
+
+        Returns:
+            The turn, or None if the live view of the conversation is empty.
+
+        Raises:
+            Conflict: if a summary tells the turn, or a memory rests on it; forget it instead.
+            StoreUnavailable: if the store did not answer, or others write without pause. The turn may be taken back
+                by then: see `turns(last=1)` before you repeat the call.
+        """
+        return self._portal.run(self._inner.pop())
+
     def view(self) -> LiveView:
         """The live view of the conversation: the turns that were not cleared or retired."""
         return self._portal.run(self._inner.view())

@@ -93,6 +93,7 @@ ENDPOINTS: list[Endpoint] = [
     # Conversations.
     Endpoint(User.threads, "GET", "/v1/threads", "threads", paged="limit", paged_by="last_turn_at"),
     Endpoint(Thread.turns, "GET", "/v1/threads/{thread_id}/turns", "turns", paged="last"),
+    Endpoint(Thread.pop, "POST", "/v1/threads/{thread_id}/pop"),
     Endpoint(Thread.view, "GET", "/v1/threads/{thread_id}/view"),
     Endpoint(Thread.clear, "POST", "/v1/threads/{thread_id}/clear", "cleared"),
     Endpoint(

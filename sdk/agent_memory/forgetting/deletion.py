@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from agent_memory.forgetting.plan import made_from
+from agent_memory.forgetting.unsaid import Said, derived_from, uncount
 from agent_memory.models import Memory
 from agent_memory.remembering import untold
 from agent_memory.remembering.replacing import SUPERSESSION
@@ -52,6 +53,9 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     user_id = job["user_id"]
     turns: dict[str, list[str]] = job["turns"]
     await _all(delete_items(store, TURNS, (user_id, thread_id), ids) for thread_id, ids in turns.items())
+    if "popped" in job and await _unsay(store, counters, job):
+        await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
+        return []
     await _touch_cursors(store, user_id, turns, {})
     memories: dict[str, str] = job["memories"]
     accounts = set(job.get("accounts", ()))  # jobs of an earlier version have none
@@ -89,6 +93,21 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     await forget_replies(store, user_id)
     await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
     return redo
+
+
+async def _unsay(store: Store, counters: Counters, job: Document) -> bool:
+    """Removes a turn that was taken back from index, view and counters; False if something was derived from it."""
+    [(thread_id, (ts, at))] = job["popped"].items()
+    [turn_id] = job["turns"][thread_id]
+    partition, said = (job["user_id"], thread_id), Said(turn_id, ts, at)
+    await uncount(store, counters, partition, said)
+    if await derived_from(store, partition, said):  # after the cursors: nothing more can be committed
+        return False
+    await _delete_chunks(store, partition, [turn_id])
+    await _clear_letters(store, partition)
+    await _forget_turns(store, *partition, {turn_id})
+    await _recount(store, partition)
+    return True
 
 
 async def finish_forgettings(store: Store, counters: Counters, user_id: str | None = None) -> int:
@@ -231,6 +250,19 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
     """Removes turns from what is kept about their thread; True if its summary must be made again."""
     partition = (user_id, thread_id)
     gone = set(turn_ids)
+    await _clear_letters(store, partition)
+    ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
+    await _forget_turns(store, user_id, thread_id, gone)
+    redo = await _reset(store, partition, "summarize", ids)
+    if redo:
+        await untold.mark_again(store, user_id, thread_id)
+    await counters.forget(user_id, thread_id, gone, redo=["summarize"] if redo else [])
+    await _recount(store, partition)
+    return redo
+
+
+async def _clear_letters(store: Store, partition: tuple[str, str]) -> None:
+    """Removes turns that are gone from the dead letters of their thread."""
     for container in (MEMORIES, SUMMARIES):
         for letter in await store.query(container, queries.DEAD_LETTERS, partition):
             # Turns that are not forgotten may have expired.
@@ -242,14 +274,6 @@ async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_i
                 # The error may quote what was forgotten.
                 mended = {"turn_ids": left, "error": "some of its turns were forgotten; replay the rest"}
                 await change_existing(store, container, letter["id"], partition, partial(_with, fields=mended))
-    ids = [summary_id(user_id, thread_id), state_id(user_id, thread_id)]
-    await _forget_turns(store, user_id, thread_id, gone)
-    redo = await _reset(store, partition, "summarize", ids)
-    if redo:
-        await untold.mark_again(store, user_id, thread_id)
-    await counters.forget(user_id, thread_id, gone, redo=["summarize"] if redo else [])
-    await _recount(store, partition)
-    return redo
 
 
 def _with(document: Document, fields: Document) -> Document:

@@ -178,6 +178,7 @@ class RemoteThreadScope(AsyncThreadScope):
     search = sent(AsyncThreadScope.search)
     context = sent(AsyncThreadScope.context)
     turns = sent(AsyncThreadScope.turns)
+    pop = sent(AsyncThreadScope.pop)
     view = sent(AsyncThreadScope.view)
     clear = sent(AsyncThreadScope.clear)
     retire = sent(AsyncThreadScope.retire)

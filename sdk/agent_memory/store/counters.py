@@ -28,6 +28,7 @@ class ThreadCounter:
 
     `pending` is how many turns still wait for some step; it is stored so that a query can find them. `waiting` says
     since when: pairs of a count and the earliest `_ts` of the turns between the previous pair's count and this one.
+    `taken_back` are the ids of the last turns that were taken back.
     """
 
     user_id: str
@@ -36,6 +37,7 @@ class ThreadCounter:
     done: Mapping[str, int] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
     waiting: tuple[tuple[int, int], ...] = ()
+    taken_back: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -49,7 +51,7 @@ class ThreadCounter:
 
     def counted(self, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
         """The counter after these turns (id and `_ts`). Turns that it has counted already change nothing."""
-        fresh = {turn_id: ts for turn_id, ts in turns if self.cursor.is_new(turn_id, ts)}
+        fresh = {turn_id: ts for turn_id, ts in turns if self._counts(turn_id, ts)}
         if not fresh:
             return self
         cursor = self.cursor.advanced(fresh.items())
@@ -58,9 +60,28 @@ class ThreadCounter:
             waiting = (*waiting[:-2], (cursor.count, min(waiting[-2][1], waiting[-1][1])))
         return replace(self, cursor=cursor, waiting=waiting)
 
+    def without(self, turn_id: str, ts: int, covered: Collection[str]) -> ThreadCounter:
+        """The counter after a turn was taken back that only the steps in `covered` had run for.
+
+        The count stays, as thresholds are crossed by what was said. But no step waits for the turn any more, and it
+        is not counted if it is delivered after this.
+        """
+        if turn_id in self.taken_back:
+            return self
+        gone = replace(self, taken_back=(*self.taken_back, turn_id)[-_MOST_MARKS:])
+        if self.cursor.is_new(turn_id, ts):
+            return gone
+        done = {step: min(self.count, self.done.get(step, 0) + 1) for step in self.steps if step not in covered}
+        return gone._with_done({**self.done, **done})
+
+    def _counts(self, turn_id: str, ts: int) -> bool:
+        return self.cursor.is_new(turn_id, ts) and turn_id not in self.taken_back
+
     def ran(self, step: str, count: int) -> ThreadCounter:
         """The counter after a step has run for all turns up to `count`."""
-        done = {**self.done, step: max(count, self.done.get(step, 0))}
+        return self._with_done({**self.done, step: max(count, self.done.get(step, 0))})
+
+    def _with_done(self, done: Mapping[str, int]) -> ThreadCounter:
         covered = min((done.get(name, 0) for name in self.steps), default=self.count)
         return replace(self, done=done, waiting=tuple(mark for mark in self.waiting if mark[0] > covered))
 
@@ -83,6 +104,7 @@ class ThreadCounter:
             "cursor": self.cursor.to_document(),
             "waiting": [list(mark) for mark in self.waiting],
             **({} if self.waiting_since is None else {"waiting_since": self.waiting_since}),
+            **({"taken_back": list(self.taken_back)} if self.taken_back else {}),
         }
 
 
@@ -90,7 +112,8 @@ def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
     """A counter from its document."""
     waiting = tuple((count, ts) for count, ts in document.get("waiting", ()))  # earlier versions wrote none
     cursor = Cursor.from_document(document["cursor"])
-    return ThreadCounter(document["user_id"], document["thread_id"], cursor, document["done"], steps, waiting)
+    back = tuple(document.get("taken_back", ()))
+    return ThreadCounter(document["user_id"], document["thread_id"], cursor, document["done"], steps, waiting, back)
 
 
 async def _never() -> bool:
@@ -178,6 +201,14 @@ class Counters:
             return replace(counter, cursor=replace(counter.cursor, seen=seen), done=done)
 
         await self._change(user_id, thread_id, change, _never)
+
+    async def take_back(self, user_id: str, thread_id: str, turn_id: str, ts: int, covered: Collection[str]) -> None:
+        """Notes that a turn was taken back that only the steps in `covered` had run for. Repeating it is harmless."""
+
+        async def others_there() -> bool:
+            return bool(await self._store.query(TURNS, queries.SOME_OF_ALL, (user_id, thread_id), limit=1))
+
+        await self._change(user_id, thread_id, lambda counter: counter.without(turn_id, ts, covered), others_there)
 
     async def redo_for_user(self, user_id: str, step: str) -> None:
         """Marks a per-user step as due again, in the counter of the user and of one of their threads."""

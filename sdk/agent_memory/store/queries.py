@@ -156,6 +156,9 @@ DERIVED_FROM_TURNS = (
     f"SELECT {MEMORY_FIELDS} FROM c WHERE {DERIVED}"
     " AND EXISTS(SELECT VALUE t FROM t IN c.source_turn_ids WHERE ARRAY_CONTAINS(@turns, t))"
 )
+RESTING_ON = f"SELECT VALUE c.id FROM c WHERE {NO_CHUNK} AND ARRAY_CONTAINS(c.source_turn_ids, @turn)"
+"""What was derived from a turn; its index is not."""
+REAFFIRMED_AT = "SELECT VALUE c.id FROM c WHERE c.reaffirmed_at = @at"
 DERIVATIONS = f"SELECT DISTINCT c.thread_id, c.model, c.prompt_version FROM c WHERE {DERIVED} AND {ACTIVE}"
 DERIVING_CURSORS = (
     'SELECT c.thread_id, c.step, c.extra FROM c WHERE c.type = "cursor" AND c.step IN ("extract", "reprocess")'
