@@ -101,31 +101,36 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]
     }
 
 
+async def reading_calls(memory: AsyncMemory, embeddings: EmbeddingModel) -> Calls:
+    """A plain vector query, a search and a context of the user `user`."""
+    user, store = memory.user("user"), memory.runtime.store
+    thread = user.thread("thread-0")
+    vectors = dict(zip(QUESTIONS, (await embeddings.embed(QUESTIONS)).vectors, strict=True))
+
+    async def plain(question: str) -> None:
+        await store.query(MEMORIES, PLAIN, ("user",), vector=vectors[question])
+
+    async def search(question: str) -> None:
+        assert await user.search(question, limit=10)
+
+    async def context(question: str) -> None:
+        found = await thread.context(question)
+        assert found.text
+        assert not found.degraded
+
+    return {"plain vector query": plain, "search": search, "context": context}
+
+
 async def one_user(path: Path, arguments: argparse.Namespace) -> tuple[dict[str, dict[str, float]], float]:
     """A user with a long history: search, context and the plain query, call by call in turn."""
     embeddings = PreparedEmbeddings(HashingEmbeddings())
     async with opened(path, embeddings) as memory:
         await fill(memory, embeddings, "user", arguments.memories, arguments.turns)
         await counted(memory, "user", arguments.turns)
-        user, store = memory.user("user"), memory.runtime.store
-        thread = user.thread("thread-0")
-        vectors = dict(zip(QUESTIONS, (await embeddings.embed(QUESTIONS)).vectors, strict=True))
-
-        async def plain(question: str) -> None:
-            await store.query(MEMORIES, PLAIN, ("user",), vector=vectors[question])
-
-        async def search(question: str) -> None:
-            assert await user.search(question, limit=10)
-
-        async def context(question: str) -> None:
-            found = await thread.context(question)
-            assert found.text
-            assert not found.degraded
-
-        calls: Calls = {"plain vector query": plain, "search": search, "context": context}
+        calls = await reading_calls(memory, embeddings)
         figures = await timed(calls, arguments.repeats)
         embeddings.priced_by = MiniLMEmbeddings()
-        embedded: Calls = {"search, query embedded": search, "context, query embedded": context}
+        embedded = {f"{name}, query embedded": calls[name] for name in ("search", "context")}
         figures |= await timed(embedded, max(10, arguments.repeats // 4))
     return figures, ratio(figures, "search", "plain vector query")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
-from recall import MEMORIES, PLAIN, QUESTIONS, HashingEmbeddings, PreparedEmbeddings, counted, fill, opened
+from recall import QUESTIONS, HashingEmbeddings, PreparedEmbeddings, counted, fill, opened, reading_calls
 
 import embedded_cosmos
 from embedded_cosmos import AsyncTransport
@@ -92,30 +92,12 @@ async def measure(folder: Path, memories: int, turns: int, repeats: int) -> dict
     async with opened(folder / "store.db", embeddings) as memory:
         await fill(memory, embeddings, "user", memories, turns)
         await counted(memory, "user", turns)
-        store, user = memory.runtime.store, memory.user("user")
-        thread = user.thread("thread-0")
-        vectors = dict(zip(QUESTIONS, (await embeddings.embed(QUESTIONS)).vectors, strict=True))
-
-        async def plain(question: str) -> None:
-            await store.query(MEMORIES, PLAIN, ("user",), vector=vectors[question])
-
-        async def search(question: str) -> None:
-            assert await user.search(question, limit=10)
-
-        async def context(question: str) -> None:
-            found = await thread.context(question)
-            assert found.text
-            assert not found.degraded
 
         async def add(question: str) -> None:
-            await user.thread("new").add("user", question)
+            await memory.user("user").thread("new").add("user", question)
 
-        calls: dict[str, Callable[[str], Awaitable[None]]] = {
-            "plain vector query": plain,
-            "search, ten hits": search,
-            "context": context,
-            "add": add,  # last: what was just said costs the next search more
-        }
+        # `add` comes last, because what was just said costs the next search more.
+        calls = await reading_calls(memory, embeddings) | {"add": add}
         return {name: await _figures(call, repeats) for name, call in calls.items()}
 
 

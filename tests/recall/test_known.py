@@ -43,6 +43,22 @@ async def test_settings_are_read_once_a_while_absent_ones_too(clock: Clock):
     assert reads == 4
 
 
+async def test_a_read_that_fails_leaves_nothing_behind():
+    settings = KnownSettings()
+
+    async def fail() -> dict[str, Any]:
+        raise ConnectionError
+
+    async def read() -> dict[str, Any]:
+        return {"enabled": False}
+
+    for number in range(3):
+        with pytest.raises(ConnectionError):
+            await settings.get((f"user-{number}", "t"), fail)
+    assert not settings._reads
+    assert await settings.get(("user-0", "t"), read) == {"enabled": False}
+
+
 async def test_what_was_written_while_it_was_read_is_not_kept():
     settings, may_end = KnownSettings(), asyncio.Event()
 

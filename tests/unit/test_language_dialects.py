@@ -85,12 +85,12 @@ async def openai_chat(httpserver):
 
 
 @pytest.fixture
-async def anthropic_chat(httpserver):
+async def chat_at_root(httpserver):
     made: list[ServiceChat] = []
 
-    def make(behaviour, model="claude-haiku-4-5") -> tuple[Service, AnthropicChat]:
+    def make(adapter: type[AnthropicChat] | type[GoogleChat], behaviour, model: str) -> tuple[Service, ServiceChat]:
         service = Service(httpserver, behaviour)
-        made.append(AnthropicChat(model, base_url=service.root, api_key="k", retries=QUICK))
+        made.append(adapter(model, base_url=service.root, api_key="k", retries=QUICK))
         return service, made[-1]
 
     yield make
@@ -99,17 +99,13 @@ async def anthropic_chat(httpserver):
 
 
 @pytest.fixture
-async def google_chat(httpserver):
-    made: list[ServiceChat] = []
+def anthropic_chat(chat_at_root):
+    return lambda behaviour, model="claude-haiku-4-5": chat_at_root(AnthropicChat, behaviour, model)
 
-    def make(behaviour, model="gemini-3-flash") -> tuple[Service, GoogleChat]:
-        service = Service(httpserver, behaviour)
-        made.append(GoogleChat(model, base_url=service.root, api_key="k", retries=QUICK))
-        return service, made[-1]
 
-    yield make
-    for chat in made:
-        await chat.close()
+@pytest.fixture
+def google_chat(chat_at_root):
+    return lambda behaviour, model="gemini-3-flash": chat_at_root(GoogleChat, behaviour, model)
 
 
 # --- OpenAI and Azure OpenAI --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import openai
 import pytest
+from dialect_servers import FACT
 from werkzeug import Request, Response
 
 from agent_memory.errors import ConfigurationError, ModelError
@@ -27,19 +28,6 @@ def talk(*contents: str) -> ExtractInput:
 
 
 TALK = talk("My budget for Hawaii is $10,000.")
-BUDGET = {
-    "type": "fact",
-    "kind": "fact",
-    "content": "User's budget for Hawaii is $10,000",
-    "quote": "My budget for Hawaii is $10,000",
-    "turns": ["t1"],
-    "confidence": 0.9,
-    "importance": 0.9,
-    "valid_from": None,
-    "valid_to": None,
-    "time_phrase": None,
-    "tags": [],
-}
 
 
 def completion(
@@ -114,10 +102,10 @@ async def chat(script):
 
 @pytest.mark.req("S3-09")
 async def test_a_task_is_one_call_with_the_prompt_a_document_and_a_strict_schema(script, chat):
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     result = await chat.run(EXTRACT, TALK)
     assert isinstance(chat, ChatModel)
-    assert [memory.content for memory in result.output.memories] == [BUDGET["content"]]
+    assert [memory.content for memory in result.output.memories] == [FACT["content"]]
     assert (result.model, result.rejected) == ("scripted", [])
     assert result.prompt_version.startswith("1+")
     [sent] = script.requests
@@ -153,7 +141,7 @@ async def test_what_poses_as_a_role_stays_inside_the_document(script, chat):
 
 async def test_a_throttled_call_waits_as_long_as_the_server_asks(script, chat):
     throttled = Response("{}", 429, headers={"Retry-After": "0.3"}, mimetype="application/json")
-    script.answers = [throttled, memories(BUDGET)]
+    script.answers = [throttled, memories(FACT)]
     begun = time.monotonic()
     result = await chat.run(EXTRACT, TALK)
     assert time.monotonic() - begun >= 0.3
@@ -176,9 +164,9 @@ async def test_a_servers_fault_is_retried_a_bounded_number_of_times(script, chat
         await chat.run(EXTRACT, TALK)
     assert caught.value.retryable
     assert len(script.requests) == 3
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
-    script.answers = [refusal("out of order", status), memories(BUDGET)]
+    script.answers = [refusal("out of order", status), memories(FACT)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
 
 
@@ -197,7 +185,7 @@ async def test_a_silent_server_is_a_timeout(script, tmp_path):
     retries = RetryPolicy(attempts=2, first_wait=0.001)
     chat = OpenAIChat("scripted", base_url=script.url, prompts=tmp_path, retries=retries)
     speak = threading.Event()
-    script.answers = [lambda: speak.wait(5) and memories(BUDGET)]
+    script.answers = [lambda: speak.wait(5) and memories(FACT)]
     with pytest.raises(ModelError, match=r"did not answer within 0\.2 s") as caught:
         await chat.run(EXTRACT, TALK)
     assert caught.value.retryable
@@ -232,7 +220,7 @@ async def test_an_unusable_answer_is_asked_for_again_and_then_given_up(script, c
         await chat.run(EXTRACT, TALK)
     assert not caught.value.retryable
     assert len(script.requests) == 3
-    script.answers = [bad, memories(BUDGET)]
+    script.answers = [bad, memories(FACT)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
 
 
@@ -242,7 +230,7 @@ async def test_an_unusable_answer_is_asked_for_again_and_then_given_up(script, c
         Response("<html>Please log in</html>", mimetype="text/html"),
         {"error": {"message": "upstream is down"}},
         Response("", mimetype="application/json"),
-        Response(json.dumps(memories(BUDGET))[:-40], mimetype="application/json"),
+        Response(json.dumps(memories(FACT))[:-40], mimetype="application/json"),
     ],
 )
 async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_pass(script, chat, page):
@@ -251,23 +239,23 @@ async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_p
         await chat.run(EXTRACT, TALK)
     assert (caught.value.retryable, caught.value.fault) == (True, "no_api_answer")
     assert chat.health().fault == "no_api_answer"
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
     assert chat.health().answers
 
 
 async def test_usage_is_summed_over_the_attempts(script, chat):
-    script.answers = [completion("no", usage=(100, 1)), completion("no", usage=(100, 2)), memories(BUDGET)]
+    script.answers = [completion("no", usage=(100, 1)), completion("no", usage=(100, 2)), memories(FACT)]
     usage = (await chat.run(EXTRACT, TALK)).usage
     assert (usage.model_calls, usage.input_tokens, usage.output_tokens) == (3, 300, 23)
 
 
 async def test_a_cut_off_answer_gets_more_room_and_is_salvaged_last(script, chat):
-    text = json.dumps({"worth_extracting": True, "memories": [BUDGET, BUDGET | {"content": "User likes Hawaii"}]})
+    text = json.dumps({"worth_extracting": True, "memories": [FACT, FACT | {"content": "User likes Hawaii"}]})
     script.answers = [completion(text[: text.index("likes")], finish="length")]
     result = await chat.run(EXTRACT, TALK)
     assert [sent["max_tokens"] for sent in script.requests] == [2000, 4000, 4000]
-    assert [memory.content for memory in result.output.memories] == [BUDGET["content"]]
+    assert [memory.content for memory in result.output.memories] == [FACT["content"]]
     assert result.rejected[0] == "the answer was cut off, and read up to there"
 
 
@@ -279,8 +267,8 @@ async def test_a_cut_off_summary_is_never_taken(script, chat):
 
 
 async def test_broken_json_is_asked_for_again_before_it_is_repaired(script, chat):
-    broken = memories(BUDGET)["choices"][0]["message"]["content"].replace('"turns": ["t1"],', "turns: ['t1']")
-    script.answers = [completion(broken), memories(BUDGET)]
+    broken = memories(FACT)["choices"][0]["message"]["content"].replace('"turns": ["t1"],', "turns: ['t1']")
+    script.answers = [completion(broken), memories(FACT)]
     assert (await chat.run(EXTRACT, TALK)).rejected == []
     script.answers = [completion(broken)]
     assert (await chat.run(EXTRACT, TALK)).rejected == ["the answer was broken JSON, and repaired"]
@@ -288,16 +276,16 @@ async def test_broken_json_is_asked_for_again_before_it_is_repaired(script, chat
 
 @pytest.mark.req("S3-52")
 async def test_one_bad_item_of_three_is_dropped(script, chat):
-    invented = BUDGET | {"content": "User is 40", "quote": "I am 40"}
-    script.answers = [memories(BUDGET, BUDGET | {"content": "x", "confidence": 14}, invented)]
+    invented = FACT | {"content": "User is 40", "quote": "I am 40"}
+    script.answers = [memories(FACT, FACT | {"content": "x", "confidence": 14}, invented)]
     result = await chat.run(EXTRACT, TALK)
-    assert [memory.content for memory in result.output.memories] == [BUDGET["content"]]
+    assert [memory.content for memory in result.output.memories] == [FACT["content"]]
     assert len(result.rejected) == 2
 
 
 async def test_a_server_without_json_schema_gets_the_schema_in_the_prompt_from_then_on(script, chat):
     message = "Input should be 'text' or 'json_object' (response_format.type)"
-    script.answers = [refusal(message), memories(BUDGET)]
+    script.answers = [refusal(message), memories(FACT)]
     for _ in range(2):
         assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
     forms = [sent["response_format"]["type"] for sent in script.requests]
@@ -312,7 +300,7 @@ async def test_a_server_that_takes_no_form_at_all_is_an_error(script, chat):
         await chat.run(EXTRACT, TALK)
     forms = [sent.get("response_format", {}).get("type") or "tools" in sent for sent in script.requests]
     assert forms == ["json_schema", "json_object", True, False]
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     await chat.run(EXTRACT, TALK)
     assert script.requests[-1]["response_format"]["type"] == "json_schema"  # what failed was not learned
 
@@ -323,7 +311,7 @@ async def test_parameters_that_a_model_refuses_are_left_out_from_then_on(script,
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
         ),
         refusal("Unsupported value: 'temperature' does not support 0.1 with this model."),
-        memories(BUDGET),
+        memories(FACT),
     ]
     for _ in range(2):
         await chat.run(EXTRACT, TALK)
@@ -340,7 +328,7 @@ async def test_the_prompt_file_sets_parameters_and_is_read_again_at_every_run(sc
     text = "---\nid: extract\nversion: 7\ndescription: d\nmodel: {temperature: 0.9, max_tokens: 50}\n---\nFind facts.\n"
     path.write_text(text)
     chat = OpenAIChat("scripted", base_url=script.url, prompts=tmp_path)
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     first = await chat.run(EXTRACT, TALK)
     path.write_text(text.replace("Find facts.", "Find few facts."))
     second = await chat.run(EXTRACT, TALK)
@@ -356,7 +344,7 @@ async def test_limits_of_an_extraction_are_those_of_its_prompt_and_a_refusal_is_
     """The server answers `/v1/chat/completions` only."""
     shipped = PromptFolder(None).load("extract").parameters
     assert (shipped.temperature, shipped.max_tokens, shipped.timeout) == (0.1, 2000, 60)
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     await chat.run(EXTRACT, TALK)
     limits = "model: {temperature: 0.1, max_tokens: 500, timeout: 30}"
     text = f"---\nid: extract\nversion: 1\ndescription: d\n{limits}\n---\nFind facts.\n"
@@ -430,7 +418,7 @@ async def test_azure_takes_a_fresh_token_for_every_call(httpserver, asynchronous
 
     def answer(request: Request) -> Response:
         seen.append((request.headers["Authorization"], request.get_json()["model"]))
-        return Response(json.dumps(memories(BUDGET)), mimetype="application/json")
+        return Response(json.dumps(memories(FACT)), mimetype="application/json")
 
     httpserver.expect_request("/openai/v1/chat/completions").respond_with_handler(answer)
     chat = OpenAIChat("my-deployment", azure_endpoint=httpserver.url_for("/"), azure_ad_token_provider=provider)
@@ -476,7 +464,7 @@ def test_openais_key_is_never_sent_to_azure(monkeypatch):
 
 
 async def test_calls_at_the_same_time_share_one_client(script, chat):
-    script.answers = [memories(BUDGET)]
+    script.answers = [memories(FACT)]
     results = await asyncio.gather(*(chat.run(EXTRACT, TALK) for _ in range(8)))
     assert [len(result.output.memories) for result in results] == [1] * 8
     assert len(script.requests) == 8

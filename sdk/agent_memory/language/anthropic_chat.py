@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import ValidationError
 
 from agent_memory.extras import require
 from agent_memory.language.clients import LazyClient, call_errors
 from agent_memory.language.dialects import Dialect
-from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.refusals import no_api_answer
 from agent_memory.language.requests import Completion, Request, quota_of
-from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.service_chat import ServiceChat
+from agent_memory.language.service_chat import ChatOptions, ServiceChat
 from agent_memory.language.tasks import Data
 from agent_memory.models import Usage
 
@@ -36,10 +33,7 @@ class AnthropicChat(ServiceChat):
         base_url: str | None = None,
         api_key: str | None = None,
         client: anthropic.AsyncAnthropic | None = None,
-        prompts: str | Path | None = None,
-        retries: RetryPolicy | None = None,
-        answer_retries: int = 2,
-        parameters: ModelParameters | None = None,
+        **options: Unpack[ChatOptions],
     ) -> None:
         """Opens nothing yet.
 
@@ -48,10 +42,7 @@ class AnthropicChat(ServiceChat):
             base_url: a server that speaks this protocol; Anthropic's if none is named.
             api_key: a key; ANTHROPIC_API_KEY if none is given.
             client: a ready client, in place of both. Its own retries are switched off.
-            prompts: see `ServiceChat`, as for the next three.
-            retries: what is done about throttling, timeouts and faults of the service.
-            answer_retries: how often an answer that cannot be used is asked for again.
-            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
+            options: see `ChatOptions`.
 
         Raises:
             ConfigurationError: the package anthropic is missing, or there are no prompts.
@@ -66,8 +57,7 @@ class AnthropicChat(ServiceChat):
         given = None if client is None else client.with_options(max_retries=0)
         self._client = LazyClient(open_it, lambda opened: opened.close(), given)
         address = base_url or ADDRESS if client is None else str(client.base_url)
-        shared = {"prompts": prompts, "retries": retries, "answer_retries": answer_retries, "parameters": parameters}
-        super().__init__(model, "messages", address, **shared)  # type: ignore[arg-type]
+        super().__init__(model, "messages", address, **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         import anthropic

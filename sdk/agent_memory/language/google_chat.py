@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.extras import require
 from agent_memory.language.clients import LazyClient
 from agent_memory.language.dialects import Dialect
-from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.refusals import no_api_answer, status_error, timed_out, unreachable
 from agent_memory.language.requests import Completion, Request, quota_of
-from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.service_chat import ServiceChat
+from agent_memory.language.service_chat import ChatOptions, ServiceChat
 from agent_memory.logs import unlogged_requests
 from agent_memory.models import Usage
 from agent_memory.text.patterns import linear
@@ -42,10 +39,7 @@ class GoogleChat(ServiceChat):
         base_url: str | None = None,
         api_key: str | None = None,
         client: genai.Client | None = None,
-        prompts: str | Path | None = None,
-        retries: RetryPolicy | None = None,
-        answer_retries: int = 2,
-        parameters: ModelParameters | None = None,
+        **options: Unpack[ChatOptions],
     ) -> None:
         """Opens nothing yet.
 
@@ -54,10 +48,7 @@ class GoogleChat(ServiceChat):
             base_url: a server that speaks this protocol; Google's if none is named.
             api_key: a key; GEMINI_API_KEY or GOOGLE_API_KEY if none is given.
             client: a ready client, in place of both, such as one for Vertex AI.
-            prompts: see `ServiceChat`, as for the next three.
-            retries: what is done about throttling, timeouts and faults of the service.
-            answer_retries: how often an answer that cannot be used is asked for again.
-            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
+            options: see `ChatOptions`.
 
         Raises:
             ConfigurationError: the package google-genai is missing, or there are no prompts.
@@ -70,8 +61,7 @@ class GoogleChat(ServiceChat):
             return genai.Client(api_key=api_key, http_options={"base_url": base_url} if base_url else None)
 
         self._client = LazyClient(open_it, lambda opened: opened.aio.aclose(), client)
-        shared = {"prompts": prompts, "retries": retries, "answer_retries": answer_retries, "parameters": parameters}
-        super().__init__(model, "generate", base_url or ADDRESS, **shared)  # type: ignore[arg-type]
+        super().__init__(model, "generate", base_url or ADDRESS, **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         client = await self._client.get()

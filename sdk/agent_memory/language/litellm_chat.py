@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Unpack
 
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.litellm_client import litellm_errors, load_litellm, reached, require_litellm
 from agent_memory.language.openai_protocol import chat_arguments, read_chat
-from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.requests import Completion, Request
-from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.service_chat import ServiceChat
+from agent_memory.language.service_chat import ChatOptions, ServiceChat
 
 
 class LiteLLMChat(ServiceChat):
@@ -22,10 +20,7 @@ class LiteLLMChat(ServiceChat):
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        prompts: str | Path | None = None,
-        retries: RetryPolicy | None = None,
-        answer_retries: int = 2,
-        parameters: ModelParameters | None = None,
+        **options: Unpack[ChatOptions],
     ) -> None:
         """Opens nothing yet.
 
@@ -33,18 +28,14 @@ class LiteLLMChat(ServiceChat):
             model: service and model as litellm writes them, such as `groq/llama-3.3-70b-versatile`.
             base_url: another address than the service's own.
             api_key: a key; litellm looks into the variables of the service if none is given.
-            prompts: see `ServiceChat`, as for the next three.
-            retries: what is done about throttling, timeouts and faults of the service.
-            answer_retries: how often an answer that cannot be used is asked for again.
-            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
+            options: see `ChatOptions`.
 
         Raises:
             ConfigurationError: the package litellm is missing, or there are no prompts.
         """
         require_litellm()
         self._reached = reached(base_url, api_key)
-        shared = {"prompts": prompts, "retries": retries, "answer_retries": answer_retries, "parameters": parameters}
-        super().__init__(model, "chat", base_url or "litellm", **shared)  # type: ignore[arg-type]
+        super().__init__(model, "chat", base_url or "litellm", **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         litellm = await load_litellm()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.openai_client import OpenAIConnection, TokenProvider, model_errors
 from agent_memory.language.openai_protocol import chat_arguments, read_chat, read_responses, responses_arguments
-from agent_memory.language.prompts import ModelParameters
 from agent_memory.language.requests import Completion, Request
-from agent_memory.language.retries import RetryPolicy
-from agent_memory.language.service_chat import ServiceChat
+from agent_memory.language.service_chat import ChatOptions, ServiceChat
 
 if TYPE_CHECKING:
     import openai
@@ -29,10 +26,7 @@ class OpenAIChat(ServiceChat):
         azure_endpoint: str | None = None,
         azure_ad_token_provider: TokenProvider | None = None,
         client: openai.AsyncOpenAI | None = None,
-        prompts: str | Path | None = None,
-        retries: RetryPolicy | None = None,
-        answer_retries: int = 2,
-        parameters: ModelParameters | None = None,
+        **options: Unpack[ChatOptions],
     ) -> None:
         """Opens nothing yet.
 
@@ -43,10 +37,7 @@ class OpenAIChat(ServiceChat):
             azure_endpoint: an Azure OpenAI or Foundry resource.
             azure_ad_token_provider: gives Entra ID tokens, in place of a key.
             client: a ready client, in place of the four before.
-            prompts: the folder of the prompt files; see `agent_memory.language.prompts` for the default.
-            retries: what is done about throttling, timeouts and faults of the server.
-            answer_retries: how often an answer that cannot be used is asked for again.
-            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
+            options: see `ChatOptions`.
 
         Raises:
             ConfigurationError: the arguments do not name one server and a way in, or there are no prompts.
@@ -62,10 +53,7 @@ class OpenAIChat(ServiceChat):
             model,
             "chat",
             self._connection.address,
-            prompts=prompts,
-            retries=retries,
-            answer_retries=answer_retries,
-            parameters=parameters,
+            **options,
         )
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:

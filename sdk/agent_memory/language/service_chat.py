@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
@@ -32,39 +32,43 @@ LONGEST_ANSWER = 200_000
 """Characters: some 40,000 tokens, ten times what any task asks for. More comes of a model that repeats itself."""
 
 
+ANSWER_RETRIES = 2
+"""How often an answer that cannot be used is asked for again, unless `ChatOptions` say otherwise."""
+
+
+class ChatOptions(TypedDict, total=False):
+    """What every adapter of a chat model can be given, by keyword. Each has a default."""
+
+    prompts: str | Path | None
+    """The folder of the prompt files; see `agent_memory.language.prompts` for the default."""
+    retries: RetryPolicy | None
+    """What is done about throttling, timeouts and faults of the service."""
+    answer_retries: int
+    """How often an answer that cannot be used is asked for again: `ANSWER_RETRIES` if nothing is given."""
+    parameters: ModelParameters | None
+    """Temperature, length and timeout of every task, ahead of what the prompts say."""
+
+
 class ServiceChat(ABC):
     """Runs tasks on a service. A subclass asks it."""
 
-    def __init__(
-        self,
-        model: str,
-        protocol: ProtocolName,
-        address: str,
-        *,
-        prompts: str | Path | None = None,
-        retries: RetryPolicy | None = None,
-        answer_retries: int = 2,
-        parameters: ModelParameters | None = None,
-    ) -> None:
+    def __init__(self, model: str, protocol: ProtocolName, address: str, **options: Unpack[ChatOptions]) -> None:
         """Opens nothing yet.
 
         Args:
             model: the model's name, as the service knows it.
             protocol: what the service speaks.
             address: whose model it is; what is learned of it is kept under this and the name.
-            prompts: the folder of the prompt files; see `agent_memory.language.prompts` for the default.
-            retries: what is done about throttling, timeouts and faults of the service.
-            answer_retries: how often an answer that cannot be used is asked for again.
-            parameters: temperature, length and timeout of every task, ahead of what the prompts say.
+            options: see `ChatOptions`.
 
         Raises:
             ConfigurationError: there are no prompts.
         """
         self._model = model
-        self._prompts = PromptFolder(prompts)
-        self._endpoint = Endpoint(retries or RetryPolicy())
-        self._answer_retries = answer_retries
-        self._parameters = parameters or ModelParameters()
+        self._prompts = PromptFolder(options.get("prompts"))
+        self._endpoint = Endpoint(options.get("retries") or RetryPolicy())
+        self._answer_retries = options.get("answer_retries", ANSWER_RETRIES)
+        self._parameters = options.get("parameters") or ModelParameters()
         self._deployment = deployment(protocol, address, model)
         self.quota: Mapping[str, str] = {}
         """What the last answer said of limits, under the names of its headers."""

@@ -190,6 +190,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     except InvalidInput as error:
         return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
     turns = asyncio.ensure_future(last_turns(runtime.store, request))
+    reading = "settings"
     try:
         async with asyncio.timeout(timeout):
             documents = await read_scope(runtime.store, request.user_id, request.thread_id)
@@ -202,11 +203,12 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
         recaller = replace(runtime.recaller, searcher=searcher)
         left = max(0.0, deadline - loop.time())
+        reading = "context"
         context = await build_context(recaller, replace(request, limit=most, timeout=left), Read(documents, turns))
     except Exception as error:
-        logger.warning("Memory settings cannot be read, skipping", exc_info=True)
+        logger.warning("A context is left empty: %s cannot be read", reading, exc_info=True)
         why = str(error) or "not ready in time"
-        return Context(degraded=[f"settings: {why}"], milliseconds=_since(started))
+        return Context(degraded=[f"{reading}: {why}"], milliseconds=_since(started))
     finally:
         dismiss(turns)
     note_degraded(context.degraded)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agent_memory.store.containers import SUMMARIES, TURNS
@@ -34,27 +35,35 @@ class KnownSettings:
         known = self._documents.get(key)
         if known is not None and time.monotonic() - known[0] <= SETTINGS_SECONDS:
             return known[1]
-        began = self.begin([key])
-        document = await read()
-        self.put(began, {key: document})
+        with self.reading([key]) as put:
+            document = await read()
+            put({key: document})
         return document
 
-    def begin(self, keys: Sequence[Key]) -> object:
-        """Notes that these documents are about to be read: what is written meanwhile makes the reading worthless."""
+    @contextmanager
+    def reading(self, keys: Sequence[Key]) -> Iterator[Callable[[Mapping[Key, Kept]], None]]:
+        """Says that these documents are being read, and gives what keeps them.
+
+        What is written meanwhile is not kept as it was read.
+        """
         reading = object()
         for key in keys:
             self._reads[key] = reading
-        return reading
 
-    def put(self, reading: object, documents: Mapping[Key, Kept]) -> None:
-        """Keeps what a reading gave, but for what was written since it began."""
-        for key, document in documents.items():
-            if self._reads.get(key) is reading:
-                del self._reads[key]
-                self._documents[key] = (time.monotonic(), document)
-                self._documents.move_to_end(key)
-        while len(self._documents) > MOST_KNOWN:
-            self._documents.popitem(last=False)
+        def put(documents: Mapping[Key, Kept]) -> None:
+            for key, document in documents.items():
+                if self._reads.get(key) is reading:
+                    self._documents[key] = (time.monotonic(), document)
+                    self._documents.move_to_end(key)
+            while len(self._documents) > MOST_KNOWN:
+                self._documents.popitem(last=False)
+
+        try:
+            yield put
+        finally:
+            for key in keys:
+                if self._reads.get(key) is reading:
+                    del self._reads[key]
 
     def drop(self, key: Key) -> None:
         """Forgets a document, because it may have changed."""

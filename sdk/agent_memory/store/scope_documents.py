@@ -63,15 +63,15 @@ async def read_scope(store: Store, user_id: str, thread_id: str | None) -> Scope
         StoreUnavailable: if the store did not answer.
     """
     of_user, of_thread = (user_id, SETTINGS_THREAD), (user_id, thread_id or SETTINGS_THREAD)
-    reading = store.known.settings.begin([of_user, of_thread])
     thread = thread_id or ""
     ids = [SETTINGS_ID, WINDOW_ID, summary_id(user_id, thread), state_id(user_id, thread), user_summary_id(user_id)]
-    rows = await store.query(
-        SUMMARIES, _SQL, (user_id,), ids=ids, threads=[SETTINGS_THREAD, USER_SUMMARY_THREAD, thread]
-    )
-    found = {(row["thread_id"], row["id"]): row for row in rows}
-    settings = {scope: found.get((scope or SETTINGS_THREAD, SETTINGS_ID), {}) for scope in (None, thread_id)}
-    store.known.settings.put(reading, {of_user: settings[None], of_thread: settings[thread_id]})
+    with store.known.settings.reading([of_user, of_thread]) as put:
+        rows = await store.query(
+            SUMMARIES, _SQL, (user_id,), ids=ids, threads=[SETTINGS_THREAD, USER_SUMMARY_THREAD, thread]
+        )
+        found = {(row["thread_id"], row["id"]): row for row in rows}
+        settings = {scope: found.get((scope or SETTINGS_THREAD, SETTINGS_ID), {}) for scope in (None, thread_id)}
+        put({of_user: settings[None], of_thread: settings[thread_id]})
     summary, state = found.get((thread, ids[2])), found.get((thread, ids[3]))
     return ScopeDocuments(
         settings,
