@@ -6,6 +6,7 @@ is. Work is noted as done only when it is done, so a lost orchestration loses no
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,13 +17,23 @@ import azure.durable_functions as df
 
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, user_steps
-from agent_memory.processing.intake import due_user_work, is_wanted, mark, mark_settled, user_total
+from agent_memory.processing.intake import (
+    due_by_turns,
+    due_user_work,
+    is_wanted,
+    mark,
+    mark_settled,
+    together,
+    user_total,
+)
 from agent_memory.rules.budgets import over_budget
-from agent_memory.store.counters import ThreadCounter
+from agent_memory.store.counted import ThreadCounter, UserCounter
 from azure_functions.names import orchestrator_name, workflow_name
 from azure_functions.wiring import Parts
 
 Json = dict[str, Any]
+Users = Mapping[str, UserCounter]
+"""The counters of users, by their ids."""
 
 logger = logging.getLogger("agent_memory")
 
@@ -101,29 +112,48 @@ async def start_idle(parts: Parts, client: df.DurableOrchestrationClient, quiet:
     return started
 
 
-async def start_due(parts: Parts, client: df.DurableOrchestrationClient, touched: Iterable[ThreadCounter]) -> int:
+async def start_due(
+    parts: Parts, client: df.DurableOrchestrationClient, touched: Iterable[ThreadCounter], users: Users | None = None
+) -> int:
     """Starts the due work of these threads and their users. Returns how many orchestrations it started.
 
-    If a user's threads have work, the user's own work waits: `finish` checks again after the threads' work.
+    If a user's threads have work, the user's own work waits: `finish` checks again after the threads' work. With the
+    counters of the `users`, only what is due by the number of turns is looked at, which costs no request. What
+    is due by extractions starts when an extraction has finished.
     """
-    runtime = parts.runtime
-    touched = list(touched)
-    due = due_work(touched, parts.cadence)
-    work = [one for one in due if await is_wanted(runtime.tools, runtime.counters, one)]
-    started = sum([await start(client, of_work(one)) for one in work])
-    for user_id in sorted({counter.user_id for counter in touched} - {one.user_id for one in work}):
-        started += await start_due_of_user(parts, client, user_id)
-    return started
+    by_user = defaultdict(list)
+    for counter in touched:
+        by_user[counter.user_id].append(counter)
+    gate = asyncio.Semaphore(parts.environment.feed_concurrency)
+
+    async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
+        async with gate:
+            work = [one for one in due_work(counters, parts.cadence) if await _is_wanted(parts, one)]
+            if work:
+                return sum([await start(client, of_work(one)) for one in work])
+            if users is None:
+                return await start_due_of_user(parts, client, user_id)
+            return await _start_first(parts, client, due_by_turns(users[user_id], parts.cadence))
+
+    return sum(await together(of_one(*one) for one in sorted(by_user.items())))
 
 
 async def start_due_of_user(parts: Parts, client: df.DurableOrchestrationClient, user_id: str, but: str = "") -> int:
     """Starts the first due work of a user, except the workflow `but`. The next one follows when it is done."""
     runtime = parts.runtime
     due = await due_user_work(runtime.tools, runtime.counters, parts.cadence, user_id)
+    return await _start_first(parts, client, [work for work in due if work.workflow != but])
+
+
+async def _start_first(parts: Parts, client: df.DurableOrchestrationClient, due: Sequence[Work]) -> int:
     for work in due:
-        if work.workflow != but and await is_wanted(runtime.tools, runtime.counters, work):
+        if await _is_wanted(parts, work):
             return int(await start(client, of_work(work)))
     return 0
+
+
+async def _is_wanted(parts: Parts, work: Work) -> bool:
+    return await is_wanted(parts.runtime.tools, parts.runtime.counters, work)
 
 
 async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: str, given: Json) -> int:
@@ -148,5 +178,5 @@ async def _start_drifted(parts: Parts, client: df.DurableOrchestrationClient, us
     runtime = parts.runtime
     counter = await runtime.counters.get(user_id, thread_id)
     due = await drifted_work(runtime.tools, parts.cadence, counter)
-    work = [one for one in due if await is_wanted(runtime.tools, runtime.counters, one)]
+    work = [one for one in due if await _is_wanted(parts, one)]
     return sum([await start(client, of_work(one)) for one in work])

@@ -13,7 +13,7 @@ from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.due import idle, instance_id
-from agent_memory.processing.intake import count_turns
+from agent_memory.processing.intake import count_batch
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from agent_memory.telemetry import change_feed_failures
 from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
@@ -54,12 +54,13 @@ async def on_memory_change(documents: func.DocumentList, client: df.DurableOrche
     try:
         parts = await open_parts()
         runtime = parts.runtime
-        touched = await count_turns(runtime.tools, runtime.counters, [dict(document) for document in documents])
-        started = await start_due(parts, client, touched)
+        given, at_once = [dict(document) for document in documents], parts.environment.feed_concurrency
+        batch = await count_batch(runtime.tools, runtime.counters, given, at_once)
+        started = await start_due(parts, client, batch.threads, batch.users)
     except Exception:
         change_feed_failures.add(1)  # The platform records failed runs only with some telemetry settings.
         raise
-    logger.info("%d documents, %d threads, %d orchestrations", len(documents), len(touched), started)
+    logger.info("%d documents, %d threads, %d orchestrations", len(documents), len(batch.threads), started)
 
 
 @blueprint.function_name("settle_idle_threads")

@@ -213,6 +213,7 @@ async def check(memory: AsyncMemory, turns: Turns) -> None:
             assert max(own) not in told
             assert f"fact: {last_home}" in told
         assert summary.turn_count == len(part)
+    assert (await memory.runtime.counters.user("alice")).turns == sum(map(len, turns.values()))
     assert await untold_threads(store, "alice") == []
     profile = await alice.profile()
     assert profile is not None

@@ -17,6 +17,7 @@ from agent_memory.processing.intake import count_turns
 from agent_memory.processing.maintenance import finish_deletions
 from agent_memory.processing.workflows import Call, Checkpoint, workflow
 from agent_memory.store.containers import COUNTER, TURNS
+from agent_memory.store.ids import COUNTERS_THREAD
 from agent_memory.store.uses import UseCounter
 
 
@@ -167,11 +168,10 @@ async def test_what_is_written_behind_an_erasure_is_taken_back(
         await alice.thread("t1").add("user", "fact: city=Lisbon, by the river")
         fact = await alice.remember("Allergic to peanuts")
         turn = (await store.query(TURNS, "SELECT * FROM c"))[0]
-        if kind == "user_counter":
-            await count_turns(runtime.tools, counters, [turn])
-        if kind == "counter":  # what the worker has counted is counted anew
+        if kind in ("counter", "user_counter"):  # what the worker has counted is counted anew
             await memory.drain(timeout=30)
             await store.delete(COUNTER, "counter", ("alice", "t1"))
+            await store.delete(COUNTER, "user", ("alice", COUNTERS_THREAD))
         uses = UseCounter(store, enabled=True)
         uses.note("alice", [fact.id])
         real, met = {"create": store.create, "upsert": store.upsert}, []
@@ -196,7 +196,7 @@ async def test_what_is_written_behind_an_erasure_is_taken_back(
             "cursor": lambda: alice.thread("t1").process("extract"),
             "uses": uses.flush,
             "counter": lambda: count_turns(runtime.tools, counters, [turn]),
-            "user_counter": lambda: counters.user_ran("alice", "profile", 1),
+            "user_counter": lambda: count_turns(runtime.tools, counters, [turn]),
             "dead_letter": lambda: count_turns(runtime.tools, counters, [turn | {"thread_id": 7}]),
         }
         await work[kind]()

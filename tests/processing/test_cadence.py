@@ -14,7 +14,7 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import Work, due_work
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.store.containers import SUMMARIES
-from agent_memory.store.counters import ThreadCounter
+from agent_memory.store.counted import ThreadCounter
 
 DEFAULT = Cadence()
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)

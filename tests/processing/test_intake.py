@@ -87,7 +87,7 @@ async def test_what_was_settled_is_no_longer_pending(memory: AsyncMemory, chat: 
     assert len(await counters.pending()) == 2
     await mark_settled(counters, CADENCE, "alice", {"t1": 2, "t2": 2}, 4)
     assert await counters.pending() == []
-    assert await counters.user_done("alice") == {"profile": 4}
+    assert (await counters.user("alice")).done == {"profile": 4}
 
 
 async def test_a_workflow_says_where_it_could_be_started_anew():

@@ -12,7 +12,7 @@ from agent_memory.health import glance_at
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.client import Store
-from agent_memory.store.counters import ThreadCounter
+from agent_memory.store.counted import ThreadCounter
 
 QUIET = Cadence(extract=1000, summarize=1000, profile=0, reconcile=0, idle_seconds=0)
 

@@ -1,10 +1,11 @@
 """Optimistic writes: nobody's change is lost to one that was made at the same time, and no attempt goes on for ever."""
 
 import pytest
-from rivals import after_reading
+from rivals import after_query, after_reading
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, StoreUnavailable
+from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, SUMMARIES
 from agent_memory.store.counters import Counters
@@ -106,11 +107,23 @@ async def test_two_counters_of_a_thread_lose_no_turn_of_each_other(store: Store,
         # No turns of the feed: a worker of the store would count them too, by another clock.
         await store.create("memories_turns", {"id": turn, "user_id": "alice", "thread_id": "t1", "type": "draft"})
     ours, theirs = Counters(store, ("extract",)), Counters(store, ("extract",))
+
+    at_it: list[bool] = []
+
+    async def rival() -> bool:
+        if not at_it:
+            at_it.append(True)
+            await theirs.count(*KEY, [("turn1", 1)])
+            at_it.clear()
+            return True
+        return False
+
     await ours.count(*KEY, [("turn0", 1)])
-    after_reading(monkeypatch, store, "counter", lambda: theirs.count(*KEY, [("turn1", 1)]))
+    after_query(monkeypatch, store, COUNTER, queries.COUNTERS_OF, rival)
     assert (await ours.count(*KEY, [("turn2", 1)])).count == 3
-    after_reading(monkeypatch, store, "counter", lambda: theirs.count(*KEY, [("turn1", 1)]))
+    after_query(monkeypatch, store, COUNTER, queries.COUNTERS_OF, rival)
     assert (await ours.count(*KEY, [("turn2", 1)])).count == 3
+    assert (await ours.user("alice")).turns == 3
     stored = await store.read(COUNTER, "counter", KEY)
     assert stored is not None
     assert (stored["count"], set(stored["cursor"]["seen"])) == (3, set(turns))

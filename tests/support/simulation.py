@@ -90,10 +90,10 @@ def commit_of(request: HttpRequest) -> Commit | None:
 
 
 def counter_of(request: HttpRequest) -> dict[str, Any] | None:
-    """The thread's counter that a request writes, if it writes one."""
+    """The counter of a thread or a user that a request writes, if it writes one."""
     data: Any = request.data
-    body = json.loads(data) if isinstance(data, str) and '"counter"' in data else None
-    return body if isinstance(body, dict) and body.get("type") == "counter" else None
+    body = json.loads(data) if isinstance(data, str) and 'counter"' in data else None
+    return body if isinstance(body, dict) and body.get("type") in ("counter", "user_counter") else None
 
 
 @dataclass
@@ -117,7 +117,8 @@ class World:
             body = commit.cursor
             self._only_forward((body["step"], body["user_id"], body["thread_id"]), body)
         elif status in (200, 201) and (counter := counter_of(request)) is not None:
-            self._only_forward(("counter", counter["user_id"], counter["thread_id"]), counter["cursor"])
+            user = {"runs": 0, "count": counter.get("turns", 0), "ts": 0}
+            self._only_forward(("counter", counter["user_id"], counter["thread_id"]), counter.get("cursor", user))
 
     def _only_forward(self, key: tuple[str, ...], cursor: dict[str, Any]) -> None:
         now = (cursor["runs"], cursor["count"], cursor["ts"])

@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory.processing.due import Work, crossed, due_work, enabled_steps, ending_steps, idle, instance_id
 from agent_memory.settings import Cadence
-from agent_memory.store.counters import ThreadCounter, read_counter
+from agent_memory.store.counted import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
 
 

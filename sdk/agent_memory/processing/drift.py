@@ -17,7 +17,7 @@ from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.counters import ThreadCounter
+from agent_memory.store.counted import ThreadCounter
 from agent_memory.store.documents import Document
 
 SAYING = 2

@@ -14,7 +14,7 @@ from agent_memory.settings import Cadence
 from agent_memory.steps import index
 from agent_memory.steps.step import Step
 from agent_memory.steps.table import those
-from agent_memory.store.counters import USER, ThreadCounter
+from agent_memory.store.counted import USER, ThreadCounter
 from agent_memory.text.patterns import linear
 
 INDEX = index.NAME

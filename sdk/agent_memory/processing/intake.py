@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
 from agent_memory.models import now
 from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
@@ -17,34 +20,66 @@ from agent_memory.steps.table import steps, those
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.counters import Counters, ThreadCounter
+from agent_memory.store.counted import ThreadCounter, UserCounter
+from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import STORE_USER
 from agent_memory.telemetry import change_feed_lag
 
 logger = logging.getLogger("agent_memory")
 
+AT_ONCE = 16
+"""How many requests are sent at the same time while a batch is counted, unless a setting says otherwise."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a batch of the change feed has changed: the counters of threads, and those of their users."""
+
+    threads: list[ThreadCounter]
+    users: dict[str, UserCounter]
+
 
 async def count_turns(tools: Tools, counters: Counters, documents: Iterable[Document]) -> list[ThreadCounter]:
+    """Counts the turns of a batch, as `count_batch`; the counters of their threads."""
+    return (await count_batch(tools, counters, documents)).threads
+
+
+async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Document], at_once: int = AT_ONCE) -> Batch:
     """Advances the counters by a batch of the change feed; skips documents that are no turns.
 
     A turn that cannot be counted (another program may have written it without a thread) becomes a dead letter, so that
-    it does not block the others.
+    it does not block the others. Users are counted at the same time. If one cannot be, the others are, and the first
+    error is raised after that.
     """
-    by_thread: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+    by_user: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
+    oldest = now().timestamp()
     for document in documents:
         if document.get("type") != "turn":
             continue
         problem = _problem(document)
         if problem is None:
-            key = (document["user_id"], document["thread_id"])
-            by_thread[key].append((document["id"], document["_ts"]))
+            by_user[document["user_id"]][document["thread_id"]].append((document["id"], document["_ts"]))
+            oldest = min(oldest, document["_ts"])
         else:
             logger.warning("a turn in the change feed cannot be counted: %s", problem)
             await _keep_unreadable(tools.store, document, problem)
-    if by_thread:
-        change_feed_lag.record(max(0.0, now().timestamp() - min(ts for turns in by_thread.values() for _, ts in turns)))
-    return [await counters.count(user_id, thread_id, turns) for (user_id, thread_id), turns in by_thread.items()]
+    if by_user:
+        change_feed_lag.record(max(0.0, now().timestamp() - oldest))
+    gate = asyncio.Semaphore(at_once)
+    counted = await together(counters.count_user(user_id, threads, gate) for user_id, threads in by_user.items())
+    return Batch([thread for one in counted for thread in one.threads], {one.user.user_id: one.user for one in counted})
+
+
+async def together(work: Iterable[Awaitable[T]]) -> list[T]:
+    """The results of all work, which runs at the same time. All of it ends before the first error is raised."""
+    outcomes = await asyncio.gather(*work, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
 
 
 async def _keep_unreadable(store: Store, document: Document, problem: str) -> None:
@@ -66,25 +101,34 @@ def _problem(document: Document) -> str | None:
 
 
 async def user_total(counters: Counters, user_id: str) -> int:
-    """How many turns of a user were counted: the sum over their threads."""
-    return sum(counter.count for counter in await counters.of_user(user_id))
+    """How many turns of a user were counted."""
+    return (await counters.user(user_id)).total
+
+
+def due_by_turns(user: UserCounter, cadence: Cadence) -> list[Work]:
+    """The per-user workflows that are due by the number of the user's turns."""
+    due = [step for step in those("user", "counted") if step.next_run is None]
+    return [
+        Work(step.name, user.user_id, "", user.total, step.every(cadence))
+        for step in due
+        if crossed(user.total, user.done.get(step.name, 0), step.every(cadence))
+    ]
 
 
 async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user_id: str) -> list[Work]:
     """The per-user workflows that are due. The profile counts turns; reconciliation and deepening count extractions."""
-    total = await user_total(counters, user_id)
+    user = await counters.user(user_id)
+    by_turns = {work.workflow: work for work in due_by_turns(user, cadence)}
     work = []
-    done = await counters.user_done(user_id)
     for step in those("user", "counted"):
         every = step.every(cadence)
-        if step.next_run is None:
-            if crossed(total, done.get(step.name, 0), every):
-                work.append(Work(step.name, user_id, "", total, every))
-        elif (run := await step.next_run(tools, user_id, every)) is not None:
+        if step.name in by_turns:
+            work.append(by_turns[step.name])
+        elif step.next_run is not None and (run := await step.next_run(tools, user_id, every)) is not None:
             work.append(Work(step.name, user_id, "", run, 1))
     if cadence.deepen:
         extractions = await count_extractions(tools, user_id)
-        if crossed(extractions, done.get("deepen", 0), cadence.deepen):
+        if crossed(extractions, user.done.get("deepen", 0), cadence.deepen):
             work.append(Work("deepen", user_id, "", extractions, cadence.deepen))
     return work
 

@@ -19,7 +19,8 @@ from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
-from agent_memory.store.counters import Counters, ThreadCounter
+from agent_memory.store.counted import ThreadCounter
+from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document
 
 

@@ -41,7 +41,8 @@ from agent_memory.processing.maintenance import finish_deletions, finish_intents
 from agent_memory.settings import Cadence
 from agent_memory.steps.gather import Tools
 from agent_memory.store.containers import LEASES
-from agent_memory.store.counters import USER, Counters, ThreadCounter
+from agent_memory.store.counted import USER, ThreadCounter
+from agent_memory.store.counters import Counters
 
 logger = logging.getLogger("agent_memory")
 

@@ -19,7 +19,8 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.counters import USER, Counters
+from agent_memory.store.counted import USER
+from agent_memory.store.counters import Counters
 from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
 from agent_memory.store.replies import forget_replies
 from agent_memory.text.folding import folded
@@ -229,5 +230,5 @@ async def _note(counters: Counters, user_id: str, thread_id: str) -> None:
         return
     threads = await counters.of_user(user_id)
     if threads:
-        await counters.user_ran(user_id, "profile", sum(counter.count for counter in threads))
+        await counters.user_ran(user_id, "profile", (await counters.user(user_id)).total)
         await counters.ran(user_id, threads[0].thread_id, USER, threads[0].count)

@@ -1,119 +1,22 @@
-"""Counters: how many turns a thread has, and up to which count each step was started (docs/decisions/0007).
+"""Counters: how many turns a thread and a user have, and up to which count each step was started.
 
-The change feed advances a counter and may deliver a turn twice. The cursor in the counter remembers which turns were
-counted. A user's count is the sum over their threads, so the two always agree.
+`store/counting.py` advances them. This module reads them, and notes what has run.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, TURNS
-from agent_memory.store.cursors import Cursor
+from agent_memory.store.counted import USER, ThreadCounter, UserCounter, read_counter, read_user_counter
+from agent_memory.store.counting import Counted, Counting, Turns, total_of_threads
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import COUNTERS_THREAD
 from agent_memory.store.updates import change_document
-
-_MOST_MARKS = 32
-USER = "user"
-"""The step name, in a thread's counter, of the steps that run for the whole user: reconciliation and profile."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadCounter:
-    """How many turns of a thread were counted, and up to which count each step has run.
-
-    `pending` is how many turns still wait for some step; it is stored so that a query can find them. `waiting` says
-    since when: pairs of a count and the earliest `_ts` of the turns between the previous pair's count and this one.
-    `taken_back` are the ids of the last turns that were taken back.
-    """
-
-    user_id: str
-    thread_id: str
-    cursor: Cursor = field(default_factory=Cursor)
-    done: Mapping[str, int] = field(default_factory=dict)
-    steps: tuple[str, ...] = ()
-    waiting: tuple[tuple[int, int], ...] = ()
-    taken_back: tuple[str, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """How many turns were counted."""
-        return self.cursor.count
-
-    @property
-    def pending(self) -> int:
-        """How many turns wait for the step that is furthest behind."""
-        return max((self.count - self.done.get(step, 0) for step in self.steps), default=0)
-
-    def counted(self, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
-        """The counter after these turns (id and `_ts`). Turns that it has counted already change nothing."""
-        fresh = {turn_id: ts for turn_id, ts in turns if self._counts(turn_id, ts)}
-        if not fresh:
-            return self
-        cursor = self.cursor.advanced(fresh.items())
-        waiting = (*self.waiting, (cursor.count, min(fresh.values())))
-        if len(waiting) > _MOST_MARKS:  # merge the newest two, so that the oldest stay exact
-            waiting = (*waiting[:-2], (cursor.count, min(waiting[-2][1], waiting[-1][1])))
-        return replace(self, cursor=cursor, waiting=waiting)
-
-    def without(self, turn_id: str, ts: int, covered: Collection[str]) -> ThreadCounter:
-        """The counter after a turn was taken back that only the steps in `covered` had run for.
-
-        The count stays, as thresholds are crossed by what was said. But no step waits for the turn any more, and it
-        is not counted if it is delivered after this.
-        """
-        if turn_id in self.taken_back:
-            return self
-        gone = replace(self, taken_back=(*self.taken_back, turn_id)[-_MOST_MARKS:])
-        if self.cursor.is_new(turn_id, ts):
-            return gone
-        done = {step: min(self.count, self.done.get(step, 0) + 1) for step in self.steps if step not in covered}
-        return gone._with_done({**self.done, **done})
-
-    def _counts(self, turn_id: str, ts: int) -> bool:
-        return self.cursor.is_new(turn_id, ts) and turn_id not in self.taken_back
-
-    def ran(self, step: str, count: int) -> ThreadCounter:
-        """The counter after a step has run for all turns up to `count`."""
-        return self._with_done({**self.done, step: max(count, self.done.get(step, 0))})
-
-    def _with_done(self, done: Mapping[str, int]) -> ThreadCounter:
-        covered = min((done.get(name, 0) for name in self.steps), default=self.count)
-        return replace(self, done=done, waiting=tuple(mark for mark in self.waiting if mark[0] > covered))
-
-    @property
-    def waiting_since(self) -> int | None:
-        """The `_ts` of the oldest turn that waits for some step, if it is known."""
-        return self.waiting[0][1] if self.waiting and self.pending else None
-
-    def to_document(self) -> Document:
-        """The stored form."""
-        return {
-            "id": "counter",
-            "user_id": self.user_id,
-            "thread_id": self.thread_id,
-            "type": "counter",
-            "count": self.count,
-            "pending": self.pending,
-            "last_turn_ts": self.cursor.ts,
-            "done": dict(self.done),
-            "cursor": self.cursor.to_document(),
-            "waiting": [list(mark) for mark in self.waiting],
-            **({} if self.waiting_since is None else {"waiting_since": self.waiting_since}),
-            **({"taken_back": list(self.taken_back)} if self.taken_back else {}),
-        }
-
-
-def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
-    """A counter from its document."""
-    waiting = tuple((count, ts) for count, ts in document.get("waiting", ()))  # earlier versions wrote none
-    cursor = Cursor.from_document(document["cursor"])
-    back = tuple(document.get("taken_back", ()))
-    return ThreadCounter(document["user_id"], document["thread_id"], cursor, document["done"], steps, waiting, back)
 
 
 async def _never() -> bool:
@@ -127,17 +30,17 @@ class Counters:
         self._store = store
         self._steps = steps
 
-    async def count(self, user_id: str, thread_id: str, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
-        """Counts turns (id and `_ts`) of a thread, each once however often it is delivered.
+    async def count_user(self, user_id: str, turns: Mapping[str, Turns], gate: asyncio.Semaphore) -> Counted:
+        """Counts turns of a user by thread, each once however often it is delivered. `gate` holds requests back.
 
-        If a thread's first turns were erased after their delivery, no counter is created.
+        If all of them were erased after their delivery, no counter is created.
         """
+        return await Counting(self._store, self._steps, gate, user_id).run(turns)
 
-        async def still_there() -> bool:
-            ids = [turn_id for turn_id, _ in turns]
-            return bool(await self._store.query(TURNS, queries.IDS_THAT_EXIST, (user_id, thread_id), ids=ids))
-
-        return await self._change(user_id, thread_id, lambda counter: counter.counted(turns), still_there)
+    async def count(self, user_id: str, thread_id: str, turns: Turns) -> ThreadCounter:
+        """The same for the turns of one thread."""
+        [counter] = (await self.count_user(user_id, {thread_id: turns}, asyncio.Semaphore(1))).threads
+        return counter
 
     async def ran(self, user_id: str, thread_id: str, step: str, count: int) -> ThreadCounter:
         """Notes that a step has run for all turns up to `count`. Creates no counter for an erased thread."""
@@ -171,10 +74,13 @@ class Counters:
         """The `_ts` of the oldest counted turn that waits for a step, over all threads; None if none waits."""
         return min((int(ts) for ts in await self._store.query(COUNTER, queries.WAITING_SINCE) if ts), default=None)
 
-    async def user_done(self, user_id: str) -> dict[str, int]:
-        """Up to which count of the user's turns each per-user step has run."""
+    async def user(self, user_id: str) -> UserCounter:
+        """The counter of a user, with the total of their turns."""
         document = await self._store.read(COUNTER, "user", (user_id, COUNTERS_THREAD))
-        return dict(document["done"]) if document else {}
+        counter = read_user_counter(user_id, document)
+        if counter.turns is None:  # nothing was counted yet, or an earlier version did it
+            counter = replace(counter, turns=await total_of_threads(self._store, user_id))
+        return counter
 
     async def user_ran(self, user_id: str, step: str, count: int) -> None:
         """Notes that a per-user step has run at `count` turns of the user. Creates nothing for an erased user."""

@@ -7,6 +7,7 @@ from agent_memory.store.calls import translated
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES
 from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
+from agent_memory.store.schema import SCHEMA
 
 _WAYS_OUT = {
     "all-MiniLM-L6-v2-int8": "Set AGENT_MEMORY_EMBEDDINGS=local:minilm, or in code give no embedding_model",
@@ -28,7 +29,8 @@ async def check_embedding_model(store: Store, model_id: str, dimensions: int) ->
     if have == dimensions:
         document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
         try:
-            await store.create(COUNTER, {**document, "embedding_model": model_id, "dimensions": dimensions})
+            about = {"embedding_model": model_id, "dimensions": dimensions, "schema": SCHEMA}
+            await store.create(COUNTER, document | about)
         except Conflict:
             pass
         else:

@@ -80,6 +80,8 @@ class Known:
 
     def __init__(self, *, alone: bool) -> None:
         self.settings = KnownSettings()
+        self.schema: int | None = None
+        """The version of the documents that the store began with, if it was read."""
         self._alone = alone
         self._since = time.monotonic()
         self._wrote_turns: dict[str, float] = {}

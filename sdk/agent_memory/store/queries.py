@@ -246,6 +246,7 @@ ACCOUNTS = (
 # Counters.
 THREAD_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter"'
 _OF_THREADS = "ARRAY_CONTAINS(@threads, c.thread_id)"
+COUNTERS_OF = f'SELECT * FROM c WHERE c.type IN ("counter", "user_counter") AND {_OF_THREADS}'
 PENDING_OF = f'SELECT c.thread_id, c.pending FROM c WHERE c.type = "counter" AND {_OF_THREADS}'
 
 # Overviews.
