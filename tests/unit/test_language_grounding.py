@@ -172,7 +172,7 @@ def test_duplicates_and_contradictions_are_taken_from_one_answer():
         ([same("f4", "f5", content="Ines has 7 goats")], [], ([], []), "duplicates 1: its sentence has a figure"),
         ([], [clash("f1", "f9")], ([], []), "contradiction 1: it names a fact that does not exist"),
         ([], [clash("f1", "f1")], ([], []), "contradiction 1: both sides are the same fact"),
-        ([], [clash("f4", "f5", "duplicate")], ([], []), "contradiction 1: a duplicate is no contradiction"),
+        ([], [clash("f4", "f5", "duplicate")], ([], []), "contradiction 1: a duplicate is not a contradiction"),
         (
             [],
             [clash("f1", "f3"), clash("f3", "f1")],

@@ -18,7 +18,7 @@ from agent_memory.api.rates import Rates
 from agent_memory.memory import AsyncMemory
 
 VERSION = "1"
-"""Of the API, which is the first part of most paths."""
+"""The version of the API: the first part of most paths."""
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 

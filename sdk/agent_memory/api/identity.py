@@ -115,7 +115,7 @@ async def user_of(request: Request) -> str:
     caller = await caller_of(request)
     user_id = named_user(request) or caller.user_id
     if user_id is None:
-        raise unauthenticated(f"this caller is no user; it names one in the header {USER_HEADER}")
+        raise unauthenticated(f"this caller is not a user: name one in the header {USER_HEADER}")
     if user_id != caller.user_id and not caller.acts_for_users:
         raise HTTPException(403, "this caller may not act for another user")
     for said in [*request.query_params.getlist("user_id"), *await _users_in_body(request)]:

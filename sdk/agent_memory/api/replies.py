@@ -23,9 +23,9 @@ WAIT_SECONDS = 20.0
 """How long a second request waits for the answer to the first."""
 FIRST_POLL, LONGEST_POLL = 0.05, 1.0
 RENEW_SECONDS = 20.0
-"""Between two signs of life of whoever is at work; who gives none for three times as long is taken for dead."""
+"""Seconds between two heartbeats of a request at work. After three times as long without one it counts as dead."""
 MOST_BYTES = 500_000
-"""Of an answer that is kept; a document may have 2 MB, and JSON in JSON takes up to three times the room."""
+"""The longest answer that is kept. A document may have 2 MB, and JSON inside JSON takes up to three times the room."""
 
 
 async def answer_once_for(

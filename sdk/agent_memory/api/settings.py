@@ -41,7 +41,7 @@ class ApiSettings(BaseSettings):
         """The sites whose pages may ask, as browsers name them.
 
         Raises:
-            ConfigurationError: if one is no origin, such as `https://app.example`.
+            ConfigurationError: if one is not an origin such as `https://app.example`.
         """
         origins = [origin.strip().rstrip("/") for origin in self.allowed_origins_text.split(",") if origin.strip()]
         for origin in origins:

@@ -168,7 +168,7 @@ def load_adapter(name: str) -> Adapter:
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"no adapter {one_line(name)} (module:attribute): {error}") from error
     if not isinstance(made, Adapter):
-        raise ConfigurationError(f"{name} is no adapter: it needs name, ingest, search and context")
+        raise ConfigurationError(f"{name} is not an adapter: it needs name, ingest, search and context")
     return made
 
 

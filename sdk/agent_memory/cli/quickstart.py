@@ -41,7 +41,7 @@ SAMPLE_QUESTIONS = (
 QUESTIONS_OF_OWN = 3
 """Questions about a transcript of one's own, for each of its users."""
 TRIED = 8
-"""Questions that are tried until so many have an answer."""
+"""How many questions are tried, until enough of them have an answer."""
 USERS_ASKED = 5
 """Users whose questions are asked, if a transcript is of many."""
 

@@ -22,7 +22,7 @@ _SHORTEST = 4
 _SHORTEST_NAME = 3
 _LONGEST = 24
 _READ_CHARACTERS = 50_000
-"""Of what was said: more does not make better questions."""
+"""How much of a transcript is read to find questions. More does not make better ones."""
 
 
 def subjects(memories: Iterable[Memory], texts: Iterable[str]) -> list[str]:

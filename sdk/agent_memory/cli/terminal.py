@@ -64,7 +64,7 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """The console for everything that is no result: progress, hints and errors."""
+    """The console for progress, hints and errors; results go to standard output."""
     return _console(sys.stderr)
 
 

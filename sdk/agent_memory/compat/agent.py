@@ -196,7 +196,7 @@ class AgentSession:
         Returns None if nothing is stored, because the profile has no memory or a switch is off.
 
         Raises:
-            InvalidInput: if it is no message.
+            InvalidInput: if it is not a message.
             StoreUnavailable: if the store did not answer.
         """
         if not self.profile.wants_memory:
@@ -223,7 +223,7 @@ class AgentSession:
         Raises:
             ModelError: if the model gave no answer.
             ConfigurationError: if there is no model: see `set_chat_provider`.
-            InvalidInput: if it is no message.
+            InvalidInput: if it is not a message.
         """
         provider = self._provider or chat_of(self._memory)
         if provider is None:

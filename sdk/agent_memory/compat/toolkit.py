@@ -101,7 +101,7 @@ class MemoryToolkit:
         return thread.add(role, content, id=memory_id, metadata=metadata).ids[0]
 
     def get_thread(self, user_id: str, thread_id: str, *, recent_k: int | None = None) -> list[Turn]:
-        """The turns of a thread, oldest first; with `recent_k`, only so many newest ones."""
+        """The turns of a thread, oldest first; with `recent_k`, only that many, the newest."""
         return self._memory.user(user_id).thread(thread_id).turns(last=recent_k)
 
     def get_memories(
@@ -160,7 +160,7 @@ class MemoryToolkit:
     def extract_memories(self, user_id: str, thread_id: str, *, recent_k: int | None = None) -> ProcessResult:
         """Extracts memories from the new turns of a thread.
 
-        With `recent_k`, only so many of the newest new turns are read. The others are never read.
+        With `recent_k`, only that many of the new turns are read, the newest. The others are never read.
         """
         return self._memory.user(user_id).thread(thread_id).process("extract", recent_k=recent_k)
 
@@ -171,7 +171,7 @@ class MemoryToolkit:
     ) -> ThreadSummary | None:
         """Adds new turns to the summary of a thread and returns it; None for a thread without turns.
 
-        With `recent_k`, only so many of the newest new turns are read. The others are never read.
+        With `recent_k`, only that many of the new turns are read, the newest. The others are never read.
         """
         thread = self._memory.user(user_id).thread(thread_id)
         thread.process("summarize", recent_k=recent_k)
@@ -180,7 +180,7 @@ class MemoryToolkit:
     def generate_user_summary(self, user_id: str, *, recent_k: int | None = None) -> UserProfile | None:
         """Adds new facts to the profile of a user and returns it; None if nothing is known.
 
-        With `recent_k`, new facts are read only if they are among so many newest facts of the user. The others are
+        With `recent_k`, new facts are read only if they are among that many newest facts of the user. The others are
         never read.
         """
         user = self._memory.user(user_id)

@@ -25,7 +25,7 @@ NOT_KNOWN = "Nothing is known that answers this."
 """What is expected where a data set has no answer to a question that nothing answers."""
 NOTHING_TOLD = "(nothing is remembered)"
 Z = 1.96
-"""Of the normal distribution, for an interval of 95 %."""
+"""The quantile of the normal distribution for a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agent_memory.store.turns import make_turns
 from agent_memory.text.terms import query_terms
 
 RRF_K = 60
-"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), and what most systems leave it at."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009). Most systems do not change it."""
 
 Scores = Mapping[str, float]
 

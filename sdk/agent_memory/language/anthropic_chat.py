@@ -119,7 +119,7 @@ def read_message(body: str, model: str, headers: Mapping[str, str]) -> Completio
     try:
         answer = _Message.model_validate_json(body)
     except ValidationError as error:
-        raise no_api_answer(model, "it is no message") from error
+        raise no_api_answer(model, "it is not a message") from error
     counted = answer.usage
     read = (counted.input_tokens, counted.cache_creation_input_tokens, counted.cache_read_input_tokens)
     usage = Usage(

@@ -327,6 +327,6 @@ def _check_pair(pair: Contradiction, facts: dict[str, FactView], *, known: Colle
     if len(set(pair.refs)) < 2:
         raise Ungrounded("both sides are the same fact")
     if pair.reason == "duplicate":
-        raise Ungrounded("a duplicate is no contradiction")
+        raise Ungrounded("a duplicate is not a contradiction")
     if frozenset(pair.refs) in known:
         raise Ungrounded("the answer has it already")

@@ -169,7 +169,7 @@ def read_responses(body: str, model: str, headers: Mapping[str, str] | None = No
     Raises:
         ModelError: retryable, if it is not of the protocol.
     """
-    answer = _read(_Responses, body, model, "it is no response")
+    answer = _read(_Responses, body, model, "it is not a response")
     counted = answer.usage or _ResponsesUsage()
     usage = Usage(
         model_calls=1,

@@ -26,7 +26,7 @@ LONGEST_VALUE = 1000
 LONGEST_KEY = 255
 """Characters of a key of the metadata; ids have as many."""
 MOST_BYTES = 64_000
-"""Of a filter as JSON. Cosmos DB reads queries of 512 KB, parameters included (Azure Cosmos DB service quotas)."""
+"""The longest filter as JSON. Cosmos DB reads queries of 512 KB with their parameters (Azure Cosmos DB quotas)."""
 _LARGEST = 2**53
 """Beyond it a 64-bit float, which is what the store compares, cannot tell whole numbers apart (RFC 8259, 6)."""
 
@@ -37,7 +37,7 @@ def _text(value: object) -> str:
     if len(value) > LONGEST_VALUE:
         raise ValueError(f"a text to compare with has at most {LONGEST_VALUE} characters")
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise ValueError("half of a surrogate pair is no character")
+        raise ValueError("half of a surrogate pair is not a character")
     return value
 
 

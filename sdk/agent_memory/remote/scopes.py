@@ -47,7 +47,7 @@ S = TypeVar("S")
 Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 
 REQUEST_BYTES = 3_000_000
-"""Of turns in one request; the server reads 4 MB."""
+"""The turns of one request have at most this many bytes; the server reads 4 MB."""
 POLL_SECONDS = 0.5
 PROCESS_TIMEOUT = 600.0
 """Seconds that one request for processing may take where the server does the work before it answers."""

@@ -35,7 +35,7 @@ _CADENCE = {
     "deepen_hours": "deepen_hours",
     "one_call": "one_call",
 }
-"""Of each part of a cadence, the setting that says it."""
+"""Which setting stands for which field of a cadence."""
 
 
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}

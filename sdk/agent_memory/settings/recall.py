@@ -54,7 +54,7 @@ class RecallSettings:
     neighbour_reach: int = 2
     """Turns to each side that are fetched, and that gain from a hit."""
     fresh_seconds: float = 60.0
-    """What was said in so many last seconds is found by its words before it is indexed; 0: not until it is."""
+    """What was said within the last seconds is found by its words before it is indexed. 0 switches that off."""
     embedding_timeout: float = 10.0
     """Seconds that a search waits for the vector of its query. Then it goes by the words alone and says so (a warning
     in the log, `degraded` of a context, `health`). It is longer than a model of this machine takes to be loaded. A

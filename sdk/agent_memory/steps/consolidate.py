@@ -106,7 +106,7 @@ async def _named(tools: Tools, user_id: str, ids: list[str]) -> list[Memory]:
 
 def _unmergeable(memory: Memory) -> str | None:
     if memory.type != "fact":
-        return f"it is no fact, but of the type {memory.type}"
+        return f"it is not a fact but of the type {memory.type}"
     if memory.superseded_by is not None:
         return f"{memory.superseded_by} has taken its place"
     if memory.pinned:

@@ -43,7 +43,7 @@ class Untold:
 
 
 def within_tokens(untold: Sequence[Untold], text: str, tokens: int) -> Sequence[Untold]:
-    """The first replacements whose corrections of a text fit into so many tokens; at least one."""
+    """The first replacements whose corrections of a text fit into `tokens`; at least one."""
     for at, one in enumerate(untold):
         tokens -= sum(_size(correction) for correction in one.concerning(text))
         if tokens < 0 and at > 0:

@@ -239,7 +239,7 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
 
 
 def _noted(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the metadata that a model gave, what can be kept."""
+    """The part of the metadata from a model that can be kept."""
     kept: dict[str, Any] = {}
     room = LARGEST_METADATA
     for name, value in metadata.items():

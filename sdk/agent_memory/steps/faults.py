@@ -17,9 +17,9 @@ from agent_memory.store.documents import Document
 from agent_memory.text.patterns import linear
 
 MOST_BYTES = 1_900_000
-"""Of one commit; Cosmos DB takes 2 MB (Azure Cosmos DB service limits)."""
+"""The largest commit. Cosmos DB takes 2 MB (Azure Cosmos DB service limits)."""
 _BYTES_PER_NUMBER = 12
-"""Of a vector in JSON, with its comma."""
+"""What a number of a vector takes in JSON, with its comma."""
 _ENDS = linear(r"[.!?…。！？;\n\r\x0b\x0c\x1c-\x1e\x85\p{Zl}\p{Zp}]+\s*")
 
 

@@ -55,8 +55,8 @@ class StepRequest(Model):
     """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
 
     `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
-    `retired` only turns are covered that have left the live view. With `recent_k` a model reads no more than so many of
-    the newest turns, or of a profile memories; older ones are covered unread. Steps of a whole user leave `thread_id`
+    `retired`, only turns that have left the live view are covered. With `recent_k`, a model reads only the `recent_k`
+    newest turns (for a profile, memories); older ones are covered unread. Steps of a whole user leave `thread_id`
     aside. `memory_ids` are the facts that a consolidation merges, `project_id` says whose memories are reflected on.
     """
 

@@ -36,7 +36,7 @@ LoCoMo with up to 30 turns put together in one: evidence among the first five tu
 MOST_PARTS = 24
 """Chunks of one turn at most: a commit holds 2 MB, and a vector of 1,536 numbers takes 30 KB of it."""
 MOST_CHUNKS = 80
-"""Of all turns of a run together: a commit has 100 operations."""
+"""Chunks of all turns of a run together. A commit holds 100 operations."""
 LONGEST_PART = 8000
 """Bytes in each part of a very long turn, as much as embedding models read."""
 

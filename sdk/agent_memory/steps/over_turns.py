@@ -160,7 +160,7 @@ def _within_bounds(
     step: Step, tools: Tools, request: StepRequest, turns: list[Turn]
 ) -> tuple[list[Turn], list[DeadLetter]]:
     """The turns that are not too much work for one, and the dead letters of the others."""
-    if step.files_talk:  # an index takes so many parts of a turn and no more
+    if step.files_talk:  # the index limits the parts of a turn by itself
         return turns, []
     fit, letters = [], []
     for turn in turns:

@@ -10,9 +10,9 @@ from agent_memory.text.patterns import Linear, linear
 from agent_memory.text.sentences import END
 
 BYTES_PER_TOKEN = 4
-"""About so many bytes of UTF-8 are a token."""
+"""Bytes of UTF-8 in a token, roughly."""
 OVERHEAD = 8
-"""Tokens of what stands around a turn."""
+"""Tokens of the JSON around a turn."""
 _SPACE = re.compile(r"\s")  # one class: it reads every character once
 _CUTS = (linear(r"\n\s*\n"), linear(r"\n"), END, _SPACE)
 """Where a text is best cut: between paragraphs, lines, sentences, words."""
@@ -42,7 +42,7 @@ def portions(turns: Sequence[Turn], tokens: int) -> Iterator[list[Turn]]:
 
 
 def cut(text: str, most: int) -> Iterator[str]:
-    """A text in parts of at most so many bytes of UTF-8, which together are the text."""
+    """Cuts a text into parts of at most `most` bytes of UTF-8. Together they are the text."""
     data = text.encode()
     start = 0
     while len(data) - start > most:

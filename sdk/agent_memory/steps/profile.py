@@ -31,7 +31,7 @@ from agent_memory.text.tokens import ApproximateTokens
 
 NAME = "profile"
 MOST_TOKENS = 250
-"""Of a profile. What is in it is told whatever a conversation is about, so it has to be short. A choice."""
+"""The longest profile. Any conversation may show parts of it, so it has to be short. A choice."""
 KINDS = ("fact", "procedural")
 """The types of the memories that a profile is made of."""
 
@@ -39,8 +39,8 @@ KINDS = ("fact", "procedural")
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the memories that are new, changed or superseded since the last run. None if there are none.
 
-    With `recent_k`, of the new ones only those that are among so many newest memories of the user; what is no longer
-    so leaves the profile all the same.
+    With `recent_k`, new memories count only if they are among the `recent_k` newest of the user. What no longer holds
+    leaves the profile all the same.
 
     Raises:
         ModelError: if the model gave nothing usable; the profile stays as it is.

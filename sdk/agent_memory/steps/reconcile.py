@@ -87,9 +87,9 @@ async def answered(tools: Tools, user_id: str) -> dict[str, Any]:
 
 
 async def next_run(tools: Tools, user_id: str, every: int) -> int | None:
-    """The number of the reconciliation that is due: when so many extractions were committed since the last.
+    """The number of the reconciliation that is due once `every` extractions were committed since the last one.
 
-    None if none is; 0 for `every` is never.
+    None if none is due. If `every` is 0, none ever is.
     """
     if every <= 0:
         return None

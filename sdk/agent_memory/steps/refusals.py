@@ -54,11 +54,11 @@ class Refusals(Model):
         return max(self.within // 2, 1) if self.within else None
 
     def narrowed(self, covered: int) -> Refusals:
-        """After a range of so many turns was refused, and is to be halved."""
+        """After a range of `covered` turns was refused. It will be halved."""
         return self.model_copy(update={"within": covered})
 
     def passed(self, covered: int) -> Refusals:
-        """After something was made of so many turns: the refused one comes later."""
+        """After `covered` turns were processed: the refused one comes later."""
         return self.model_copy(update={"within": max(self.within - covered, 0), "in_a_row": 0})
 
     def given_up(self, turns: Sequence[Turn]) -> Refusals:

@@ -12,7 +12,7 @@ SHORTEST = 8
 """The fewest characters of a turn that gets a chunk. A shorter one ("ok", "thanks!") has nothing to find."""
 
 CONFIDENCE, IMPORTANCE = 1.0, 0.3
-"""Of a chunk. It was said for certain; what was derived from it matters more. A choice."""
+"""Those of a chunk. That it was said is certain; what is derived from it matters more. A choice."""
 
 
 class Asked(NamedTuple):

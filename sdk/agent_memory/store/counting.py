@@ -116,7 +116,7 @@ class Counting:
         return await self._send(until_written(attempt, f"the counter of {thread_id}"))
 
     async def _tell(self, thread_id: str, count: int) -> None:
-        """Notes in a thread's counter that the total holds so many of its turns."""
+        """Notes in a thread's counter that the total includes `count` of its turns."""
         behind = f"FROM c WHERE NOT IS_DEFINED(c.told) OR c.told < {int(count)}"
         with suppress(Conflict, NotFound):  # it says so already, or is gone
             partition = (self._user_id, thread_id)

@@ -11,8 +11,8 @@ from typing import Any
 from agent_memory.store.containers import SUMMARIES, TURNS
 
 SETTINGS_SECONDS = 30.0
-"""How long settings that were read hold without being read again. A change through this process holds at once, one
-through another process after so many seconds at most; processing reads them again each time. A choice."""
+"""How long settings are used before they are read again. A change in this process takes effect at once, one in
+another process after this time at most. Processing reads them each time. A choice."""
 MOST_KNOWN = 10_000
 """Users and threads whose settings, or whose last writing, a process remembers."""
 _CLOCKS_DIFFER = 2.0

@@ -60,7 +60,7 @@ def guidance(talk: int, *, project: bool) -> str:
 
 
 def talk_near(texts: int) -> str:
-    """The ids of raw talk of users nearest to `@talk`, with their cosine to each of so many texts (`@v0`, …)."""
+    """The ids of the users' raw talk nearest to `@talk`, with its cosine to each of `texts` texts (`@v0`, …)."""
     cosines = ", ".join(f"VectorDistance(c.embedding, @v{number}) AS similarity{number}" for number in range(texts))
     return (
         f'SELECT TOP @limit c.id, {cosines} FROM c WHERE {CHUNK} AND c.source = "user"'
@@ -69,7 +69,7 @@ def talk_near(texts: int) -> str:
 
 
 def found_by_words(where: str, terms: int, *, by_vector: bool, links: bool = False) -> str:
-    """The memories that have some of so many terms (`@t0`, the rarest, to …): any of the first two, or two others.
+    """The memories that have some of `terms` terms (`@t0` is the rarest): any of the first two, or two others.
 
     Of three terms, any. Of these the nearest to `@vector`, with their cosine, or else the newest. By words they are
     ranked where they are fused: a rank of the store's (`ORDER BY RANK`) first counts the words of all users of a

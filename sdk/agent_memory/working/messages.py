@@ -48,7 +48,7 @@ def read_message(given: ChatMessage | Mapping[str, Any]) -> ChatMessage:
     """Reads a message of a chat API. Unknown fields go to its metadata.
 
     Raises:
-        InvalidInput: if it is no message.
+        InvalidInput: if it is not a message.
     """
     if isinstance(given, ChatMessage):
         return given

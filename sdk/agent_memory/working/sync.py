@@ -373,7 +373,7 @@ class ShortTermMemory:
         tries again.
 
         Raises:
-            InvalidInput: if it is no message.
+            InvalidInput: if it is not a message.
             Conflict: if another message has its id.
             StoreUnavailable: if the store did not answer. You can repeat the call if the message has an id.
         """

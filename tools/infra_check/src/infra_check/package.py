@@ -37,7 +37,7 @@ _UNWANTED_FILES = (
     "local.settings.json",
 )
 _FOR_OLDER_PYTHON = "1.26.0"
-"""Of azure-functions, whose 2.x line is for Python 3.13 and later only."""
+"""The version of azure-functions that is taken there. Its 2.x line needs Python 3.13."""
 INSTALLED = ".python_packages/lib/site-packages"
 _OLD_PYTHON = "3.11"
 BYTECODE = {"PYC_INVALIDATION_MODE": "UNCHECKED_HASH"}
