@@ -33,7 +33,7 @@ logger = logging.getLogger("agent_memory")
 _UNREADABLE = "There was an error parsing the body"
 """FastAPI's word for a body that Python's JSON cannot read; it does not say why."""
 RETRY_AFTER = 5.0
-"""Seconds after which a caller is told to try again, if the error does not say."""
+"""The `Retry-After` of an answer, in seconds, if the error has none."""
 
 _STATUS: dict[type[AgentMemoryError], int] = {
     InvalidInput: 400,

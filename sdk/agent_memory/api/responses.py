@@ -122,7 +122,7 @@ async def search(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) ->
 
 @router.post("/context", responses=documented(), operation_id="responses_context")
 async def context(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -> Context:
-    """What the model should be told before it answers the input."""
+    """What the model should know before it answers the input."""
     scope = scope_of(memory, user_id, body.previous_response_id, body.memory_config)
     return await scope.context(body.input, budget=DEFAULT_BUDGET)
 

@@ -41,7 +41,7 @@ class IssuerKeys:
         """The key with this id; None if the issuer has no such key.
 
         Raises:
-            HTTPException: 503, if the issuer has not told its keys yet.
+            HTTPException: 503, if the keys of the issuer are not known yet.
         """
         async with self._lock:
             now = time.monotonic()

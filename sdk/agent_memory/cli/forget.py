@@ -36,7 +36,7 @@ WIDTH = 70
 
 
 def forget(
-    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="What was told about this goes.")] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Delete what was said about this.")] = None,
     item: Annotated[str | None, typer.Option("--id", metavar="ID", help="A memory, or a turn.")] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,

@@ -35,7 +35,7 @@ def judge(
 ) -> None:
     """Draw samples for a person to judge, or add up marks.
 
-    Half of the samples are memories that a context told about a question (do they help?), half are facts that were
+    Half of the samples are memories that a context showed for a question (do they help?), half are facts that were
     extracted (are they right?). Beside each mark stands what a machine can tell: whether the memory rests on the
     evidence of the data set, and whether the fact's quote was said.
     """
@@ -75,7 +75,7 @@ def _text(path: Path) -> str:
 def _view(report: Mapping[str, Mapping[str, Any]]) -> object:
     columns = ["samples", "by machine", "marked", "good", "share"]
     made = table("", *columns, "majority", right=columns)
-    names = {"memory": "told, and helps", "fact": "extracted, and right"}
+    names = {"memory": "shown, and helps", "fact": "extracted, and right"}
     for about, found in report.items():
         shares = ["" if found[name] is None else f"{found[name]:.0%}" for name in ("machine", "share")]
         counts = [str(found[name]) for name in ("samples", "marked", "good")]

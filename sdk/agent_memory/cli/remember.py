@@ -1,4 +1,4 @@
-"""`agent-memory remember` and `update`: memories told by hand, and corrected."""
+"""`agent-memory remember` and `update`: memories written and corrected by hand."""
 
 from __future__ import annotations
 

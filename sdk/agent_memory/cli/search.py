@@ -114,7 +114,7 @@ def context(
     filters: FilterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what an agent would be told before it answers."""
+    """Print the context that an agent gets before it answers."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)

@@ -104,7 +104,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows a bar on stderr while something runs; yields a function that is told how much is done, and of how much."""
+    """Shows a bar on stderr while something runs; yields a function to call with how much is done, and of how much."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = stderr()

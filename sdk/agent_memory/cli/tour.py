@@ -1,4 +1,4 @@
-"""What the quickstart found out, and how it is told."""
+"""What the quickstart found, and how it is shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHORT = 3
 """Letters of words that occur in any line."""
 NOTHING_EXTRACTED = (
     "No memories were extracted. Without a language model, rules do that, and they read English alone; the README\n"
-    "says how to give a model. What was said is searched and told all the same."
+    "says how to give a model. Search and context use the talk itself all the same."
 )
 
 
@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def told(self) -> list[str]:
-        """What the agent would be told: the facts that fit best, or else the lines of the context, likewise."""
+        """What the agent would get: the facts that fit best, or else the lines of the context, likewise."""
         if self.best:
             return [f"{one_line(memory.content)} (said {day(memory.created_at)})" for memory in self.best]
         lines = [line.removeprefix("- ") for line in self.context.text.splitlines() if line.startswith("- ")]

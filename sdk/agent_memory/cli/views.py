@@ -153,8 +153,8 @@ def context_view(context: Context) -> RenderableType:
 
 
 def context_digest(context: Context, told: Sequence[str]) -> RenderableType:
-    """The first lines that an agent would be told, and what the whole costs."""
-    nothing = Text(f"  (nothing is told: {context.skipped_reason or 'nothing fits'})")
+    """The first lines of a context, and what the whole costs."""
+    nothing = Text(f"  (the context is empty: {context.skipped_reason or 'nothing fits'})")
     return Group(*_bullets(told, DIGEST_LINES) if told else [nothing], *_cost_of(context))
 
 

@@ -115,7 +115,7 @@ class Provenance(Model):
     def __str__(self) -> str:
         """The evidence as people read it, with a line for each thing that the memory rests on."""
         memory = self.memory
-        derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "told by hand, or edited"
+        derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "written or edited by hand"
         parts = {
             "said": [
                 f"{day(turn.created_at)}, {turn.name or turn.role}: {one_line(turn.content)}" for turn in self.turns

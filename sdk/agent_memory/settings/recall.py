@@ -115,13 +115,13 @@ class RecallSettings:
     classifier: Classifier | None = None
     """Tells the gate of general facts and of tools; None: it goes by the words."""
     archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
-    """Phrases for which other conversations are told too; none: never."""
+    """Phrases in a question for which a context shows other conversations too. Empty: never."""
     archive_limit: int = 3
-    """Other conversations that are told, at most."""
+    """How many other conversations a context shows at most."""
     archive_thresholds: dict[str, float] = field(
         default_factory=lambda: {name: one.archive for name, one in MEASURED.items()}
     )
-    """By the beginning of an embedding model's name: the cosine from which on another conversation is told."""
+    """By the beginning of an embedding model's name: the cosine from which on a context shows another conversation."""
     default_archive_threshold: float = OTHERS.archive
     """The same for other models."""
     hints: int = 0
