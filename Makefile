@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,6 +90,9 @@ clients-check: .venv/.dev  ## The adapters of models with LiteLLM and with the o
 		--with-editable '.[anthropic,google,litellm,local,openai]' --with 'openai==2.25.*,anthropic==1.0.*,google-genai==2.0.*' \
 		--with pytest,pytest-httpserver,anyio python -m pytest -W ignore tests/unit/test_language_litellm.py \
 		tests/unit/test_language_dialects.py tests/unit/test_language_openai_chat.py tests/unit/test_language_openai_embeddings.py $(ARGS)
+
+integrations: .venv/.dev  ## Each adapter with its real framework, in an environment of its own (ARGS=langchain for one)
+	$(BIN)/python tools/integrations.py --uv "$(UV)" $(ARGS)
 
 release-check: .venv/.dev  ## Whether TAG=v1.2.3 is the version of the packages and of the changelog
 	$(BIN)/python tools/release_check.py $(TAG)

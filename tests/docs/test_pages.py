@@ -23,7 +23,11 @@ ELSEWHERE = [
     *sorted((ROOT / "tests").rglob("*.md")),
 ]
 PAGES = [*GUIDE, *AT_THE_ROOT]
-RUN_ELSEWHERE = {"systems": "tests/compat", "CONTRIBUTING.md": "tests/docs/test_contributing.py"}
+RUN_ELSEWHERE = {
+    "systems": "tests/compat",
+    "integrations": "tests/integrations",
+    "CONTRIBUTING.md": "tests/docs/test_contributing.py",
+}
 """Folders and pages whose code other tests run."""
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -58,7 +58,7 @@ def make_pieces(
     clock = now()
     return [
         Memory(
-            id=derived_id(TYPE, user_id, document_id, str(position)),
+            id=piece_id(user_id, document_id, position),
             user_id=user_id,
             thread_id=DOCUMENTS_THREAD,
             type="document",
@@ -75,6 +75,11 @@ def make_pieces(
         )
         for position, text in enumerate(texts)
     ]
+
+
+def piece_id(user_id: str, document_id: str, position: int) -> str:
+    """The id of a piece of a document."""
+    return derived_id(TYPE, user_id, document_id, str(position))
 
 
 async def read_pieces(store: Store, user_id: str, document_id: str) -> dict[str, Document]:

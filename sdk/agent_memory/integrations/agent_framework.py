@@ -1,0 +1,213 @@
+"""Microsoft Agent Framework: a context provider, a history provider, and tools.
+
+    Agent(client=client, context_providers=[MemoryContextProvider(memory, user_id="alice")])
+
+The provider recalls before each run and keeps the turns after it. The user is the one given here, or else
+`session.state["user_id"]`, which the host sets from its authentication. Without either, the run is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agent_memory.extras import require
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, turn, turn_id
+from agent_memory.integrations.tools import memory_tools
+from agent_memory.recall.context import DEFAULT_BUDGET
+
+require("agent_framework", "agent-framework")
+
+from agent_framework import (  # noqa: E402
+    AgentSession,
+    ContextProvider,
+    FunctionTool,
+    HistoryProvider,
+    Message,
+    SessionContext,
+    tool,
+)
+
+__all__ = ["MemoryContextProvider", "MemoryHistoryProvider", "memory_tools_for"]
+
+_HOW = 'give user_id= to the provider, or set session.state["user_id"]'
+_MESSAGE = "agent_framework_message"
+"""The key of a turn's metadata that has the whole message."""
+_COUNT = "kept_messages"
+"""The key of a provider's state that counts its messages, so that each gets an id of its own."""
+
+
+def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
+    """The tools `search_memory`, `remember` and `forget_memory` of one user, for `Agent(tools=…)`.
+
+    Raises:
+        InvalidInput: if there is no user id.
+    """
+    user = owner(user_id, "give one to memory_tools_for")
+    return [tool(function) for function in memory_tools(Bridge(memory), user)]
+
+
+class MemoryContextProvider(ContextProvider):
+    """Recalls before a run what bears on its question, and keeps what was said afterwards."""
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        *,
+        user_id: str | None = None,
+        source_id: str = "agent_memory",
+        budget: int = DEFAULT_BUDGET,
+        agent_id: str | None = None,
+        keep_turns: bool = True,
+        tools: bool = False,
+    ) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory.
+            user_id: Whose agent this is. Leave it out if the agent serves many users (see the module).
+            source_id: The name of the provider within the agent.
+            budget: The most tokens of what is recalled.
+            agent_id: The agent that talks; stored with its turns.
+            keep_turns: False beside a `MemoryHistoryProvider`, which keeps the turns already.
+            tools: Whether the agent gets the memory's tools too.
+        """
+        super().__init__(source_id)
+        self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
+        self._user_id, self._keeps, self._gives_tools = user_id, keep_turns, tools
+
+    async def before_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Adds what is known to the instructions of this run.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        user = owner(self._user_id or session.state.get("user_id"), _HOW)
+        question = next((one.text for one in reversed(context.input_messages) if one.role == "user" and one.text), "")
+        text = await self._bridge.told(user, session.session_id, question)
+        if text:
+            context.extend_instructions(self.source_id, text)
+        if self._gives_tools:
+            context.extend_tools(self.source_id, [tool(one) for one in memory_tools(self._bridge, user)])
+
+    async def after_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Keeps the messages of this run, tool results too. A store that fails is logged."""
+        if not self._keeps:
+            return
+        user = owner(self._user_id or session.state.get("user_id"), _HOW)
+        said = [*context.input_messages, *(context.response.messages if context.response else ())]
+        await self._bridge.keep(user, session.session_id, _turns(session.session_id, said, state))
+
+
+class MemoryHistoryProvider(HistoryProvider):
+    """Keeps the messages of a session as the turns of a thread, and brings them back word for word.
+
+    A service that stores conversations itself would send them twice: give the agent
+    `default_options={"store": False}` then.
+    """
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        *,
+        user_id: str | None = None,
+        source_id: str = "agent_memory_history",
+        agent_id: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory.
+            user_id: Whose agent this is; `session.state["user_id"]` otherwise.
+            source_id: The name of the provider within the agent.
+            agent_id: The agent that talks; stored with its turns.
+            options: Those of `HistoryProvider`: load_messages, store_inputs, store_outputs, and so on.
+        """
+        super().__init__(source_id, **options)
+        self._bridge = Bridge(memory, agent_id=agent_id)
+        self._user_id = user_id
+
+    async def before_run(
+        self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
+    ) -> None:
+        """Loads the history for the session's user.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        state["user_id"] = self._owner(session.state)
+        await super().before_run(agent=agent, session=session, context=context, state=state)
+
+    async def get_messages(
+        self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
+    ) -> list[Message]:
+        """The messages of a session, oldest first; none if the store fails.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        if session_id is None:
+            return []
+        thread = self._bridge.thread(self._owner(state or {}), session_id)
+        view = await survive(self._bridge.ask(thread.view), "read the history", None)
+        return [] if view is None else [_message(one) for one in view.turns]
+
+    async def save_messages(
+        self,
+        session_id: str | None,
+        messages: Sequence[Message],
+        *,
+        state: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Keeps messages. A store that fails is logged.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        if session_id is None:
+            return
+        known = {} if state is None else state
+        await self._bridge.keep(self._owner(known), session_id, _turns(session_id, messages, known, whole=True))
+
+    def _owner(self, state: dict[str, Any]) -> str:
+        return owner(self._user_id or state.get("user_id"), _HOW)
+
+
+def _turns(
+    session_id: str, messages: Sequence[Message], state: dict[str, Any], *, whole: bool = False
+) -> list[Turn | None]:
+    """The turns of messages. Their ids come from their place in the session, so a run that is resumed adds none."""
+    start = int(state.get(_COUNT, 0))
+    state[_COUNT] = start + len(messages)
+    made = []
+    for number, message in enumerate(messages, start):
+        content = _words(message, whole=whole)
+        id = turn_id(session_id, str(number), message.role, content)
+        metadata = {_MESSAGE: json.loads(message.to_json())} if whole else {}
+        made.append(turn(message.role, content, id, **metadata))
+    return made
+
+
+def _words(message: Message, *, whole: bool) -> str:
+    """What a message says: its text, the results of tools, and, for a history, the calls of tools."""
+    parts = [message.text] if message.text else []
+    for content in message.contents:
+        if content.type == "function_result":
+            parts.append(str(content.result))
+        elif content.type == "function_call" and whole:
+            parts.append(f"({content.name} is called)")
+    return "\n".join(parts) or ("(no text)" if whole else "")
+
+
+def _message(kept: Any) -> Message:
+    stored = kept.metadata.get(_MESSAGE)
+    if stored is not None:
+        return Message.from_dict(stored)
+    return Message("assistant" if kept.role == "agent" else kept.role, [kept.content])

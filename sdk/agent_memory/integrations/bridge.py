@@ -1,0 +1,156 @@
+"""What all adapters share: whose memory it is, a recall that never fails, and writes that never fail a run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from copy import copy
+from typing import Any, TypeVar, cast
+
+from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.integrations.ids import encode_id
+from agent_memory.memory import AsyncMemory
+from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.screening.injected import without_blocks
+from agent_memory.store.ids import derived_id
+from agent_memory.sync import Memory
+
+logger = logging.getLogger("agent_memory.integrations")
+
+T = TypeVar("T")
+AnyMemory = Memory | AsyncMemory
+Turn = dict[str, Any]
+"""A turn as `add_many` takes it."""
+
+
+def owner(user_id: object, how: str) -> str:
+    """The id of the user whom a run is for.
+
+    There is no default: a missing user would become one whose memory everybody shares.
+
+    Raises:
+        InvalidInput: if there is none; `how` says where the adapter looks for it.
+    """
+    if not isinstance(user_id, str) or not user_id.strip():
+        raise InvalidInput(f"no user id, so nobody's memory can be used: {how}")
+    return encode_id(user_id, "the user id")
+
+
+def turn_id(*parts: str) -> str:
+    """The id of a turn that has none of its own: the same for the same conversation, place and words."""
+    return derived_id("turn", *parts)
+
+
+def turn(role: str, content: str, id: str, **metadata: Any) -> Turn | None:
+    """A turn without the memories that were put into it; None if nothing is left to keep."""
+    said = without_blocks(content)
+    return {"role": role, "content": said, "id": id, "metadata": metadata} if said.strip() else None
+
+
+class Bridge:
+    """A memory, synchronous or not, as the adapters use it: from coroutines, and (`now`) from functions."""
+
+    def __init__(self, memory: AnyMemory, *, budget: int = DEFAULT_BUDGET, agent_id: str | None = None) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory.
+            budget: The most tokens of what is recalled for a question.
+            agent_id: The agent that talks; stored with its turns.
+
+        Raises:
+            ConfigurationError: if this is no memory.
+        """
+        if not isinstance(memory, Memory | AsyncMemory):
+            raise ConfigurationError(f"an adapter needs an open Memory or AsyncMemory, not {memory!r:.60}")
+        self.memory = memory
+        self._direct = False
+        self.budget = budget
+        self.agent_id = None if agent_id is None else encode_id(agent_id, "agent_id")
+
+    def user(self, user_id: str) -> Any:
+        """The scope of a user, for `ask`."""
+        return self.memory.user(user_id)
+
+    def thread(self, user_id: str, thread_id: str) -> Any:
+        """The scope of a conversation, for `ask`."""
+        return self.memory.user(user_id).thread(encode_id(thread_id, "the id of the thread"), agent_id=self.agent_id)
+
+    @property
+    def now(self) -> Bridge:
+        """The same for functions: its coroutines never wait, so `complete` runs them.
+
+        Raises:
+            ConfigurationError: if the memory is asynchronous, because then only coroutines can use it.
+        """
+        if isinstance(self.memory, AsyncMemory):
+            raise ConfigurationError("the memory is called from functions here: open a Memory, not an AsyncMemory")
+        direct = copy(self)
+        direct._direct = True
+        return direct
+
+    async def ask(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Calls a method of a scope; a synchronous one in a thread of its own, so that the event loop goes on.
+
+        Raises:
+            AgentMemoryError: as the method.
+        """
+        if self._direct:
+            return method(*args, **options)
+        if isinstance(self.memory, AsyncMemory):
+            return await method(*args, **options)
+        return await asyncio.to_thread(method, *args, **options)
+
+    async def told(self, user_id: str, thread_id: str, query: str) -> str:
+        """What is known that bears on a question: a block of quoted text, empty if nothing is. Never raises.
+
+        The last turns of the thread are not in it: the framework brings those itself.
+        """
+        if not query.strip():
+            return ""
+        return await survive(self._context(user_id, thread_id, query), "recall", "")
+
+    async def _context(self, user_id: str, thread_id: str, query: str) -> str:
+        method = self.thread(user_id, thread_id).context
+        return str((await self.ask(method, query, budget=self.budget)).text)
+
+    async def keep(self, user_id: str, thread_id: str, turns: Sequence[Turn | None]) -> None:
+        """Stores turns. A store that fails is logged and does not fail the run; the turns are lost then."""
+        kept = [one for one in turns if one is not None]
+        if kept:
+            await survive(self._add(user_id, thread_id, kept), f"keep {len(kept)} turns", None)
+
+    async def _add(self, user_id: str, thread_id: str, turns: Sequence[Turn]) -> None:
+        await self.ask(self.thread(user_id, thread_id).add_many, turns)
+
+
+async def survive(work: Awaitable[T], what: str, instead: T) -> T:
+    """Awaits work on the memory. If it fails, logs that and gives `instead`: the agent goes on without memory."""
+    try:
+        return await work
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        logger.warning("Memory could not %s, going on without: %s: %s", what, type(error).__name__, error)
+        return instead
+
+
+def complete(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never waits, as those of `Bridge.now`."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast(T, done.value)
+    work.close()
+    raise RuntimeError("the coroutine waits: it is not one of Bridge.now")
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content: a string, or a list of parts of which some have text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    texts = (part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping))
+    return "\n".join(text for text in texts if isinstance(text, str) and text)

@@ -1,0 +1,117 @@
+"""Runs each adapter with its real framework, in an environment of its own in .integrations/NAME.
+
+    make integrations                    # all
+    make integrations ARGS=langchain     # one or several
+
+Frameworks hold shared packages at different versions, so they cannot all be installed together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / ".integrations"
+TESTING = ("pytest>=9", "anyio")
+
+
+class Framework(NamedTuple):
+    """A framework: the distribution whose version is told, the extra of its adapter, and what its tests need beside."""
+
+    distribution: str
+    extra: str | None = None
+    beside: tuple[str, ...] = ()
+
+
+FRAMEWORKS = {
+    "agent_framework": Framework("agent-framework-core", "agent-framework", ("agent-framework-openai",)),
+    "langchain": Framework("langchain", "langchain", ("langchain-openai",)),
+    "langgraph": Framework("langgraph", "langchain", ("langchain-openai",)),
+}
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    name: str
+    version: str
+    ran: str
+    passed: bool
+    seconds: float
+
+
+def main() -> int:
+    """Runs the frameworks that are named, or all; 0 if all passed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FRAMEWORKS))
+    parser.add_argument("--uv", default="uv", help="the program uv")
+    given = parser.parse_args()
+    names = [name.replace("-", "_") for name in given.names] or list(FRAMEWORKS)
+    unknown = [name for name in names if name not in FRAMEWORKS]
+    if unknown:
+        parser.error(f"no framework {', '.join(unknown)}: there are {', '.join(FRAMEWORKS)}")
+    rows = []
+    for number, name in enumerate(names, 1):
+        print(f"[{number}/{len(names)}] {name}", file=sys.stderr, flush=True)
+        rows.append(run(name, FRAMEWORKS[name], given.uv))
+    print("| framework | version | what ran | passed | seconds |\n|---|---|---|---|---|")
+    for row in rows:
+        print(f"| {row.name} | {row.version} | {row.ran} | {'yes' if row.passed else 'NO'} | {row.seconds:.0f} |")
+    return 0 if all(row.passed for row in rows) else 1
+
+
+def run(name: str, framework: Framework, uv: str) -> Row:
+    """Makes the environment of a framework, or brings it up to date, and runs its tests there."""
+    started = time.monotonic()
+    place = HOME / name
+    python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    extras = ",".join(["local", *([framework.extra] if framework.extra else [])])
+    beside = (*framework.beside, *(() if framework.extra else (framework.distribution,)))
+    made = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(place)]
+    install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+    for command in (made, [*install, "-e", "sdk/embedded_cosmos", "-e", f".[{extras}]", *TESTING, *beside]):
+        done = subprocess.run(command, cwd=ROOT, stdout=sys.stderr)
+        if done.returncode:
+            return Row(name, "?", "could not be installed", False, time.monotonic() - started)
+    report = place / "report.xml"
+    report.unlink(missing_ok=True)
+    tests = [str(python), "-m", "pytest", "tests/integrations", "-k", name, f"--junitxml={report}"]
+    done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr)
+    ran, skipped = counts(report) if report.exists() else ({}, 0)
+    told = ", ".join(f"{count} {what}" for what, count in ran.items()) or "nothing"
+    if skipped:
+        told += f", {skipped} skipped"
+    passed = done.returncode == 0 and bool(ran) and not skipped
+    return Row(name, version(place, framework.distribution), told, passed, time.monotonic() - started)
+
+
+def counts(report: Path) -> tuple[dict[str, int], int]:
+    """How many tests of each kind ran, and how many were skipped."""
+    kinds = {"test_promises": "promises", "test_pages": "page"}
+    ran: dict[str, int] = {}
+    skipped = 0
+    for case in ElementTree.parse(report).iter("testcase"):
+        if case.find("skipped") is not None:
+            skipped += 1
+            continue
+        kind = kinds.get(case.get("classname", "").rpartition(".")[2], "of its own")
+        ran[kind] = ran.get(kind, 0) + 1
+    return ran, skipped
+
+
+def version(place: Path, distribution: str) -> str:
+    """The version of a distribution in an environment."""
+    paths = [str(path) for path in place.glob("[Ll]ib/**/site-packages")]
+    found = {one.metadata["Name"].lower(): one.version for one in distributions(path=paths)}
+    return found.get(distribution.lower(), "?")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
