@@ -18,6 +18,7 @@ except ImportError as error:
 from agent_memory.cli import (
     audit,
     doctor,
+    estimate,
     evaluate,
     forget,
     ingest,
@@ -87,6 +88,7 @@ app.command(epilog=transfer.EXPORT_EXAMPLES)(transfer.export)
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(transfer.import_)
 app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
