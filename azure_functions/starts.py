@@ -15,6 +15,7 @@ from typing import Any
 
 import azure.durable_functions as df
 
+from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, user_steps
 from agent_memory.processing.intake import (
@@ -28,6 +29,7 @@ from agent_memory.processing.intake import (
 )
 from agent_memory.rules.budgets import over_budget
 from agent_memory.store.counted import ThreadCounter, UserCounter
+from agent_memory.store.vectors import field_of
 from azure_functions.names import orchestrator_name, workflow_name
 from azure_functions.wiring import Parts
 
@@ -78,6 +80,15 @@ async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter])
 def of_erasure(user_id: str) -> Start:
     """The start of a user's erasure."""
     return Start("erase", instance_id("erase", user_id, "", 0), {"user_id": user_id})
+
+
+def of_reembedding(parts: Parts) -> Start | None:
+    """The start of the move to the embedding model that the environment names, if it names one."""
+    embeddings = parts.runtime.tools.embeddings
+    target = embeddings.next if isinstance(embeddings, CurrentEmbeddings) else None
+    if target is None:
+        return None
+    return Start("reembed", f"reembed:{field_of(target.model_id)}", {})
 
 
 async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:

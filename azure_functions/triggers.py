@@ -16,7 +16,7 @@ from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_batch
 from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from agent_memory.telemetry import change_feed_failures
-from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
+from azure_functions.starts import Start, of_erasure, of_reembedding, start, start_due, start_due_of_user, start_idle
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
@@ -84,6 +84,9 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
     superseded = await finish_intents(runtime.store)
     deletions = await finish_forgettings(runtime.store, runtime.counters)
     deletions += sum([await start(client, of_erasure(user_id)) for user_id in await pending_erasures(runtime.store)])
+    moving = of_reembedding(parts)
+    if moving is not None:
+        await start(client, moving)
     recounted = await recount(runtime.tools, runtime.counters, since, settled)
     if recounted.missed:
         logger.warning("%d turns were not counted by the change feed; it may be behind", recounted.missed)

@@ -8,11 +8,18 @@ from collections.abc import Callable
 
 from agent_memory.errors import StoreUnavailable
 from agent_memory.health import look_at
-from agent_memory.models import DeadLetter, Health, ProcessResult
+from agent_memory.language.current import CurrentEmbeddings
+from agent_memory.language.defaults import embeddings_named
+from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.processing.reembed import Progress as ReembedProgress
+from agent_memory.processing.reembed import plan, reembed
+from agent_memory.processing.watching import catch_up, watch
 from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
+from agent_memory.settings import Environment
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -45,6 +52,7 @@ class StoreBackend:
         self._autoscale_max_ru = autoscale_max_ru
         self._on_close = on_close
         self._open = False
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def enabled(self) -> bool:
@@ -77,8 +85,12 @@ class StoreBackend:
             await self._begin()
 
     async def _begin(self) -> None:
-        embeddings = self.runtime.tools.embeddings
-        await check_embedding_model(self.runtime.store, embeddings.model_id, embeddings.dimensions)
+        store, embeddings = self.runtime.store, self.runtime.tools.embeddings
+        if isinstance(embeddings, CurrentEmbeddings) and embeddings.next is not None:
+            await catch_up(store, embeddings)
+        await check_embedding_model(store, embeddings.model_id, embeddings.dimensions)
+        if isinstance(embeddings, CurrentEmbeddings) and not store.in_process and self._watching is None:
+            self._watching = asyncio.create_task(watch(store, embeddings))
         if self.runtime.worker is not None:
             self.runtime.worker.start()
 
@@ -86,6 +98,10 @@ class StoreBackend:
         """Stops background processing and disconnects."""
         self.runtime.store.check_process()
         self._open = False
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+            self._watching = None
         await self.runtime.close()
         if self._on_close is not None:
             self._on_close()
@@ -122,6 +138,25 @@ class StoreBackend:
         except Exception as error:
             logger.warning("The models are not warm: %s", error or type(error).__name__)
 
+    async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
+        """What it would cost to move the store to another embedding model."""
+        target = _named(to)
+        try:
+            return await plan(self.runtime.store, target)
+        finally:
+            if target is not to:
+                await target.close()
+
+    async def reembed(
+        self, to: str | EmbeddingModel, rate: float | None, progress: ReembedProgress | None
+    ) -> ReembedResult:
+        """Moves the store to another embedding model."""
+        current = self.runtime.tools.embeddings
+        assert isinstance(current, CurrentEmbeddings)
+        target = _named(to)
+        current.owns(target)
+        return await reembed(self.runtime.store, target, current, rate=rate, progress=progress)
+
     async def users(self) -> list[str]:
         """Every user with stored data, sorted."""
         store = self.runtime.store
@@ -139,3 +174,7 @@ class StoreBackend:
     async def replay(self, dead_letter_id: str) -> ProcessResult:
         """Processes the range of a dead letter again."""
         return await self.runtime.replay(dead_letter_id)
+
+
+def _named(to: str | EmbeddingModel) -> EmbeddingModel:
+    return embeddings_named(to, Environment(), "reembed to") if isinstance(to, str) else to

@@ -14,11 +14,13 @@ from agent_memory.backend import StoreBackend
 from agent_memory.errors import ConfigurationError
 from agent_memory.extras import how_to_install
 from agent_memory.language import defaults
+from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ChatModel, EmbeddingModel
 from agent_memory.logs import STORE_REQUESTS
-from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult
+from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
@@ -69,9 +71,11 @@ class AsyncMemory:
         policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
+        next_embedding_model: EmbeddingModel | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
-        tools = Tools(store, chat_model, embedding_model, limits or Limits(), policy or PolicySettings())
+        current = CurrentEmbeddings(embedding_model, next_embedding_model)
+        tools = Tools(store, chat_model, current, limits or Limits(), policy or PolicySettings())
         runtime = Runtime.of(
             tools, recall or RecallSettings(), tokens or TiktokenCounter(), cadence, inline=process == "inline"
         )
@@ -160,6 +164,7 @@ class AsyncMemory:
         policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
+        next_embedding_model: EmbeddingModel | None = None,
         connection_verify: bool = True,
     ) -> Self:
         """A memory in Azure Cosmos DB, or in its emulator.
@@ -177,6 +182,8 @@ class AsyncMemory:
             policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
+            next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
+                writes vectors of both, and takes the new model over when the store has it.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
         """
         actual: Any = credential if credential is not None else default_credential()
@@ -197,6 +204,7 @@ class AsyncMemory:
             policy=policy,
             tokens=tokens,
             autoscale_max_ru=autoscale_max_ru,
+            next_embedding_model=next_embedding_model,
         )
 
     @classmethod
@@ -260,6 +268,7 @@ class AsyncMemory:
             policy=env.policy,
             recall=recall,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
+            next_embedding_model=defaults.next_embeddings(env),
             connection_verify=env.cosmos_connection_verify,
         )
 
@@ -364,6 +373,40 @@ class AsyncMemory:
         behind a network embeds one word; `warm` waits for it for 10 seconds at most.
         """
         await self._backend.warm()
+
+    async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
+        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, or the memory is on a server.
+        """
+        return await self._backend.plan_reembed(to)
+
+    async def reembed(
+        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
+    ) -> ReembedResult:
+        """For the operator: moves the store to another embedding model while it is used.
+
+        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
+        goes on where it stopped. Open the store with the new model from then on.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
+                memory.
+            rate: Memories a second at most, so that the model and the store have room for others.
+            progress: Called with the number of memories that have their vector, and of how many.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
+                path for vectors, or the memory is on a server.
+            ModelError: if the new model is unavailable; the call may be repeated.
+            StoreUnavailable: if the store is; the call may be repeated.
+        """
+        return await self._backend.reembed(to, rate, progress)
 
     async def users(self) -> list[str]:
         """For the operator: every user with stored data, sorted."""

@@ -34,6 +34,8 @@ from agent_memory.models import (
     ProcessResult,
     Provenance,
     Receipt,
+    ReembedPlan,
+    ReembedResult,
     ScopeSettings,
     SearchFilters,
     Signals,
@@ -46,6 +48,7 @@ from agent_memory.models import (
     UserProfile,
 )
 from agent_memory.portal import Portal
+from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
 from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
@@ -998,6 +1001,7 @@ class Memory:
         policy: PolicySettings | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
+        next_embedding_model: EmbeddingModel | None = None,
         connection_verify: bool = True,
     ) -> Self:
         """A memory in Azure Cosmos DB, or in its emulator.
@@ -1015,6 +1019,8 @@ class Memory:
             policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
+            next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
+                writes vectors of both, and takes the new model over when the store has it.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
         """
         return cls(
@@ -1031,6 +1037,7 @@ class Memory:
                 policy=policy,
                 tokens=tokens,
                 autoscale_max_ru=autoscale_max_ru,
+                next_embedding_model=next_embedding_model,
                 connection_verify=connection_verify,
             )
         )
@@ -1151,6 +1158,40 @@ class Memory:
         behind a network embeds one word; `warm` waits for it for 10 seconds at most.
         """
         self._portal.run(self._inner.warm())
+
+    def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
+        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, or the memory is on a server.
+        """
+        return self._portal.run(self._inner.plan_reembed(to))
+
+    def reembed(
+        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
+    ) -> ReembedResult:
+        """For the operator: moves the store to another embedding model while it is used.
+
+        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
+        goes on where it stopped. Open the store with the new model from then on.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
+                memory.
+            rate: Memories a second at most, so that the model and the store have room for others.
+            progress: Called with the number of memories that have their vector, and of how many.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
+                path for vectors, or the memory is on a server.
+            ModelError: if the new model is unavailable; the call may be repeated.
+            StoreUnavailable: if the store is; the call may be repeated.
+        """
+        return self._portal.run(self._inner.reembed(to, rate=rate, progress=progress))
 
     def users(self) -> list[str]:
         """For the operator: every user with stored data, sorted."""

@@ -31,6 +31,8 @@ SHORT = "no open repeat: it reads a bounded number of characters at each place"
 OURS = "reads what we wrote (docstrings, routes): no text from outside"
 
 PROOFS: dict[tuple[str, str], str] = {
+    ("sdk/agent_memory/store/vectors.py", r"(?<=, )c\.embedding(_model)?(?=, | FROM )"): OURS,
+    ("sdk/agent_memory/store/vectors.py", r"\bc\.embedding(_model)?\b"): OURS,
     ("sdk/agent_memory/contract/endpoint.py", r"^    (\w+): (.*(?:\n {6,}.*)*)"): OURS,
     ("sdk/agent_memory/contract/endpoint.py", r"{(\w+)}"): OURS,
     ("sdk/agent_memory/contract/endpoint.py", r"^(Args|Attributes|Returns|Raises|Example):\n"): OURS,

@@ -10,26 +10,39 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from agent_memory.cli.options import JsonOption, examples
-from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, invocation
+from agent_memory.cli.reembed import store_model
+from agent_memory.cli.terminal import emit, one_line, stderr, stdout
+from agent_memory.errors import AgentMemoryError
 
 if TYPE_CHECKING:
     from agent_memory.language.examination import Examination, Finding
 
-EXAMPLES = examples("doctor", "doctor --json")
+EXAMPLES = examples("doctor", "doctor --store memory.db --json")
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Ask each model of the environment one small question.
 
     It says how each one is asked, how long it took, what its service says of limits, and what to change. An extraction
-    costs some 2,000 tokens. The exit status is 1 if one does not answer.
+    costs some 2,000 tokens. If there is a store, it says whether its vectors come from this embedding model. The exit
+    status is 1 if a model does not answer, or another one filled the store.
     """
     from agent_memory.language.defaults import models_named_by
     from agent_memory.language.examination import examine
     from agent_memory.settings import Environment
 
-    found = asyncio.run(examine(*models_named_by(Environment())))
+    environment = Environment()
+    found = asyncio.run(examine(*models_named_by(environment)))
+    try:
+        filled_by = asyncio.run(store_model(store, environment))
+    except AgentMemoryError as error:
+        stderr().print(f"The store's embedding model is not known: {error}", soft_wrap=True)
+        filled_by = None
+    if filled_by is not None:
+        to = environment.embeddings or "PROVIDER:MODEL"
+        way_out = f"Set AGENT_MEMORY_EMBEDDINGS to the store's model, or: {invocation('reembed', '--to', to)}"
+        found = found.beside(filled_by, way_out)
     if as_json:
         emit(found)
     else:
@@ -40,6 +53,8 @@ def doctor(as_json: JsonOption = False) -> None:
 
 def _shown(found: Examination) -> RenderableType:
     parts: list[RenderableType] = [_finding(one) for one in found.findings]
+    if found.store_model:
+        parts.append(Text(f"The store has {one_line(found.store_model)}.", style="dim"))
     parts += [Text(f"{role} is switched off.", style="dim") for role in found.roles_off]
     return Group(*parts)
 

@@ -25,6 +25,7 @@ from agent_memory.cli import (
     judge,
     operate,
     quickstart,
+    reembed,
     remember,
     reprocess,
     review,
@@ -80,6 +81,7 @@ app.command(epilog=remember.UPDATE_EXAMPLES)(remember.update)
 app.command(epilog=why.EXAMPLES)(why.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
+app.command(epilog=reembed.EXAMPLES)(reembed.reembed)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=review.EXAMPLES)(review.review)
 app.command(epilog=audit.EXAMPLES)(audit.audit)

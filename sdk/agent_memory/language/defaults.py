@@ -63,6 +63,24 @@ def models_named_by(env: Environment) -> tuple[ChatModel | None, EmbeddingModel 
     return chat, embeddings
 
 
+def embeddings_named(name: str, env: Environment, variable: str) -> EmbeddingModel:
+    """The embedding model of a name. Address and key are those of `AGENT_MEMORY_EMBEDDINGS` if it has this provider.
+
+    Raises:
+        ConfigurationError: naming the variable, if the name cannot be read, or leads to no model.
+    """
+    named = read_model_name(name, variable)
+    usual = _usual(env, env.embeddings_name, env.embedding_model, EMBEDDINGS_VARIABLE)
+    if usual is None or usual.provider != named.provider:
+        return embedding_model(named, env, None, None)
+    return embedding_model(named, env, env.embeddings_base_url, env.embeddings_api_key)
+
+
+def next_embeddings(env: Environment) -> EmbeddingModel | None:
+    """The embedding model to which the environment says that the store is to move, if it names one."""
+    return None if env.reembed is None else embeddings_named(env.reembed, env, "AGENT_MEMORY_REEMBED")
+
+
 def _chat(env: Environment) -> ChatModel | None:
     named = _usual(env, env.chat_name, env.chat_model, CHAT_VARIABLE)
     return None if named is None else chat_model(named, env, env.chat_base_url, env.chat_api_key)

@@ -60,6 +60,23 @@ class Examination(Model):
     ok: bool
     findings: list[Finding]
     roles_off: list[ChatRole] = Field(default_factory=list)
+    store_model: str | None = Field(default=None, description="The embedding model of the store, if there is a store.")
+
+    def beside(self, store_model: str, way_out: str) -> Examination:
+        """The same for a store with this embedding model; another one than the environment's is a problem."""
+        changed = [
+            one
+            if one.part != "embeddings" or one.model == store_model
+            else one.model_copy(
+                update={
+                    "problem": one.problem or f"the store has {store_model}: it cannot be opened with this model",
+                    "advice": [*one.advice, way_out],
+                }
+            )
+            for one in self.findings
+        ]
+        fits = all(one.part != "embeddings" or one.model == store_model for one in self.findings)
+        return self.model_copy(update={"ok": self.ok and fits, "findings": changed, "store_model": store_model})
 
 
 async def examine(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> Examination:

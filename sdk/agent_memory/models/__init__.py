@@ -36,7 +36,16 @@ from agent_memory.models.knowledge import (
     SupersedeReason,
     UserProfile,
 )
-from agent_memory.models.operation import AuditEntry, DeadLetter, EndpointHealth, Health, SearchMisses, Stats
+from agent_memory.models.operation import (
+    AuditEntry,
+    DeadLetter,
+    EndpointHealth,
+    Health,
+    ReembedPlan,
+    ReembedResult,
+    SearchMisses,
+    Stats,
+)
 from agent_memory.models.recall import Context, ContextFormat, FoundBy, Hit, Name, SearchFilters, Signals
 from agent_memory.models.receipts import ExportPart, ForgetItem, ForgetReceipt, ImportReceipt, ProcessResult, Receipt
 from agent_memory.models.switches import MemoryConfig, ScopeSettings
@@ -82,6 +91,8 @@ __all__ = [
     "ProfileLine",
     "Provenance",
     "Receipt",
+    "ReembedPlan",
+    "ReembedResult",
     "Role",
     "RoleField",
     "ScopeSettings",

@@ -72,6 +72,30 @@ class EndpointHealth(Model):
     recovering: bool = Field(default=False, description="Whether it answers again and is asked by few at once.")
 
 
+class ReembedPlan(Model):
+    """What it costs to move a store to another embedding model."""
+
+    from_model: str
+    to_model: str
+    dimensions: int = Field(description="The length of the new vectors.")
+    memories: int = Field(description="Memories and summaries that lack a vector of the new model.")
+    tokens: int = Field(description="An estimate of what the new model reads: a token for each four characters.")
+    under_way: bool = Field(description="Whether a move has begun and is not finished; it goes on where it stopped.")
+    finished: bool = Field(description="Whether there is nothing to do.")
+
+
+class ReembedResult(Model):
+    """What a move to another embedding model did."""
+
+    to_model: str
+    embedded: int = Field(default=0, description="Memories and summaries that got a vector of the new model.")
+    removed: int = Field(default=0, description="Those whose old vector was removed.")
+    failed: int = Field(default=0, description="Those whose text the new model refuses; they are found by their words.")
+    switched: bool = Field(default=False, description="Whether the store has the new model.")
+    done: bool = Field(default=False, description="Whether nothing is left to do.")
+    usage: Usage = Usage()
+
+
 class SearchMisses(Model):
     """What this process has counted in sampled searches since it started."""
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from agent_memory.errors import ModelError
+from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.forgetting.erasure import erase_piece
+from agent_memory.language.current import CurrentEmbeddings, for_writing
 from agent_memory.language.roles import ROLE_OF, is_off
 from agent_memory.language.tasks import ChatModel
 from agent_memory.language.together import Together
 from agent_memory.models import Usage, now
+from agent_memory.processing.reembed import move
 from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.retention import with_retention
@@ -39,7 +41,7 @@ def activity_names() -> list[str]:
     """The names of all activities."""
     thinking = [step.name if step.files_talk else f"{step.name}.think" for step in steps().values()]
     planning = [f"{step.name}.plan" for step in steps().values() if step.plan]
-    return [*thinking, f"{TOGETHER}.think", *planning, "commit", "erase_piece"]
+    return [*thinking, f"{TOGETHER}.think", *planning, "commit", "erase_piece", "reembed_piece"]
 
 
 def why_off(chat: ChatModel, name: str) -> str | None:
@@ -101,7 +103,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
             if not rules.derive:
                 logger.info("nothing is derived for %s: %s", request.user_id, rules.reason)
                 return None
-            mine = replace(tools, rules=rules, chat=chat)
+            mine = replace(tools, rules=rules, chat=chat, embeddings=for_writing(tools.embeddings))
             draft = await (step.think(step, mine, request) if step.files_talk else within_budget(step, mine, request))
         if draft is None:
             return None
@@ -159,10 +161,18 @@ def activities(tools: Tools) -> dict[str, Activity]:
         deleted, more = await erase_piece(tools.store, payload["user_id"])
         return {"deleted": deleted, "more": more}
 
+    async def run_reembed(payload: Json) -> Json:
+        current = tools.embeddings
+        if not isinstance(current, CurrentEmbeddings) or current.next is None:
+            raise ConfigurationError("AGENT_MEMORY_REEMBED names no model to which the store is to move")
+        piece = await move(tools.store, current.next, current, rate=payload.get("rate"))
+        return piece.model_dump(mode="json")
+
     named: dict[str, Activity] = {
         f"{TOGETHER}.think": think_together,
         "commit": run_commit,
         "erase_piece": run_erase,
+        "reembed_piece": run_reembed,
     }
     for step in steps().values():
         if step.files_talk:

@@ -240,6 +240,17 @@ def erase(request: Json) -> Workflow:
         yield Checkpoint(list(results))
 
 
+def reembed(request: Json) -> Workflow:
+    """Moves the store to another embedding model, piece by piece."""
+    results: list[Json] = []
+    while True:
+        piece = yield Call("reembed_piece", request)
+        results = [piece]
+        if piece["done"]:
+            return results
+        yield Checkpoint(results)
+
+
 _COMPOSED: dict[str, Callable[[Json], Workflow]] = {
     "correct": correct,
     "deepen": deepen,
@@ -249,6 +260,7 @@ _COMPOSED: dict[str, Callable[[Json], Workflow]] = {
     "settle_user": settle_user,
     "replay": replay,
     "erase": erase,
+    "reembed": reembed,
 }
 
 

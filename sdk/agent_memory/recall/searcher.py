@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent_memory.language.current import for_asking
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.fusion import Candidate
@@ -48,7 +49,7 @@ class Searcher:
         """This searcher for one search, with so many seconds for vectors; `embedding_timeout`, or less."""
         most = self.settings.embedding_timeout
         patience = most if seconds is None else min(seconds, most)
-        return replace(self, embeddings=Impatient(self.embeddings, patience, self.outage))
+        return replace(self, embeddings=Impatient(for_asking(self.embeddings), patience, self.outage))
 
     async def read(self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> list[Candidate]:
         """The candidates that a query gives which selects `found_fields`, with their cosines if it selects these."""

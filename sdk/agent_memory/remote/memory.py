@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from agent_memory.contract.schemas import DeadLetters, Drained, Users
 from agent_memory.errors import AgentMemoryError, ConfigurationError
-from agent_memory.models import DeadLetter, Health, ProcessResult
+from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
 from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteStaticScope, RemoteUserScope
@@ -54,6 +54,14 @@ class RemoteBackend:
     async def create_memory_store(self) -> None:
         """Whoever runs the server makes its store."""
         raise ConfigurationError("the server's store is made where the server is run")
+
+    async def plan_reembed(self, to: object) -> ReembedPlan:
+        """Whoever runs the server moves its store."""
+        raise ConfigurationError("the server's store is moved to another model where the server is run")
+
+    async def reembed(self, to: object, rate: object, progress: object) -> ReembedResult:
+        """Whoever runs the server moves its store."""
+        raise ConfigurationError("the server's store is moved to another model where the server is run")
 
     def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:
         """The scope of one user."""

@@ -14,6 +14,7 @@ from agent_memory.forgetting.erasure import begin_erasure, count_documents
 from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tombstones
 from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
 from agent_memory.forgetting.tombstones import Place, bury, of_place
+from agent_memory.language.current import for_asking
 from agent_memory.models import ForgetReceipt, now
 from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
@@ -159,7 +160,7 @@ async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> Forge
 
 async def _delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
     receipt = ForgetReceipt(dry_run=False)
-    corpus = Corpus(runtime.store, runtime.tools.embeddings, user_id, {})
+    corpus = Corpus(runtime.store, for_asking(runtime.tools.embeddings), user_id, {})
     while True:
         selection = await select_place(corpus, Place(thread_id=thread_id), PIECE)
         plan = plan_place(corpus, selection, receipt.at)
@@ -171,7 +172,7 @@ async def _delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> Forg
 
 
 async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> ForgetPlan:
-    corpus = await open_corpus(runtime.store, runtime.tools.embeddings, request.user_id)
+    corpus = await open_corpus(runtime.store, for_asking(runtime.tools.embeddings), request.user_id)
     if request.id is not None:
         selection = await select_id(corpus, request.id, request.place)
     elif request.query is not None:
@@ -191,7 +192,7 @@ async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> Non
     """Carries out a plan and adds what was done to the receipt."""
     store = runtime.store
     if not plan.by_place:
-        corpus = Corpus(store, runtime.tools.embeddings, plan.user_id, {})
+        corpus = Corpus(store, for_asking(runtime.tools.embeddings), plan.user_id, {})
         await bury(store, plan.user_id, await tombstones(corpus, plan))
     job = await store.create(MEMORIES, plan.job)
     redo = await carry_out(store, runtime.counters, job)

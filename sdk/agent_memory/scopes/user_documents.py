@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.deletion import delete_items
+from agent_memory.language.current import for_writing
 from agent_memory.models import Memory, Receipt, Usage
 from agent_memory.rules.retention import with_retention
 from agent_memory.scopes.audited import audited
@@ -61,8 +62,9 @@ class UserDocuments(UserPart):
         rules = await self._rules()
         rules.require_enabled()
         store, tools = self._runtime.store, self._runtime.tools
+        embeddings = for_writing(tools.embeddings)
         texts = list(library.pieces_of(content, chunk_size, chunk_overlap))
-        pieces = library.make_pieces(self.user_id, id, texts, metadata or {}, tools.embeddings.model_id)
+        pieces = library.make_pieces(self.user_id, id, texts, metadata or {}, embeddings.model_id)
         screened = screen_memories(pieces, rules, tools.policy)
         if not screened.memories:
             await self._delete_document(id)
@@ -71,7 +73,7 @@ class UserDocuments(UserPart):
 
         async def make(changed: Sequence[Memory]) -> list[Document]:
             nonlocal usage
-            embedded = await tools.embeddings.embed([piece.content for piece in changed])
+            embedded = await embeddings.embed([piece.content for piece in changed])
             usage += embedded.usage
             documents = [to_document(piece, vector) for piece, vector in zip(changed, embedded.vectors, strict=True)]
             return with_retention(documents, rules)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from agent_memory.errors import InvalidInput
+from agent_memory.language.current import for_writing
 from agent_memory.models import FactKind, Filter, ForgetReceipt, Memory, Page, Provenance
 from agent_memory.recall.provenance import why
 from agent_memory.remembering.by_hand import Desk, correct, current, links, mark, remember
@@ -161,7 +162,7 @@ class UserMemories(UserPart):
 
     async def _desk(self) -> Desk:
         tools = self._runtime.tools
-        return Desk(tools.store, tools.embeddings, tools.policy, await self._rules(), self.user_id)
+        return Desk(tools.store, for_writing(tools.embeddings), tools.policy, await self._rules(), self.user_id)
 
     @audited(changes=False)
     async def history(self, id: str) -> list[Memory]:

@@ -78,6 +78,9 @@ class Environment(BaseSettings):
     chat_base_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_CHAT_BASE_URL")
     chat_api_key: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_CHAT_API_KEY")
     embeddings: str | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS")
+    reembed: str | None = Field(default=None, validation_alias="AGENT_MEMORY_REEMBED")
+    """The embedding model to which the store is to move, as in `AGENT_MEMORY_EMBEDDINGS`. For Cosmos DB: the function
+    app moves the store, and every process takes the new model over when the store has it."""
     embeddings_base_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS_BASE_URL")
     embeddings_api_key: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS_API_KEY")
     chat_model: str = Field(

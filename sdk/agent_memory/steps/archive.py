@@ -6,6 +6,8 @@ its metadata. Each stretch is archived once. Questions about earlier talk are le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_memory.forgetting.accounts import projects_with
 from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
@@ -46,8 +48,8 @@ async def derive(tools: Tools, request: StepRequest, found: TurnRange) -> Effect
         }
     )
     # What it is about, without the frame and the dates, which are alike in all of them.
-    about = ", ".join([*account.topics, *account.entities])
-    embedded = await tools.embeddings.embed([f"{account.summary}\n{about}".strip()])
+    text = told_of(account.summary, account.topics, account.entities)
+    embedded = await tools.embeddings.embed([text])
     usage = answer.usage + embedded.usage
     return Effects(
         result=ProcessResult(step=NAME, created=1, rejected=answer.rejected, usage=usage),
@@ -64,6 +66,11 @@ STEP = Step(
     task=ARCHIVE,
     options=frozenset({"retired"}),
 )
+
+
+def told_of(summary: str, topics: Sequence[str], entities: Sequence[str]) -> str:
+    """The text whose vector stands for a session."""
+    return f"{summary}\n{', '.join([*topics, *entities])}".strip()
 
 
 def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:

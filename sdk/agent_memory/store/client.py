@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from azure.core import MatchConditions
 from azure.cosmos import ThroughputProperties
-from azure.cosmos.aio import ContainerProxy, CosmosClient
+from azure.cosmos.aio import ContainerProxy, CosmosClient, DatabaseProxy
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -29,6 +29,7 @@ from agent_memory.store.documents import Document, Operation
 from agent_memory.store.file import StoreFile, scrub
 from agent_memory.store.ids import COUNTERS_THREAD
 from agent_memory.store.known import Known
+from agent_memory.store.vectors import VectorFields
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -72,8 +73,8 @@ class Store:
     """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
 
     The change feed has a client of its own, because the SDK keeps a feed's continuation among the headers of the
-    client's last response. `refusal` is set while writes fail. `known` is what need not be asked again.
-    It is `in_process` if it is an engine of this process.
+    client's last response. `refusal` is set while writes fail. `known` is what need not be asked again, `vectors` where
+    vectors are kept. It is `in_process` if it is an engine of this process.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Store:
         self.name = name
         self.known = Known(alone=alone)
         self.in_process = alone
+        self.vectors = VectorFields()
         self.refusal: Refusal | None = None
         self.file = file
         self._owner = Owner()
@@ -189,6 +191,12 @@ class Store:
             return False
         return True
 
+    @property
+    def database(self) -> DatabaseProxy:
+        """The database of the open store."""
+        self.container(MEMORIES)
+        return self._clients[0].get_database_client(self._database)
+
     def container(self, name: str) -> ContainerProxy:
         """A container of the open store."""
         self.check_process()
@@ -200,7 +208,8 @@ class Store:
         """One document, or None."""
         try:
             with translated():
-                return dict(await self.container(container).read_item(item_id, list(partition), response_hook=record))
+                found = await self.container(container).read_item(item_id, list(partition), response_hook=record)
+            return self.vectors.incoming(dict(found))
         except NotFound:
             return None
 
@@ -212,13 +221,17 @@ class Store:
         """
         async with self._marked(container, document):
             with into_container():
-                return dict(await self.container(container).create_item(document, response_hook=record))
+                stored = self.vectors.outgoing(document)
+                made = dict(await self.container(container).create_item(stored, response_hook=record))
+                return self.vectors.incoming(made)
 
     async def upsert(self, container: str, document: Document) -> Document:
         """Writes a document, new or not."""
         async with self._marked(container, document):
             with into_container():
-                return dict(await self.container(container).upsert_item(document, response_hook=record))
+                stored = self.vectors.outgoing(document)
+                made = dict(await self.container(container).upsert_item(stored, response_hook=record))
+                return self.vectors.incoming(made)
 
     async def replace(self, container: str, document: Document, etag: str) -> Document:
         """Replaces the version of a document that has this ETag.
@@ -229,15 +242,14 @@ class Store:
         """
         async with self._marked(container, document):
             with translated():
-                return dict(
-                    await self.container(container).replace_item(
-                        document["id"],
-                        document,
-                        etag=etag,
-                        match_condition=MatchConditions.IfNotModified,
-                        response_hook=record,
-                    )
+                made = await self.container(container).replace_item(
+                    document["id"],
+                    self.vectors.outgoing(document),
+                    etag=etag,
+                    match_condition=MatchConditions.IfNotModified,
+                    response_hook=record,
                 )
+                return self.vectors.incoming(dict(made))
 
     async def patch(
         self, container: str, item_id: str, partition: Sequence[str], changes: Mapping[str, Any], condition: str
@@ -251,11 +263,10 @@ class Store:
         operations = [{"op": "set", "path": f"/{name}", "value": value} for name, value in changes.items()]
         async with self._marked(container, partition):
             with translated():
-                return dict(
-                    await self.container(container).patch_item(
-                        item_id, list(partition), operations, filter_predicate=condition, response_hook=record
-                    )
+                made = await self.container(container).patch_item(
+                    item_id, list(partition), operations, filter_predicate=condition, response_hook=record
                 )
+                return self.vectors.incoming(dict(made))
 
     async def delete(self, container: str, item_id: str, partition: Sequence[str]) -> bool:
         """Deletes one document; False if there was none."""
@@ -277,7 +288,7 @@ class Store:
             with into_container():
                 try:
                     await self.container(container).execute_item_batch(
-                        list(operations), list(partition), response_hook=record
+                        [self.vectors.operation(one) for one in operations], list(partition), response_hook=record
                     )
                 except CosmosBatchOperationError as error:
                     failed = [r["statusCode"] for r in error.operation_responses if r["statusCode"] != 424]
@@ -327,9 +338,10 @@ class Store:
         """All rows of a query over one partition, a prefix of the partition key, or (None) the whole container.
 
         A query over a key names the key in its condition too (`queries.confined`). Give parameters by name, without
-        the `@`.
+        the `@`. Vectors are those of the parameter `model`, else of the store's model.
         """
         options: dict[str, Any] = {}
+        sql = self.vectors.query(sql, parameters.get("model"))
         if partition is not None:
             sql, parameters = _confined(sql, partition, parameters)
             options["partition_key"] = list(partition)
@@ -340,7 +352,7 @@ class Store:
                 response_hook=record,
                 **options,
             )
-            return [row async for row in pages]
+            return [self.vectors.incoming(row) if isinstance(row, dict) else row async for row in pages]
 
     async def feed_ranges(self) -> list[Document]:
         """The parts of the turns' change feed: one for each current physical partition.

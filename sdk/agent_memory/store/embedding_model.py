@@ -1,46 +1,122 @@
-"""The embedding model of a store: the first to open the store sets it, because vectors of two models do not compare."""
+"""The embedding model of a store: the first to open the store sets it, because vectors of two models do not compare.
+
+One document names it. While the store moves to another model the document says that too (`move`), and the model
+changes last, with one write.
+"""
 
 from __future__ import annotations
+
+from typing import Any
+
+from azure.cosmos import PartitionKey
 
 from agent_memory.errors import ConfigurationError, Conflict
 from agent_memory.store.calls import translated
 from agent_memory.store.client import Store
-from agent_memory.store.containers import COUNTER, MEMORIES
+from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
+from agent_memory.store.documents import Document
 from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
 from agent_memory.store.schema import SCHEMA
+from agent_memory.store.vectors import FIRST
 
-_WAYS_OUT = {
-    "all-MiniLM-L6-v2-int8": "Set AGENT_MEMORY_EMBEDDINGS=local:minilm, or in code give no embedding_model",
-    "hashing-384": "Set AGENT_MEMORY_EMBEDDINGS=local:hashing, or in code embedding_model=HashingEmbeddings()",
+ID = "store"
+PARTITION = (STORE_USER, SETTINGS_THREAD)
+NAMES = {"all-MiniLM-L6-v2-int8": "local:minilm", "hashing-384": "local:hashing"}
+"""The models that `AGENT_MEMORY_EMBEDDINGS` names in another way than they name themselves."""
+_OPENED_WITH = {
+    "local:minilm": "in code give no embedding_model",
+    "local:hashing": "in code embedding_model=HashingEmbeddings()",
 }
-"""How to open a store with the model that filled it, for models that `embedding_model=` does not name."""
 
 
-async def check_embedding_model(store: Store, model_id: str, dimensions: int) -> None:
-    """Checks that this store's vectors come from this model; a new store takes it.
+async def read_identity(store: Store) -> Document | None:
+    """The document that names the store's embedding model; None if no model has opened the store yet."""
+    return await store.read(COUNTER, ID, PARTITION)
+
+
+async def check_embedding_model(store: Store, model_id: str, dimensions: int) -> Document:
+    """Checks that this store's vectors come from this model; a new store takes it. Returns the store's identity.
 
     Raises:
         ConfigurationError: if the store was filled with another model, or its vector index has another size.
     """
-    with translated():
-        properties = await store.container(MEMORIES).read()
-    have = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"][0]["dimensions"]
-    partition = (STORE_USER, SETTINGS_THREAD)
-    if have == dimensions:
-        document = {"id": "store", "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
+    stored = await read_identity(store)
+    have = await _dimensions(store, (stored or {}).get("field", FIRST))
+    if stored is None and have == dimensions:
+        place = {"id": ID, "user_id": STORE_USER, "thread_id": SETTINGS_THREAD, "type": "store"}
         try:
             about = {"embedding_model": model_id, "dimensions": dimensions, "schema": SCHEMA}
-            await store.create(COUNTER, document | about)
+            stored = await store.create(COUNTER, place | about)
         except Conflict:
-            pass
-        else:
-            return
-    stored = await store.read(COUNTER, "store", partition)
+            stored = await read_identity(store)
     first = stored["embedding_model"] if stored else f"a model of {have} dimensions"
-    if have != dimensions or first != model_id:
-        way_out = _WAYS_OUT.get(first, f"Name {first} in AGENT_MEMORY_EMBEDDINGS or embedding_model=")
-        raise ConfigurationError(
-            f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
-            f" vectors of two models cannot be compared. {way_out}, or give the new"
-            " model a store (a file, a database) of its own"
-        )
+    if stored is None or have != dimensions or first != model_id:
+        raise ConfigurationError(mismatch(first, have, model_id, dimensions))
+    store.vectors.settle(stored)
+    return stored
+
+
+def mismatch(first: str, have: int | None, model_id: str, dimensions: int) -> str:
+    """What to say when a store is opened with another model than the one that filled it, and the ways out."""
+    name = NAMES.get(first)
+    way_out = (
+        f"Set AGENT_MEMORY_EMBEDDINGS={name}, or {_OPENED_WITH[name]}"
+        if name
+        else f"Name {first} in AGENT_MEMORY_EMBEDDINGS or embedding_model="
+    )
+    return (
+        f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
+        f" vectors of two models cannot be compared. {way_out}, or give the new"
+        " model a store (a file, a database) of its own, or move this store to the new model:"
+        f" agent-memory reembed --to {NAMES.get(model_id, 'provider:model')}"
+    )
+
+
+async def _dimensions(store: Store, field: str) -> int | None:
+    with translated():
+        properties = await store.container(MEMORIES).read()
+    paths = properties["vectorEmbeddingPolicy"]["vectorEmbeddings"]
+    return next((int(one["dimensions"]) for one in paths if one["path"] == f"/{field}"), None)
+
+
+async def add_vector_path(store: Store, field: str, dimensions: int) -> None:
+    """Gives the containers with vectors one more path, indexed like the first. Existing ones stay as they are.
+
+    Raises:
+        ConfigurationError: if the store refuses it. Nothing has changed then.
+    """
+    for name in (MEMORIES, SUMMARIES):
+        with translated():
+            properties = await store.container(name).read()
+        vectors, indexing = properties["vectorEmbeddingPolicy"], properties["indexingPolicy"]
+        path = f"/{field}"
+        if any(one["path"] == path for one in vectors["vectorEmbeddings"]):
+            continue
+        first = vectors["vectorEmbeddings"][0]
+        index = next(one for one in indexing["vectorIndexes"] if one["path"] == first["path"])
+        excluded = {"path": f"{path}/*"}
+        options: dict[str, Any] = {
+            "vector_embedding_policy": {
+                "vectorEmbeddings": [*vectors["vectorEmbeddings"], first | {"path": path, "dimensions": dimensions}]
+            },
+            "indexing_policy": indexing
+            | {
+                "excludedPaths": [*indexing["excludedPaths"], excluded],
+                "vectorIndexes": [*indexing["vectorIndexes"], {"path": path, "type": index["type"]}],
+            },
+            "default_ttl": properties.get("defaultTtl"),
+            "full_text_policy": properties.get("fullTextPolicy"),
+            "computed_properties": properties.get("computedProperties"),
+            "conflict_resolution_policy": properties.get("conflictResolutionPolicy"),
+            "analytical_storage_ttl": properties.get("analyticalStorageTtl"),
+        }
+        kept = {option: value for option, value in options.items() if value is not None}
+        try:
+            with translated():
+                key = PartitionKey(path=properties["partitionKey"]["paths"])
+                await store.database.replace_container(name, key, **kept)
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"the container {name} takes no second path for vectors ({error}); export this store and import it"
+                " into a new database that is opened with the new model"
+            ) from error

@@ -141,6 +141,29 @@ def test_a_replace_changes_ttl_and_texts_but_neither_key_nor_vectors(database: D
     assert container.read()["defaultTtl"] == 5
 
 
+def test_a_replace_adds_a_vector_path_and_leaves_the_existing_ones(database: DatabaseProxy) -> None:
+    container = create(
+        database,
+        vector_embedding_policy=VECTORS,
+        indexing_policy={"vectorIndexes": [{"path": "/embedding", "type": "quantizedFlat"}]},
+    )
+    one = VECTORS["vectorEmbeddings"][0]
+    short = {"id": "1", "user_id": "u", "thread_id": "t", "embedding": [1.0] * one["dimensions"], "second": [0.6, 0.8]}
+    container.create_item(short)
+    nearest = "SELECT TOP 1 VALUE VectorDistance(c.second, @v) FROM c ORDER BY VectorDistance(c.second, @v)"
+    vector = [{"name": "@v", "value": [0.6, 0.8]}]
+    second = one | {"path": "/second", "dimensions": 2}
+    key = PartitionKey(path=["/user_id", "/thread_id"])
+    both = {"vectorEmbeddings": [one, second]}
+    indexes = {"vectorIndexes": [{"path": name, "type": "quantizedFlat"} for name in ("/embedding", "/second")]}
+    database.replace_container("c", key, vector_embedding_policy=both, indexing_policy=indexes)
+    assert container.read()["vectorEmbeddingPolicy"] == both
+    assert list(container.query_items(nearest, parameters=vector, partition_key=["u", "t"])) == [pytest.approx(1.0)]
+    changed = {"vectorEmbeddings": [one, second | {"dimensions": 3}]}
+    with pytest.raises(CosmosHttpResponseError, match="existing embedding policy"):
+        database.replace_container("c", key, vector_embedding_policy=changed, indexing_policy=indexes)
+
+
 def test_a_container_made_anew_is_another_one(database: DatabaseProxy) -> None:
     container = create(database)
     container.create_item({"id": "1", "user_id": "u", "thread_id": "t"})

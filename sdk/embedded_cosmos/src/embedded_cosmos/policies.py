@@ -103,11 +103,21 @@ def changed_definition(old: JsonObject, body: JsonObject) -> JsonObject:
         raise bad_request("The id of a container cannot be changed.")
     if new["partitionKey"] != old["partitionKey"]:
         raise bad_request("The partition key of a container cannot be changed.")
-    if new.get("vectorEmbeddingPolicy") != old.get("vectorEmbeddingPolicy"):
+    if not _keeps(_embeddings(old), _embeddings(new)):
         raise bad_request("Paths in existing embedding policy cannot be modified in Collection Replace.")
-    if new["indexingPolicy"].get("vectorIndexes", []) != old["indexingPolicy"].get("vectorIndexes", []):
+    if not _keeps(old["indexingPolicy"].get("vectorIndexes"), new["indexingPolicy"].get("vectorIndexes")):
         raise bad_request("Paths in existing vector indexing policy cannot be modified in Collection Replace.")
     return new
+
+
+def _embeddings(definition: JsonObject) -> list[JsonObject] | None:
+    entries: list[JsonObject] | None = (definition.get("vectorEmbeddingPolicy") or {}).get("vectorEmbeddings")
+    return entries
+
+
+def _keeps(old: list[JsonObject] | None, new: list[JsonObject] | None) -> bool:
+    """Whether every path of a policy is still there, unchanged. Others may be added."""
+    return all(entry in (new or []) for entry in old or [])
 
 
 def _with_index_defaults(policy: JsonObject) -> JsonObject:
