@@ -7,7 +7,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.asking import asks, only_asks
+from agent_memory.recall.asking import asks, asks_of_agent, only_asks
 from agent_memory.recall.bm25 import Bm25
 from agent_memory.recall.fusion import Candidate, rank, related
 from agent_memory.recall.talk import Span, Spot, spans_around
@@ -140,14 +140,15 @@ def test_what_both_signals_favour_comes_first():
     hits = fuse(found, "cat")
     assert ids(hits) == ["b", "a", "c"]
     assert hits[0].similarity == 0.8
+    signs = hits[0].why.pop("signs")
     assert hits[0].why == {"text": 0.5, "vector": pytest.approx(0.4)}
-    assert hits[0].score == pytest.approx(0.9)
+    assert hits[0].score == pytest.approx(0.9 + signs)
 
 
 @pytest.mark.req("S0-037", "S0-109")
 def test_the_threshold_holds_for_what_only_the_vectors_found():
     found = [candidate("near", 0.61), candidate("edge", 0.6), candidate("both", 0.1), candidate("uncompared")]
-    assert ids(fuse(found, "both", threshold=0.6)) == ["both", "near"]
+    assert sorted(ids(fuse(found, "both", threshold=0.6))) == ["both", "near"]
 
 
 def test_what_is_high_by_words_and_by_vectors_shows_where_to_look_around():
@@ -220,8 +221,38 @@ def test_who_only_asks_stands_behind_who_tells():
         chunk("tells", 0.75, 10, content="[5 March 2026] user: Some say that kites cost a lot."),
         chunk("low", 0.35, 20),
     ]
-    assert ids(fuse(found)) == ["tells", "asks", "low"]
-    assert ids(fuse(found, question_weight=1.0)) == ["asks", "tells", "low"]
+    hits = {hit.memory.id: hit.why for hit in fuse(found)}
+    assert list(hits) == ["tells", "asks", "low"]
+    assert hits["tells"]["vector"] > hits["asks"]["vector"]
+    assert hits["tells"]["signs"] > hits["asks"]["signs"]
+    even = {hit.memory.id: hit.why for hit in fuse(found, question_weight=1.0)}
+    assert even["tells"]["vector"] < even["asks"]["vector"]
+
+
+@pytest.mark.parametrize(
+    ("question", "of_agent"),
+    [
+        ("What does the kite cost?", False),
+        ("Which kite did you recommend?", True),
+        ("What have you told me of kites?", True),
+        ("Give me a summary of our talk about kites", True),
+        ("What was your advice about kites?", True),
+        ("Kannst du zusammenfassen, was wir besprochen haben?", True),
+        ("Would you help me to choose a kite?", False),
+        ("What do you think of kites?", False),
+    ],
+)
+def test_what_an_agent_said_stands_behind_unless_it_is_asked_for(question: str, of_agent: bool):
+    found = [
+        chunk("agent", 0.8, 0, source="agent", content="[5 March 2026] agent: A kite for 20 euros flies well."),
+        chunk("user", 0.7, 10, content="[5 March 2026] user: My kite was 20 euros."),
+        chunk("low", 0.35, 20),
+    ]
+    assert asks_of_agent(question) == of_agent
+    hits = {hit.memory.id: hit.why for hit in fuse(found, question)}
+    assert list(hits) == (["agent", "user", "low"] if of_agent else ["user", "agent", "low"])
+    assert (hits["agent"].get("agent", 0.0) < 0) == (not of_agent)
+    assert [hit.memory.id for hit in fuse(found, question, agent_weight=1.0)] == ["agent", "user", "low"]
 
 
 @pytest.mark.parametrize(
@@ -351,7 +382,7 @@ def test_a_turn_of_which_hardly_anything_was_derived_is_told_beside_it():
     ],
 )
 def test_what_a_memory_is_worth_counts_if_it_is_given_a_weight(weight: str, changes: dict[str, object]):
-    old = {"created_at": DAY - timedelta(days=365), "importance": 0.1, "source": "agent", "confidence": 0.5}
+    old = {"created_at": DAY - timedelta(days=365), "importance": 0.1, "source": "imported", "confidence": 0.5}
     found = [
         candidate("nearer", 0.9, content="an apple", **old),
         candidate("worthier", 0.85, content="a pear", **(old | changes)),

@@ -6,6 +6,7 @@ with both; among the first twenty 86.6 and 87.0; nDCG at ten 64.7 and 67.0.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import lru_cache
 
@@ -13,7 +14,21 @@ from agent_memory.calibration import ASKING_SHARE, ONLY_ASKING_SHARE, ONLY_ASKIN
 from agent_memory.models import Memory
 from agent_memory.recall.gate import is_personal
 from agent_memory.store.chunks import words_of
+from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import QUESTION_MARKS, sentences
+
+_OF_AGENT = linear(
+    r"\b(?:(?:did|have|had|were|what) you|you(?:['’]ve| (?:said|told|gave|wrote|recommended|suggested|advised|mentioned"
+    r"|proposed|explained|showed|listed|promised))|your (?:advice|suggestion|recommendation|answer|explanation)"
+    r"|we(?:['’]ve| have)? (?:discussed|covered|talked|agreed|decided)|summar(?:y|i[sz]e)|recap"
+    r"|hast du|haben sie|wir besprochen|zusammenfass|as-tu|tu m['’]as|résum|me dijiste|hablamos|resum)",
+    re.IGNORECASE,
+)
+
+
+def asks_of_agent(question: str) -> bool:
+    """Whether a question is about what the agent said, or about the talk as a whole."""
+    return _OF_AGENT.search(question) is not None
 
 
 def asks(text: str) -> bool:

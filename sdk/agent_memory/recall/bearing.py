@@ -45,18 +45,22 @@ def relevance_of(
         share: Its score as a share of the best one.
         cosines: Those of the embedding model.
     """
+    agent = BEARING.agent * (memory.source == "agent")
+    return 1 / (
+        1 + math.exp(-(BEARING.base + BEARING.rank * share + agent + signs(memory, similarity, coverage, cosines)))
+    )
+
+
+def signs(memory: Memory, similarity: float | None, coverage: float, cosines: Calibration) -> float:
+    """What speaks for a memory whatever else was found, in log-odds: nearness, words in common, its sort of text."""
     is_talk = memory.kind == "chunk"
-    sum_of_all = (
-        BEARING.base
-        + BEARING.nearness * nearness(similarity, cosines)
+    return (
+        BEARING.nearness * nearness(similarity, cosines)
         + BEARING.coverage * coverage
-        + BEARING.rank * share
         + BEARING.derived * (not is_talk)
         + BEARING.asks * (is_talk and only_asks(words_of(memory).strip()))
-        + BEARING.agent * (memory.source == "agent")
         + BEARING.length * min(len(memory.content), LONG) / LONG
     )
-    return 1 / (1 + math.exp(-sum_of_all))
 
 
 def nearness(similarity: float | None, cosines: Calibration) -> float:

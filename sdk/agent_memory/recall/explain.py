@@ -14,6 +14,8 @@ PART_WORDS = {
     "date": "said or happened at the time that the question names",
     "neighbours": "the talk around it",
     "thread": "its conversation",
+    "signs": "signs that it answers, whatever else was found",
+    "agent": "taken away: an agent said it, and the question is not about that",
     "unplaced": "as much as talk gains from the talk around it",
     "recency": "how recent it is",
     "importance": "how important it is",

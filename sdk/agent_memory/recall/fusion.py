@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent_memory.calibration import LEAST_TOLD, OTHERS, PARTS_TOLD, RRF_K, Calibration
+from agent_memory.calibration import LEAST_TOLD, OTHERS, PARTS_TOLD, RRF_K, SIGNS, Calibration
 from agent_memory.models import FoundBy, Hit, Memory, now
-from agent_memory.recall.asking import is_question_alone, only_asks
-from agent_memory.recall.bearing import relevance_of
+from agent_memory.recall.asking import asks_of_agent, is_question_alone, only_asks
+from agent_memory.recall.bearing import relevance_of, signs
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.explain import explained, shared_terms
@@ -74,7 +74,8 @@ def rank(
     `times` are those that the query names, `at` is when it is asked (now, if not given). Raw talk stands a little
     behind what was derived from it, and far behind if it has been overtaken, unless the past is asked for (`past`).
     What was derived from a turn and the turn itself count once: the better of them stays, unless it tells hardly any
-    of the turn. `cosines` are those of the embedding model, by which each hit says how likely it answers.
+    of the turn. What an agent said stands behind what users said, unless the query asks for it. `cosines` are those of
+    the embedding model, by which each hit says how likely it answers.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]
@@ -95,6 +96,15 @@ def rank(
         parts[memory.id] |= worth(memory, settings, at or now())
     asked_just_now = {key for key, candidate in found.items() if _is_fresh_question(candidate)}
     _add(parts, "asked", {key: -score for key, score in _totals(parts).items() if key in asked_just_now})
+    terms = query_terms(query)
+    coverage = index.coverage(terms)
+    matched = _totals(parts)
+    highest = max(matched.values(), default=0.0)
+    signs_of = {key: signs(one.memory, one.similarity, coverage[key], cosines) for key, one in found.items()}
+    _add(parts, "signs", {key: SIGNS * highest * sign for key, sign in signs_of.items()})
+    if not asks_of_agent(query):
+        by_agent = {key: score for key, score in _totals(parts).items() if found[key].memory.source == "agent"}
+        _add(parts, "agent", {key: (settings.agent_weight - 1) * score for key, score in by_agent.items()})
     scores = _totals(parts)
     told_twice = _told_twice(memories, own)
     ranked = sorted(
@@ -107,13 +117,10 @@ def rank(
         ),
     )
     best = _without_repeats(ranked, settings.repeat_overlap, limit or len(ranked))
-    terms = query_terms(query)
-    coverage = index.coverage(terms)
-    highest = max((scores[memory.id] for memory in best), default=0.0)
 
     def hit(memory: Memory) -> Hit:
         score, similarity = scores[memory.id], found[memory.id].similarity
-        share = score / highest if highest > 0 else 0.0
+        share = matched[memory.id] / highest if highest > 0 else 0.0
         relevance = relevance_of(memory, similarity, coverage[memory.id], share, cosines)
         why, found_by = parts[memory.id], found[memory.id].found_by
         return Hit(
