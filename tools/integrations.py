@@ -34,6 +34,8 @@ FRAMEWORKS = {
     "agent_framework": Framework("agent-framework-core", "agent-framework", ("agent-framework-openai",)),
     "langchain": Framework("langchain", "langchain", ("langchain-openai",)),
     "langgraph": Framework("langgraph", "langchain", ("langchain-openai",)),
+    "openai_agents": Framework("openai-agents", "openai-agents"),
+    "pydantic_ai": Framework("pydantic-ai-slim", "pydantic-ai", ("pydantic-ai-slim[openai]",)),
 }
 
 
@@ -82,7 +84,9 @@ def run(name: str, framework: Framework, uv: str) -> Row:
             return Row(name, "?", "could not be installed", False, time.monotonic() - started)
     report = place / "report.xml"
     report.unlink(missing_ok=True)
-    tests = [str(python), "-m", "pytest", "tests/integrations", "-k", name, f"--junitxml={report}"]
+    own = [f"tests/integrations/test_{name}.py"] if (ROOT / f"tests/integrations/test_{name}.py").exists() else []
+    shared = ["tests/integrations/test_promises.py", "tests/integrations/test_pages.py"]
+    tests = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *shared, *own, "-k", name, f"--junitxml={report}"]
     done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr)
     ran, skipped = counts(report) if report.exists() else ({}, 0)
     told = ", ".join(f"{count} {what}" for what, count in ran.items()) or "nothing"

@@ -52,7 +52,7 @@ async def memory(adapter: Adapter) -> AsyncIterator[AsyncMemory | Memory]:
 
 @pytest.fixture
 def rig(adapter: Adapter, memory: Any, server: AgentServer) -> Rig:
-    return adapter.rig()(memory, server.url)
+    return adapter.rig()(memory, server)
 
 
 async def test_what_was_said_in_one_session_is_known_in_the_next(rig: Rig, memory: Any):

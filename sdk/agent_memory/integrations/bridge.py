@@ -125,13 +125,17 @@ class Bridge:
         await self.ask(self.thread(user_id, thread_id).add_many, turns)
 
 
-async def survive(work: Awaitable[T], what: str, instead: T) -> T:
-    """Awaits work on the memory. If it fails, logs that and gives `instead`: the agent goes on without memory."""
+async def survive(work: Awaitable[T], what: str, instead: T, *raised: type[Exception]) -> T:
+    """Awaits work on the memory. If it fails, logs that and gives `instead`: the agent goes on without memory.
+
+    Raises:
+        ConfigurationError: if that is the failure; and errors of the types in `raised`.
+    """
     try:
         return await work
-    except ConfigurationError:
-        raise
     except Exception as error:
+        if isinstance(error, (ConfigurationError, *raised)):
+            raise
         logger.warning("Memory could not %s, going on without: %s: %s", what, type(error).__name__, error)
         return instead
 

@@ -7,7 +7,7 @@ that needs none of that stays as it is, so `alice@example.com` is the same user 
 
 from __future__ import annotations
 
-from re import Match
+import re
 
 from agent_memory.errors import InvalidInput
 from agent_memory.store.ids import check_id
@@ -52,5 +52,5 @@ def _coded(value: str, at: int) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-def _decoded(found: Match[str]) -> str:
+def _decoded(found: re.Match[str]) -> str:
     return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "surrogatepass")

@@ -9,13 +9,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from agent_server import AgentServer
+
 from agent_memory import AsyncMemory, Memory
 
 
 class Rig(Protocol):
     """An agent with its memory. It keeps what the framework keeps of a conversation between runs."""
 
-    def __init__(self, memory: Any, url: str) -> None: ...
+    def __init__(self, memory: Any, server: AgentServer) -> None: ...
 
     async def say(self, user: str | None, thread: str, text: str) -> str:
         """A run of the agent: what the model answered."""
@@ -41,7 +43,7 @@ class Adapter:
             found = False
         return None if found else f"{self.package} is not installed: make integrations ARGS={self.name}"
 
-    def rig(self) -> Callable[[Any, str], Rig]:
+    def rig(self) -> Callable[[Any, AgentServer], Rig]:
         return import_module(f"rigs.{self.name}").Rig  # type: ignore[no-any-return]
 
 
@@ -49,6 +51,8 @@ ADAPTERS = [
     Adapter("agent_framework", "agent_framework,agent_framework_openai"),
     Adapter("langchain", "langchain,langchain_openai"),
     Adapter("langgraph", "langgraph,langchain_openai", sync=True),
+    Adapter("openai_agents", "agents"),
+    Adapter("pydantic_ai", "pydantic_ai,openai"),
 ]
 
 

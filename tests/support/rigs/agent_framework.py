@@ -7,13 +7,14 @@ from typing import Any
 
 from agent_framework import Agent, AgentSession
 from agent_framework.openai import OpenAIChatCompletionClient
+from agent_server import AgentServer
 
 from agent_memory.integrations.agent_framework import MemoryContextProvider
 
 
 class Rig:
-    def __init__(self, memory: Any, url: str) -> None:
-        client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{url}/v1")
+    def __init__(self, memory: Any, server: AgentServer) -> None:
+        client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{server.url}/v1")
         self.agent = Agent(client=client, context_providers=[MemoryContextProvider(memory, tools=True)])
         self.kept: dict[str, str] = {}
         self.last: tuple[str, str] = ("", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from agent_server import AgentServer
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
@@ -18,8 +19,8 @@ class Context:
 
 
 class Rig:
-    def __init__(self, memory: Any, url: str) -> None:
-        model = ChatOpenAI(model="scripted", api_key="k", base_url=f"{url}/v1")
+    def __init__(self, memory: Any, server: AgentServer) -> None:
+        model = ChatOpenAI(model="scripted", api_key="k", base_url=f"{server.url}/v1")
         middleware = [MemoryMiddleware(memory, tools=True)]
         self.agent = create_agent(model, middleware=middleware, context_schema=Context, checkpointer=InMemorySaver())
         self.middleware = middleware[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from agent_server import AgentServer
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState, StateGraph
@@ -17,8 +18,8 @@ class State(MessagesState):
 
 
 class Rig:
-    def __init__(self, memory: Any, url: str) -> None:
-        model = ChatOpenAI(model="scripted", api_key="k", base_url=f"{url}/v1")
+    def __init__(self, memory: Any, server: AgentServer) -> None:
+        model = ChatOpenAI(model="scripted", api_key="k", base_url=f"{server.url}/v1")
 
         def answer(state: State) -> dict[str, Any]:
             system = [{"role": "system", "content": state["memory"]}] if state["memory"] else []

@@ -1,0 +1,163 @@
+"""OpenAI Agents SDK: a session that keeps items word for word, an input filter that recalls, and tools.
+
+    session = MemorySession(memory, "monday", user_id="alice")
+    await Runner.run(agent, question, session=session, run_config=session.run_config())
+
+The user is the one given here, or else `user_id` of the run's context (`Runner.run(…, context=…)`). Without either, the
+run is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agent_memory.errors import Conflict
+from agent_memory.extras import require
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, text_of
+from agent_memory.integrations.tools import memory_tools
+from agent_memory.models import Turn as KeptTurn
+from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.store.ids import new_turn_id
+
+require("agents", "openai-agents")
+
+from agents import FunctionTool, RunConfig, RunContextWrapper, TResponseInputItem, function_tool  # noqa: E402
+from agents.memory import SessionABC, SessionSettings  # noqa: E402
+from agents.run import CallModelData, ModelInputData  # noqa: E402
+
+__all__ = ["MemorySession", "memory_tools_for"]
+
+_HOW = "give user_id= to MemorySession, or a context with a user_id to the run"
+_ITEM = "openai_agents_item"
+"""The key of a turn's metadata that has the whole item."""
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+
+class MemorySession(SessionABC):
+    """A thread as a session: messages, tool calls and reasoning come back as they were, and memories are made of them.
+
+    If the store fails, a run goes on with an empty history, and a warning is logged.
+    """
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        session_id: str,
+        *,
+        user_id: str | None = None,
+        budget: int = DEFAULT_BUDGET,
+        agent_id: str | None = None,
+        session_settings: SessionSettings | None = None,
+    ) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory.
+            session_id: The conversation.
+            user_id: Whose conversation it is. Leave it out if the run's context has it (see the module).
+            budget: The most tokens of what is recalled.
+            agent_id: The agent that talks; stored with its turns.
+            session_settings: Those of the SDK: how many items a run gets.
+        """
+        self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
+        self._user_id = user_id
+        self.session_id = session_id
+        self.session_settings = session_settings or SessionSettings()
+
+    def run_config(self, **options: Any) -> RunConfig:
+        """A `RunConfig` with the input filter, and with the options that are given."""
+        return RunConfig(call_model_input_filter=self.input_filter, **options)
+
+    async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
+        """Adds to the instructions of a model call what bears on the user's last message. No session keeps it.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        user = self._owner_in(data.context)
+        asked = [text_of(one.get("content")) for one in _mappings(data.model_data.input) if one.get("role") == "user"]
+        told = await self._bridge.told(user, self.session_id, asked[-1] if asked else "")
+        given = data.model_data.instructions
+        return ModelInputData(data.model_data.input, "\n\n".join(part for part in (given, told) if part) or None)
+
+    async def get_items(
+        self, limit: int | None = None, wrapper: RunContextWrapper[Any] | None = None
+    ) -> list[TResponseInputItem]:
+        """The items of the session, oldest first, or the last `limit` of them.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        view = await survive(self._bridge.ask(self._thread(wrapper).view), "read the session", None)
+        most = limit if limit is not None or self.session_settings is None else self.session_settings.limit
+        turns = [] if view is None else view.turns
+        return [_item(one) for one in (turns if most is None else turns[len(turns) - min(most, len(turns)) :])]
+
+    async def add_items(self, items: list[TResponseInputItem], wrapper: RunContextWrapper[Any] | None = None) -> None:
+        """Keeps items. A user's message that is the newest item already is the one of a run that failed: it stays one.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        user, new = self._owner(wrapper), _mappings(items)
+        if new and new[0].get("role") == "user":
+            last = await survive(self._bridge.ask(self._thread(wrapper).turns, 1), "read the session", [])
+            if last and _item(last[-1]) == new[0]:
+                new = new[1:]
+        await self._bridge.keep(user, self.session_id, [_turn(one) for one in new])
+
+    async def pop_item(self, wrapper: RunContextWrapper[Any] | None = None) -> TResponseInputItem | None:
+        """Takes the newest item back, as if it had not been said; None if there is none.
+
+        Raises:
+            InvalidInput: if there is no user id.
+            Conflict: if a memory was made of it already; `forget` takes both.
+        """
+        popped = await survive(self._bridge.ask(self._thread(wrapper).pop), "take an item back", None, Conflict)
+        return None if popped is None else _item(popped)
+
+    async def clear_session(self, wrapper: RunContextWrapper[Any] | None = None) -> None:
+        """Empties the session. What was learned from it stays.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        await self._bridge.ask(self._thread(wrapper).clear)
+
+    def _thread(self, wrapper: RunContextWrapper[Any] | None) -> Any:
+        return self._bridge.thread(self._owner(wrapper), self.session_id)
+
+    def _owner(self, wrapper: RunContextWrapper[Any] | None) -> str:
+        return self._owner_in(None if wrapper is None else wrapper.context)
+
+    def _owner_in(self, context: Any) -> str:
+        known = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+        return owner(self._user_id or known, _HOW)
+
+
+def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
+    """The tools `search_memory`, `remember` and `forget_memory` of one user, for `Agent(tools=…)`.
+
+    Raises:
+        InvalidInput: if there is no user id.
+    """
+    user = owner(user_id, "give one to memory_tools_for")
+    return [function_tool(function) for function in memory_tools(Bridge(memory), user)]
+
+
+def _mappings(items: Any) -> list[dict[str, Any]]:
+    return [cast(dict[str, Any], one) for one in items]
+
+
+def _turn(item: dict[str, Any]) -> Turn:
+    """An item as a turn. A call or a result of a tool, and reasoning, is no speech of anybody: a tool says it."""
+    role = _ROLES.get(item.get("role", ""), "tool")
+    said = text_of(item.get("content")) if role != "tool" else text_of(item.get("output"))
+    content = said if said.strip() else f"({item.get('name') or item.get('type') or 'no text'})"
+    return {"role": role, "content": content, "id": new_turn_id(), "metadata": {_ITEM: item}}
+
+
+def _item(kept: KeptTurn) -> TResponseInputItem:
+    role = "assistant" if kept.role in ("agent", "tool") else kept.role
+    return cast(TResponseInputItem, kept.metadata.get(_ITEM) or {"role": role, "content": kept.content})

@@ -1,0 +1,129 @@
+"""Pydantic AI: a capability that recalls, keeps, and offers tools.
+
+    agent = Agent(model, capabilities=[MemoryCapability(memory)], deps_type=Deps)
+    await agent.run(question, deps=Deps(user_id="alice"), conversation_id="monday")
+
+The user is the one given here, or else `user_id` of the run's deps. Without either, the run is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from agent_memory.extras import require
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, text_of, turn, turn_id
+from agent_memory.integrations.tools import memory_tools
+from agent_memory.recall.context import DEFAULT_BUDGET
+
+require("pydantic_ai", "pydantic-ai")
+
+from pydantic_ai import FunctionToolset, RunContext  # noqa: E402
+from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
+from pydantic_ai.messages import ModelMessage, TextPart, ToolReturnPart, UserPromptPart  # noqa: E402
+from pydantic_ai.run import AgentRunResult  # noqa: E402
+
+__all__ = ["MemoryCapability", "memory_toolset_for"]
+
+_HOW = "give user_id= to MemoryCapability, or deps with a user_id to the run"
+
+
+class MemoryCapability(AbstractCapability[Any]):
+    """Adds what bears on the prompt to the instructions of each request, and keeps the messages of each run.
+
+    The thread is the run's `conversation_id`. Instructions are in no message history, so nothing that was recalled is
+    kept.
+    """
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        *,
+        user_id: str | None = None,
+        budget: int = DEFAULT_BUDGET,
+        agent_id: str | None = None,
+        tools: bool = False,
+    ) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory.
+            user_id: Whose agent this is. Leave it out if the agent serves many users (see the module).
+            budget: The most tokens of what is recalled.
+            agent_id: The agent that talks; stored with its turns.
+            tools: Whether the agent gets the memory's tools too.
+        """
+        self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
+        self._user_id, self._gives_tools = user_id, tools
+        self._bound = False
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
+        """The capability for the user of a run.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        known = ctx.deps.get("user_id") if isinstance(ctx.deps, Mapping) else getattr(ctx.deps, "user_id", None)
+        made = copy(self)
+        made._user_id, made._bound = owner(self._user_id or known, _HOW), True
+        return made
+
+    def get_instructions(self) -> Callable[[RunContext[Any]], Any] | None:
+        """What is known, asked anew for each request."""
+        return self._recall if self._bound else None
+
+    async def _recall(self, ctx: RunContext[Any]) -> str | None:
+        prompt = ctx.prompt if ctx.prompt is not None else ""
+        return await self._bridge.told(self._owner, self._thread(ctx), text_of(prompt)) or None
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        """The memory's tools, for the user of the run."""
+        if not (self._bound and self._gives_tools):
+            return None
+        return FunctionToolset(memory_tools(self._bridge, self._owner))
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Keeps what was said in the run, with the results of tools. A store that fails is logged."""
+        every, new = result.all_messages(), len(result.new_messages())
+        thread = self._thread(ctx)
+        await self._bridge.keep(self._owner, thread, _turns(thread, every, len(every) - new))
+        return result
+
+    @property
+    def _owner(self) -> str:
+        return owner(self._user_id, _HOW)
+
+    def _thread(self, ctx: RunContext[Any]) -> str:
+        return ctx.conversation_id or ctx.run_id or "conversation"
+
+
+def memory_toolset_for(memory: AnyMemory, user_id: str) -> FunctionToolset[Any]:
+    """The tools `search_memory`, `remember` and `forget_memory` of one user, for `Agent(toolsets=[…])`.
+
+    Raises:
+        InvalidInput: if there is no user id.
+    """
+    return FunctionToolset(memory_tools(Bridge(memory), owner(user_id, "give one to memory_toolset_for")))
+
+
+def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list[Turn | None]:
+    """The turns of messages, by their place in the conversation: a run that is repeated adds none."""
+    made: list[Turn | None] = []
+    for place, message in enumerate(messages[start:], start):
+        for number, part in enumerate(message.parts):
+            role, content, named = _said(part)
+            if content.strip():
+                id = turn_id(thread_id, f"{place}.{number}", role, content)
+                made.append(turn(role, content, id, **named))
+    return made
+
+
+def _said(part: Any) -> tuple[str, str, dict[str, str]]:
+    if isinstance(part, UserPromptPart):
+        return "user", text_of(part.content), {}
+    if isinstance(part, TextPart):
+        return "assistant", part.content, {}
+    if isinstance(part, ToolReturnPart):
+        return "tool", part.model_response_str(), {"tool_name": part.tool_name, "tool_call_id": part.tool_call_id}
+    return "", "", {}
