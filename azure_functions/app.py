@@ -6,7 +6,7 @@ import azure.durable_functions as df
 import azure.functions as func
 
 from agent_memory.logs import quiet_libraries
-from azure_functions import activities, http, orchestrators, triggers
+from azure_functions import activities, http, orchestrators, slices, sweeps, triggers
 
 
 def build_app() -> df.DFApp:
@@ -17,6 +17,6 @@ def build_app() -> df.DFApp:
     """
     quiet_libraries()
     app = df.DFApp(http_auth_level=func.AuthLevel.FUNCTION)
-    for part in (triggers, orchestrators, activities, http):
+    for part in (triggers, orchestrators, sweeps, activities, slices, http):
         app.register_functions(part.blueprint)
     return app

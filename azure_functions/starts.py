@@ -63,10 +63,9 @@ def of_work(work: Work) -> Start:
     return Start(work.workflow, work.instance_id, work.request, {work.thread_id: work.count})
 
 
-async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter]) -> Start:
-    """The start of all steps for some threads of one user."""
+async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Start:
+    """The start of all steps for some threads of one user, which have so many turns."""
     cadence = parts.cadence
-    counts = {counter.thread_id: counter.count for counter in counters}
     request = {
         "user_id": user_id,
         "threads": sorted(counts),
@@ -74,7 +73,7 @@ async def of_idle(parts: Parts, user_id: str, counters: Sequence[ThreadCounter])
         "user_steps": user_steps(cadence),
     }
     total = await user_total(parts.runtime.counters, user_id)
-    return Start("settle_user", instance_id("settle_user", user_id, "", "idle"), request, counts | {"": total})
+    return Start("settle_user", instance_id("settle_user", user_id, "", "idle"), request, {**counts, "": total})
 
 
 def of_erasure(user_id: str) -> Start:
@@ -93,34 +92,33 @@ def of_reembedding(parts: Parts) -> Start | None:
 
 async def start(client: df.DurableOrchestrationClient, run: Start) -> bool:
     """Starts an orchestration. Returns False if the same one is running."""
-    if await _is_active(client, run.instance_id):
+    if await is_active(client, run.instance_id):
         return False
     try:
         await client.start_new(orchestrator_name(run.workflow), run.instance_id, run.input)
     except Exception:
-        if await _is_active(client, run.instance_id):  # Another caller was faster.
+        if await is_active(client, run.instance_id):  # Another caller was faster.
             return False
         raise
     return True
 
 
-async def _is_active(client: df.DurableOrchestrationClient, instance: str) -> bool:
+async def is_active(client: df.DurableOrchestrationClient, instance: str) -> bool:
+    """Whether an orchestration is under way."""
     return (await client.get_status(instance)).runtime_status in ACTIVE
 
 
-async def start_idle(parts: Parts, client: df.DurableOrchestrationClient, quiet: Iterable[ThreadCounter]) -> int:
-    """Starts all steps for threads that went quiet, user by user. Returns how many orchestrations it started.
+async def start_idle(
+    parts: Parts, client: df.DurableOrchestrationClient, user_id: str, counts: Mapping[str, int]
+) -> bool:
+    """Starts all steps for threads of a user that went quiet, with their numbers of turns; False if they are running.
 
     Users who have spent the day's budget wait.
     """
-    tools, by_user = parts.runtime.tools, defaultdict(list)
-    for counter in quiet:
-        by_user[counter.user_id].append(counter)
-    started = 0
-    for user_id, counters in sorted(by_user.items()):
-        if await over_budget(tools.store, tools.policy, user_id) is None:
-            started += await start(client, await of_idle(parts, user_id, counters))
-    return started
+    tools = parts.runtime.tools
+    if await over_budget(tools.store, tools.policy, user_id) is not None:
+        return False
+    return await start(client, await of_idle(parts, user_id, counts))
 
 
 async def start_due(

@@ -1,22 +1,20 @@
-"""Triggers: the change feed and three timers start orchestrations."""
+"""Triggers: the change feed starts orchestrations of due work, three timers start sweeps."""
 
 from __future__ import annotations
 
 import logging
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.forgetting.deletion import finish_forgettings
-from agent_memory.forgetting.erasure import pending_erasures
+from agent_memory.models import iso
 from agent_memory.processing.clock import claim_deepening, end_deepening
-from agent_memory.processing.due import idle, instance_id
 from agent_memory.processing.intake import count_batch
-from agent_memory.processing.maintenance import finish_intents, recently_extracted, recount
 from agent_memory.telemetry import change_feed_failures
-from azure_functions.starts import Start, of_erasure, of_reembedding, start, start_due, start_due_of_user, start_idle
+from azure_functions.slices import of_deepening, slices_of_histories, start_of
+from azure_functions.starts import is_active, of_reembedding, start, start_due
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
@@ -27,9 +25,6 @@ LOOK_BACK = timedelta(hours=3)
 IN_FLIGHT = timedelta(minutes=5)
 """A turn that is younger than this may still be on its way to the counters."""
 KEEP_HISTORIES = timedelta(days=7)
-PURGE_WINDOW = timedelta(days=2)
-
-_Status = df.OrchestrationRuntimeStatus
 
 
 @blueprint.function_name("on_memory_change")
@@ -68,39 +63,29 @@ async def on_memory_change(documents: func.DocumentList, client: df.DurableOrche
 @blueprint.durable_client_input(client_name="client")
 async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Starts all steps for threads that went quiet below a threshold, or whose work has failed."""
-    parts = await open_parts()
-    quiet = idle(await parts.runtime.counters.pending(), parts.cadence, time.time())
-    await start_idle(parts, client, quiet)
+    quiet = (await open_parts()).cadence.idle_seconds
+    if quiet > 0:
+        await start(client, start_of("idle", [["idle", 0, int(time.time() - quiet) + 1]]))
 
 
 @blueprint.function_name("maintain")
 @blueprint.timer_trigger(arg_name="timer", schedule="0 17 * * * *")
 @blueprint.durable_client_input(client_name="client")
 async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
-    """Finishes work that crashes left, counts missed turns, starts due work, and deletes old histories."""
-    parts = await open_parts()
-    runtime = parts.runtime
-    since, settled = (time.time() - ago.total_seconds() for ago in (LOOK_BACK, IN_FLIGHT))
-    superseded = await finish_intents(runtime.store)
-    deletions = await finish_forgettings(runtime.store, runtime.counters)
-    deletions += sum([await start(client, of_erasure(user_id)) for user_id in await pending_erasures(runtime.store)])
-    moving = of_reembedding(parts)
+    """Finishes work that crashes left, counts missed turns, starts due work, and deletes old histories.
+
+    Each is a sweep of its own, so none waits for another.
+    """
+    moving = of_reembedding(await open_parts())
     if moving is not None:
         await start(client, moving)
-    recounted = await recount(runtime.tools, runtime.counters, since, settled)
-    if recounted.missed:
-        logger.warning("%d turns were not counted by the change feed; it may be behind", recounted.missed)
-    started = await start_due(parts, client, recounted.counters)
-    for user_id in await recently_extracted(runtime.store, since):
-        started += await start_due_of_user(parts, client, user_id)
-    purged = await _purge(client)
-    logger.info(
-        "maintenance: %d superseded, %d deletions finished or started, %d started, %d histories purged",
-        superseded,
-        deletions,
-        started,
-        purged,
-    )
+    now = int(time.time())
+    since, settled, old = (now - int(ago.total_seconds()) for ago in (LOOK_BACK, IN_FLIGHT, KEEP_HISTORIES))
+    for name in ("intents", "intents of summaries", "forgettings", "erasures"):
+        await start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]]))
+    await start(client, start_of("recount", [["recount", since, settled]]))
+    await start(client, start_of("extracted", [["extracted", since, now + 1]]))
+    await start(client, start_of("purge", slices_of_histories(old)))
 
 
 @blueprint.function_name("deepen_memories")
@@ -109,24 +94,22 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Starts the deepening of memories (consolidate, synthesize, reflect, prune) when it is due.
 
-    The clock moves when all runs are started. Each run is durable and repeats temporary failures itself.
+    The clock moves when the sweep has started all runs. Each run is durable and repeats temporary failures itself.
     """
+    if await is_active(client, start_of("deepen", []).instance_id):
+        return  # the claim is the sweep's
     parts = await open_parts()
-    store, through = parts.runtime.store, False
-    due = await claim_deepening(store, parts.cadence)
+    store = parts.runtime.store
+    due = await claim_deepening(store, parts.cadence, listed=False)
     if due is None:
         return
     try:
         for user_id in due.users:
-            await start(client, Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id}))
-        through = True
-    finally:
-        await end_deepening(store, due, through=through)
-
-
-async def _purge(client: df.DurableOrchestrationClient) -> int:
-    """Deletes the histories of orchestrations that ended more than seven days ago."""
-    until = datetime.now(UTC) - KEEP_HISTORIES
-    ended = [_Status.Completed, _Status.Failed, _Status.Terminated]
-    result = await client.purge_instance_history_by(until - PURGE_WINDOW, until, ended)
-    return int(result.instances_deleted)
+            await start(client, of_deepening(user_id))
+        until = int(time.time()) + 1
+        since = until if due.since is None else int(due.since.timestamp())
+        slices = [["deepen extracted", since, until], ["deepen fading", 0, until if due.since else 0]]
+        await start(client, start_of("deepen", slices, {"at": iso(due.at), "clock": due.clock}))
+    except BaseException:
+        await end_deepening(store, due, through=False)
+        raise

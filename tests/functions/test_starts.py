@@ -105,9 +105,9 @@ async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df
         turns = await runtime.store.query(TURNS, "SELECT * FROM c")
         quiet = await count_turns(runtime.tools, runtime.counters, turns)
         with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has none
-            await start_idle(parts, client, quiet)
+            await start_idle(parts, client, "alice", {one.thread_id: one.count for one in quiet})
         await thread.process("extract")
-        assert await start_idle(parts, client, quiet) == 0
+        assert not await start_idle(parts, client, "alice", {"t1": 1})
 
 
 @pytest.mark.req("S0-044")
@@ -142,7 +142,7 @@ async def test_deepening_that_could_not_be_started_is_claimed_by_the_next_look(
     await memory.user("alice").thread("t1").process("extract")
     await look(None, client)  # starts the clock
     await set_clock(store, now() - timedelta(hours=25))
-    with pytest.raises(Exception, match=r"deepen.*doesn't exist"):  # it is started, and the toy app has none
+    with pytest.raises(Exception, match=r"sweep.*doesn't exist"):  # it is started, and the toy app has none
         await look(None, client)
     due = await claim_deepening(store, cadence)
     assert due is not None

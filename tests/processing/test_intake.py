@@ -10,6 +10,7 @@ from agent_memory.errors import InvalidInput
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import count_turns, due_user_work, mark_settled
 from agent_memory.processing.maintenance import Recount, finish_intents, recently_extracted, recount
+from agent_memory.processing.sweeps import waiting
 from agent_memory.processing.workflows import Call, Checkpoint, alone
 from agent_memory.remembering.untold import Told
 from agent_memory.steps.commit import commit
@@ -196,11 +197,17 @@ async def test_what_the_change_feed_missed_is_counted(memory: AsyncMemory):
     documents = await feed(memory)
     await count_turns(tools, counters, [one for one in documents if one["id"] != "k2"])
     newest = max(int(one["_ts"]) for one in documents)  # type: ignore[call-overload]
-    assert await recount(tools, counters, newest + 10, newest + 20) == Recount([], 0)
-    mended = await recount(tools, counters, 0, newest + 1)
+
+    async def recounted(since: int, until: int) -> Recount:
+        rows = await waiting(memory.runtime.store, "recount", since, until)
+        assert rows is not None
+        return await recount(tools, counters, rows)
+
+    assert await recounted(newest + 10, newest + 20) == Recount([], 0)
+    mended = await recounted(0, newest + 1)
     assert mended.missed == 1
     assert [(one.user_id, one.count) for one in mended.counters] == [("alice", 3), ("bob", 2)]
-    assert (await recount(tools, counters, 0, newest + 1)).missed == 0
+    assert (await recounted(0, newest + 1)).missed == 0
 
 
 async def test_maintenance_sees_what_was_extracted_lately(memory: AsyncMemory):

@@ -36,6 +36,8 @@ class Deepening:
     users: list[str]
     at: datetime
     clock: Document
+    since: datetime | None = None
+    """If every user is due: since when they may have new memories."""
 
 
 async def set_clock(store: Store, at: datetime) -> None:
@@ -43,12 +45,13 @@ async def set_clock(store: Store, at: datetime) -> None:
     await store.upsert(LEASES, {"id": DEEPENING_CLOCK, "at": iso(at)})
 
 
-async def claim_deepening(store: Store, cadence: Cadence) -> Deepening | None:
+async def claim_deepening(store: Store, cadence: Cadence, *, listed: bool = True) -> Deepening | None:
     """Claims the users who are due for deepening; None if nobody is, or another process deepens.
 
     Every `deepen_hours`, every user is due who has new memories since the last run, or memories that have faded. In
     between, users who failed are due after their wait. Starts a missing clock.
-    Costs one point read while nobody is due.
+    Costs one point read while nobody is due. If not `listed`, users are only those who waited; the caller finds the
+    others (`since`).
     """
     if cadence.deepen <= 0 or cadence.deepen_hours <= 0:
         return None
@@ -68,9 +71,12 @@ async def claim_deepening(store: Store, cadence: Cadence) -> Deepening | None:
     if claimed is None:
         return None
     users = (
-        {*await recently_extracted(store, last.timestamp()), *await fading_users(store, clock)} if all_due else set()
+        {*await recently_extracted(store, last.timestamp()), *await fading_users(store, clock)}
+        if all_due and listed
+        else set()
     )
-    return Deepening(sorted((users - waiting.keys()) | ready), clock if all_due else last, claimed)
+    due = sorted((users - waiting.keys()) | ready)
+    return Deepening(due, clock if all_due else last, claimed, last if all_due else None)
 
 
 async def note_deepened(store: Store, due: Deepening, outcomes: Mapping[str, Exception | None]) -> Deepening | None:

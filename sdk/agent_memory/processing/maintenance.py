@@ -6,19 +6,20 @@ next run is planned for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.activities import Activity
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.intake import count_turns
+from agent_memory.processing.intake import AT_ONCE, count_batch, together
 from agent_memory.steps.commit import finish
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.client import Store
-from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.counted import ThreadCounter
 from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document
@@ -52,12 +53,20 @@ async def finish_deletions(store: Store, counters: Counters, activities: Mapping
     return done
 
 
-async def recount(tools: Tools, counters: Counters, since: float, until: float) -> Recount:
-    """Compares the counters with the turns of a period, and counts the turns that the change feed missed."""
-    rows: list[Document] = await tools.store.query(TURNS, queries.RECENT_TURNS, since=int(since), until=int(until))
-    seen = {key: await counters.get(*key) for key in sorted({(row["user_id"], row["thread_id"]) for row in rows})}
+async def recount(tools: Tools, counters: Counters, rows: Sequence[Document], at_once: int = AT_ONCE) -> Recount:
+    """Compares the counters with turns that are stored (`sweeps`), and counts those that the change feed missed."""
+    gate = asyncio.Semaphore(at_once)
+
+    async def counter_of(user_id: str, thread_id: str) -> ThreadCounter:
+        async with gate:
+            return await counters.get(user_id, thread_id)
+
+    keys = sorted({(row["user_id"], row["thread_id"]) for row in rows})
+    seen = dict(zip(keys, await together(counter_of(*key) for key in keys), strict=True))
     missed = [row for row in rows if seen[row["user_id"], row["thread_id"]].cursor.is_new(row["id"], row["_ts"])]
-    mended = {(one.user_id, one.thread_id): one for one in await count_turns(tools, counters, missed)}
+    mended = {
+        (one.user_id, one.thread_id): one for one in (await count_batch(tools, counters, missed, at_once)).threads
+    }
     return Recount(list((seen | mended).values()), len(missed))
 
 

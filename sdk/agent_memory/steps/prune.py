@@ -39,7 +39,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     clock = now()
 
     async def read(_: StoredCursor) -> list[Memory]:
-        rows = await tools.store.query(MEMORIES, queries.FADING, (request.user_id,), before=_before(clock))
+        rows = await tools.store.query(MEMORIES, queries.FADING, (request.user_id,), before=fading_before(clock))
         uses = await read_uses(tools.store, request.user_id)
         memories = [uses.of(from_document(Memory, row)) for row in rows]
         return sorted((one for one in memories if retention(one, clock) < FADED), key=lambda one: one.id)
@@ -61,9 +61,9 @@ STEP = Step(name=NAME, scope="user", think=think, runs="deepening", cadence="dee
 
 async def fading_users(store: Store, at: datetime) -> list[str]:
     """The users who may have memories that have faded, over all partitions."""
-    return sorted(await store.query(MEMORIES, queries.FADING_USERS, before=_before(at)))
+    return sorted(await store.query(MEMORIES, queries.FADING_USERS, before=fading_before(at)))
 
 
-def _before(clock: datetime) -> str:
+def fading_before(clock: datetime) -> str:
     """What was used later than this cannot have faded."""
     return iso(clock - timedelta(days=FIRST_DAYS))

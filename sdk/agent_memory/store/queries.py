@@ -286,13 +286,26 @@ BUDGETS = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "budget" 
 WAITING_SINCE = 'SELECT VALUE MIN(c.waiting_since) FROM c WHERE c.type = "counter" AND IS_NUMBER(c.waiting_since)'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
+_SLICE = "c._ts >= @since AND c._ts < @until"
 RECENT_TURNS = (
-    "SELECT c.id, c.type, c.user_id, c.thread_id, c._ts FROM c"
-    ' WHERE c.type = "turn" AND IS_STRING(c.user_id) AND IS_STRING(c.thread_id) AND c._ts >= @since AND c._ts < @until'
+    "SELECT TOP @limit c.id, c.type, c.user_id, c.thread_id, c._ts FROM c"
+    f' WHERE c.type = "turn" AND IS_STRING(c.user_id) AND IS_STRING(c.thread_id) AND {_SLICE}'
+)
+QUIET_THREADS = (
+    'SELECT TOP @limit c.user_id, c.thread_id, c.count FROM c WHERE c.type = "counter" AND c.pending > 0'
+    " AND c.last_turn_ts >= @since AND c.last_turn_ts < @until"
 )
 UNFINISHED_CURSORS = (
     'SELECT c.user_id, c.thread_id, c.step FROM c WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
 )
+INTENTS_LEFT = (
+    "SELECT TOP @limit c.user_id, c.thread_id, c.step FROM c"
+    f' WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents) AND {_SLICE}'
+)
+FORGETTINGS_LEFT = f'SELECT TOP @limit * FROM c WHERE c.type = "forgetting" AND {_SLICE}'
+ERASURES_LEFT = f'SELECT TOP @limit c.of AS user_id FROM c WHERE c.type = "erasure" AND {_SLICE}'
+EXTRACTING_USERS = f'SELECT TOP @limit c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND {_SLICE}'
+FADING_OF_USERS = f"SELECT TOP @limit c.user_id FROM c WHERE {_FADING} AND {_SLICE}"
 FADING_USERS = f"SELECT DISTINCT VALUE c.user_id FROM c WHERE {_FADING}"
 RECENTLY_EXTRACTED = (
     'SELECT DISTINCT VALUE c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND c._ts >= @since'

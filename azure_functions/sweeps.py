@@ -1,0 +1,59 @@
+"""The sweep: an orchestration that goes through what waits in the store, slice by slice, a few at the same time.
+
+Timers start it. Its input names the slices: what to look for, from when, until when. A slice that holds too much is
+halved. After some rounds it continues as new, with the slices that are left. Replay runs this code many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import azure.durable_functions as df
+
+from azure_functions.orchestrators import RETRY
+
+blueprint = df.Blueprint()
+
+SWEEP = "sweep"
+SLICE = "sweep_slice"
+END = "sweep_end"
+AT_ONCE = 4
+"""Slices at the same time. The platform spreads them over instances."""
+ROUNDS = 25
+"""Rounds in one history."""
+
+Json = dict[str, Any]
+Slice = list[Any]
+"""What to look for, from when, until when (seconds since 1970)."""
+
+
+def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json | None]:
+    """Goes through the slices of its input. Returns how many rows it handled, and how many of these failed."""
+    given: Json = context.get_input()
+    request: Json = given["request"]
+    slices: list[Slice] = request["slices"]
+    done: Json = request.get("done", {"handled": 0, "failed": 0})
+    rounds = 0
+    while slices:
+        if rounds == ROUNDS:
+            context.continue_as_new(given | {"request": request | {"slices": slices, "done": done}})
+            return None
+        now, slices = slices[:AT_ONCE], slices[AT_ONCE:]
+        outcomes = yield context.task_all([context.call_activity_with_retry(SLICE, RETRY, piece) for piece in now])
+        for (of, since, until), outcome in zip(now, outcomes, strict=True):
+            if outcome["halve"]:
+                middle = (since + until) // 2
+                slices = [[of, since, middle], [of, middle, until], *slices]
+            else:
+                done = {name: done[name] + outcome[name] for name in done}
+        rounds += 1
+    if "end" in request:
+        yield context.call_activity_with_retry(END, RETRY, request["end"])
+    return done
+
+
+@blueprint.function_name(SWEEP)
+@blueprint.orchestration_trigger(context_name="context")
+def _sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json | None]:
+    return sweep(context)

@@ -1,0 +1,157 @@
+"""Sweeps: all that waits is reached, once, in slices that stay small."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
+
+from durable_replay import play
+
+from agent_memory import AsyncMemory
+from agent_memory.processing.intake import count_turns
+from agent_memory.processing.sweeps import LISTINGS, waiting
+from agent_memory.settings import Environment
+from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
+from azure_functions import slices, sweeps, wiring
+from azure_functions.sweeps import END, SLICE, sweep
+from azure_functions.wiring import Parts
+from functions_host.replay import Task
+
+NOW = 1_770_000_000
+
+
+def swept(times: list[int], most: int, **request: Any) -> tuple[Any, Counter[int], list[tuple[int, int]]]:
+    """A sweep over rows with these times: how it went, which rows it handled, which slices it listed."""
+    handled: Counter[int] = Counter()
+    listed: list[tuple[int, int]] = []
+    ended: list[Any] = []
+
+    def perform(task: Task) -> Any:
+        given = json.loads(task.input or "null")
+        if task.name == END:
+            ended.append(given)
+            return 0
+        assert task.name == SLICE
+        _, since, until = given
+        listed.append((since, until))
+        rows = [index for index, at in enumerate(times) if since <= at < until]
+        if len(rows) > most and until - since > 1:
+            return {"halve": True}
+        handled.update(rows)
+        return {"halve": False, "handled": len(rows), "failed": 0}
+
+    played = play(sweep, {"request": {"slices": [["x", 0, NOW]], **request}}, perform)
+    assert played.error is None
+    if "end" in request:
+        assert ended == [request["end"]]
+    return played, handled, listed
+
+
+def test_every_row_is_handled_once_and_no_slice_but_of_one_second_holds_too_much(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sweeps, "ROUNDS", 5)
+    rng = random.Random(7)
+    times = [NOW - 1 - int(rng.expovariate(1 / 50_000)) for _ in range(200)] + [NOW - 7] * 40
+    played, handled, _ = swept(times, 8, end={"at": "then"})
+    assert handled == Counter(range(len(times)))
+    assert played.output == {"handled": len(times), "failed": 0}
+    assert played.generations > 3
+    assert played.largest_history < 30_000, "a history ends after some rounds"
+
+
+def test_a_sweep_that_finds_nothing_asks_once():
+    played, _, listed = swept([], 25)
+    assert (listed, played.output, played.generations) == ([(0, NOW)], {"handled": 0, "failed": 0}, 1)
+
+
+async def test_each_kind_of_slice_is_listed_by_what_is_indexed(memory: AsyncMemory):
+    """What waits in the real store is found by each listing, and more than a page is not read."""
+    runtime = memory.runtime
+    thread = memory.user("alice").thread("t1")
+    await thread.add_many([{"role": "user", "content": f"fact: k{n}=value {n}"} for n in range(4)])
+    await thread.process("extract")
+    turns = await runtime.store.query(TURNS, "SELECT * FROM c")
+    counters = type(runtime.counters)(runtime.store, ("extract", "user"))
+    await count_turns(runtime.tools, counters, turns)
+    newest = max(turn["_ts"] for turn in turns) + 2
+    users = {"user_id": "__store__", "thread_id": "__erasures__"}
+    await runtime.store.create(COUNTER, {"id": "e", "type": "erasure", "of": "bob", **users})
+    mine = {"user_id": "alice", "thread_id": "t2"}
+    await runtime.store.create(MEMORIES, {"id": "f", "type": "forgetting", **mine})
+    await runtime.store.create(
+        MEMORIES, {"id": "cursor_x", "type": "cursor", "step": "x", "extra": {"intents": {}}, **mine}
+    )
+
+    async def found(of: str, most: int = 500) -> Any:
+        return await waiting(runtime.store, of, 0, newest, most)
+
+    assert await found("idle") == [{"user_id": "alice", "thread_id": "t1", "count": 4}]
+    assert len(await found("recount")) == 4
+    assert await found("recount", 3) is None
+    assert await found("extracted") == [{"user_id": "alice"}]
+    assert await found("fading") == []
+    assert await found("intents") == [{"user_id": "alice", "thread_id": "t2", "step": "x"}]
+    assert await found("intents of summaries") == []
+    assert [row["id"] for row in await found("forgettings")] == ["f"]
+    assert await found("erasures") == [{"user_id": "bob"}]
+    for of in LISTINGS:
+        assert await waiting(runtime.store, of, newest, newest + 10) == []
+    assert {of for of, _ in slices._ACTS.values()} == set(LISTINGS)
+
+
+async def test_a_row_that_fails_stops_no_other(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    parts = Parts(memory, Environment(), Environment().cadence)
+    monkeypatch.setattr(wiring, "_parts", parts)
+    store = memory.runtime.store
+    for n in range(3):
+        place = {"user_id": f"u{n}", "thread_id": "t"}
+        await store.create(
+            MEMORIES, {"id": "cursor_x", "type": "cursor", "step": "x", "extra": {"intents": {}}, **place}
+        )
+    done = []
+
+    async def finish(store: Any, container: str, partition: tuple[str, str], step: str) -> int:
+        if partition[0] == "u1":
+            raise RuntimeError("a document that cannot be read")
+        done.append(partition[0])
+        return 1
+
+    monkeypatch.setattr(slices, "finish", finish)
+    handle = slices.sweep_slice._function.get_user_function().client_function
+    assert await handle(["intents", 0, NOW * 2], None) == {"halve": False, "handled": 3, "failed": 1}
+    assert sorted(done) == ["u0", "u2"]
+
+
+async def test_histories_are_purged_in_small_slices_and_none_is_too_old(monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    class Client:
+        """The client of a service that takes too long for more than an hour of histories."""
+
+        async def purge_instance_history_by(self, begin: Any, end: Any, states: Any) -> Any:
+            asked.append((int(begin.timestamp()), int(end.timestamp())))
+            if begin.timestamp() and (end - begin).total_seconds() > 100:
+                raise TimeoutError
+            return type("Result", (), {"instances_deleted": 2})
+
+    handle = slices.sweep_slice._function.get_user_function().client_function
+    client = Client()
+    outcomes = [await handle(piece, client) for piece in slices.slices_of_histories(NOW)]
+    assert asked[0] == (0, NOW - 3600)
+    assert asked[1:] == [(NOW - 3600 + n * 600, NOW - 3000 + n * 600) for n in range(6)]
+    assert outcomes[0] == {"halve": False, "handled": 2, "failed": 0}
+    assert outcomes[1:] == [{"halve": True}] * 6
+    with pytest.raises(ValueError, match="refused"):
+        await handle(["purge", NOW, NOW + 60], Refusing())
+
+
+class Refusing:
+    """The client of a service that refuses."""
+
+    async def purge_instance_history_by(self, *given: Any) -> Any:
+        raise ValueError("refused")
