@@ -39,6 +39,7 @@ def _made(parts: Parts) -> func.AsgiMiddleware:
         settings.identity(header=header),
         rate_limit=settings.rate_limit,
         allowed_origins=settings.allowed_origins,
+        mcp=settings.mcp(streams=False),  # the host sends an answer when it is whole
     )
     return func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
 

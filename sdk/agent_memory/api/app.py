@@ -12,6 +12,7 @@ from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.guard import Guard
 from agent_memory.api.identity import Identity
+from agent_memory.api.mcp import McpOptions, add_mcp
 from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
 from agent_memory.api.rates import Rates
@@ -30,6 +31,7 @@ def create_app(
     rate_limit: str | None = None,
     max_body_bytes: int = MAX_BODY_BYTES,
     allowed_origins: Iterable[str] = (),
+    mcp: McpOptions | None = None,
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
@@ -40,6 +42,7 @@ def create_app(
         rate_limit: How often one caller may ask, as in `600/minute`; without it, as often as they like.
         max_body_bytes: The largest request that it reads.
         allowed_origins: Whose pages may ask from a browser, such as `https://app.example`, beside its own.
+        mcp: How `/mcp` presents itself.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -55,6 +58,7 @@ def create_app(
     add_error_handlers(app)
     for router in (routes.router, responses.router, transfer.router, operator.router):
         app.include_router(router)
+    add_mcp(app, mcp or McpOptions())
     app.add_api_route("/", _about, include_in_schema=False)
     app.include_router(account.router, prefix="/api/memory")
     app.include_router(account.router, prefix="/memory", include_in_schema=False)
@@ -81,4 +85,5 @@ async def _about() -> dict[str, str]:
         "openapi": "/openapi.json",
         "docs": "/docs",
         "health": "/health",
+        "mcp": "/mcp",
     }

@@ -41,7 +41,7 @@ class BodyLimit:
             await refusal(scope, receive, send)
         else:
             if body is not None:
-                await self._app(scope, _replay(body, receive), send)
+                await self._app(scope, replayed(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None when the client has gone."""
@@ -61,7 +61,8 @@ class BodyLimit:
         return bytes(body)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, to be read again."""
     sent = False
 
     async def again() -> Message:

@@ -37,6 +37,22 @@ def is_local(peer: str | None, headers: Mapping[str, str]) -> bool:
     return _is_loopback(peer or "") and _is_loopback(_host_name(headers.get("host", ""))) and not _by_proxy(headers)
 
 
+def is_rebound(peer: str | None, headers: Mapping[str, str], hosts: Set[str] = frozenset()) -> bool:
+    """Whether a program on this machine asks by a name that is not this machine's.
+
+    A page of the web does, when it has given its own name the address of this machine (DNS rebinding). So does a proxy
+    on this machine, which says so in a header.
+
+    Args:
+        peer: The address at the other end of the connection, if it is known.
+        headers: The headers of the request.
+        hosts: Further names, with their ports, by which this server is known.
+    """
+    host = headers.get("host", "").lower()
+    is_known = _is_loopback(_host_name(host)) or host in hosts
+    return _is_loopback(peer or "") and not is_known and not _by_proxy(headers)
+
+
 def is_cross_site(headers: Mapping[str, str], allowed: Set[str] = frozenset()) -> bool:
     """Whether a browser asks for a page of another origin than this server's.
 

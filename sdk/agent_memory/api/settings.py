@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent_memory.api.credentials import ApiKeys, Claims, HeaderIdentity, PlatformPrincipal
 from agent_memory.api.identity import AnyOf, Identity
+from agent_memory.api.mcp import McpOptions
 from agent_memory.api.tokens import JwtIdentity
 from agent_memory.errors import ConfigurationError
 
@@ -34,6 +35,8 @@ class ApiSettings(BaseSettings):
     api_keys: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS")
     api_keys_file: Path | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS_FILE")
     rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
+    public_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_PUBLIC_URL")
+    jwt_scopes: str = Field(default="", validation_alias="AGENT_MEMORY_JWT_SCOPES")
     allowed_origins_text: str = Field(default="", validation_alias="AGENT_MEMORY_ALLOWED_ORIGINS")
 
     @property
@@ -51,6 +54,15 @@ class ApiSettings(BaseSettings):
                     f"AGENT_MEMORY_ALLOWED_ORIGINS takes origins such as https://app.example, not {origin!r}"
                 )
         return origins
+
+    def mcp(self, *, streams: bool) -> McpOptions:
+        """How `/mcp` presents itself.
+
+        Raises:
+            ConfigurationError: if the public URL is none.
+        """
+        issuers = () if self.jwt_issuer is None else (self.jwt_issuer,)
+        return McpOptions(self.public_url, issuers, self.jwt_scopes.split(), streams)
 
     @property
     def knows_callers(self) -> bool:

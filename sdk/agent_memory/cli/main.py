@@ -23,6 +23,7 @@ from agent_memory.cli import (
     forget,
     ingest,
     judge,
+    mcp,
     operate,
     quickstart,
     reembed,
@@ -93,6 +94,7 @@ app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters")(operate.dead_letters)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
+app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(epilog=judge.EXAMPLES)(judge.judge)

@@ -79,6 +79,7 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
             identity,
             rate_limit=settings.rate_limit,
             allowed_origins=settings.allowed_origins,
+            mcp=settings.mcp(streams=True),
         )
         await serve(app, host, port, on_ready=lambda url: print(f"ready {url}", flush=True))
 

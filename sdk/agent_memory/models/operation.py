@@ -32,7 +32,7 @@ class AuditEntry(Model):
     action: str = Field(description="The method that was called: search, context, update, forget, …")
     changes: bool
     actor: str
-    via: str = Field(description="sdk, api or cli.")
+    via: str = Field(description="sdk, api, cli or mcp.")
     address: str | None = Field(default=None, description="The network address that the call came from.")
     thread_id: str | None = None
     ids: list[str] = Field(default_factory=list, description="The ids of memories and turns, at most 100.")

@@ -1,0 +1,112 @@
+"""A call of an agent: it shows that it goes on, and fails with words that a model can act on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from typing import Any, TypeVar
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+
+from agent_memory.errors import (
+    AgentMemoryError,
+    ConfigurationError,
+    Conflict,
+    InvalidInput,
+    MemoryDisabled,
+    ModelError,
+    NotFound,
+    QuotaExceeded,
+    StaticMemoryError,
+    StoreUnavailable,
+)
+from agent_memory.mcp.door import Door, Work
+
+T = TypeVar("T")
+Request = Context[Any, Any]
+
+BEAT_SECONDS = 1.0
+"""How often a call that takes long says so. A choice: people wonder after about a second."""
+
+_ADVICE: dict[type[AgentMemoryError], str] = {
+    InvalidInput: "Nothing was changed. Correct the arguments.",
+    NotFound: "Ids come from search, context and history; look there first.",
+    Conflict: "Look at the newest version with history, and use its id.",
+    QuotaExceeded: "The user must forget something first. Tell them; do not repeat the call.",
+    MemoryDisabled: "The user or the operator has switched this off. Go on without it; do not repeat the call.",
+    StaticMemoryError: "Only the operator changes this. Do not repeat the call.",
+    ConfigurationError: "The operator must change the set-up. Do not repeat the call.",
+    StoreUnavailable: "Repeat the call in a few seconds.",
+    ModelError: "Nothing was lost. Repeat the call in a minute, once.",
+}
+
+
+def problem(error: AgentMemoryError) -> str:
+    """What a model is told of an error: its code, what is wrong, and what to do."""
+    message = str(error).rstrip(".")
+    advice = _ADVICE.get(type(error), "")
+    return " ".join([f"{error.code}: {message}.", *([advice] if advice else []), *getattr(error, "__notes__", [])])
+
+
+def to_tool(error: AgentMemoryError) -> Exception:
+    """The failure of a tool."""
+    return ToolError(problem(error))
+
+
+def to_resource(error: AgentMemoryError) -> Exception:
+    """The failure of a resource."""
+    kind = ResourceNotFoundError if isinstance(error, NotFound | InvalidInput) else ResourceError
+    return kind(problem(error))
+
+
+def to_prompt(error: AgentMemoryError) -> Exception:
+    """The failure of a prompt."""
+    return MCPError(INVALID_PARAMS if isinstance(error, InvalidInput) else INTERNAL_ERROR, problem(error))
+
+
+async def answer(
+    door: Door,
+    work: Work[T],
+    request: Request | None = None,
+    doing: str = "",
+    failure: Callable[[AgentMemoryError], Exception] = to_tool,
+) -> T:
+    """Does the work of a call.
+
+    Args:
+        door: Knows whose memory it is.
+        work: The work.
+        request: The call, which is told that the work goes on.
+        doing: What the work is, for that.
+        failure: How an expected error is told.
+    """
+    try:
+        if request is None:
+            return await door.ask(work)
+        async with _showing(request, doing):
+            return await door.ask(work)
+    except AgentMemoryError as error:
+        raise failure(error) from error
+
+
+@asynccontextmanager
+async def _showing(request: Request, doing: str) -> AsyncIterator[None]:
+    """Says each second that the work goes on, to a client that wants to know."""
+
+    async def beat() -> None:
+        for beats in count(1):
+            await asyncio.sleep(BEAT_SECONDS)
+            await request.report_progress(beats, None, f"{doing}, {beats * BEAT_SECONDS:g} s")
+
+    showing = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError, Exception):  # a client that hangs up meanwhile ends no work
+            await showing

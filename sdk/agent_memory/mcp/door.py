@@ -1,0 +1,67 @@
+"""Whose memory a request is for. Only the connection says that, never an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from agent_memory.audit import Actor, acting
+from agent_memory.memory import AsyncMemory
+from agent_memory.scopes import AsyncUserScope
+
+T = TypeVar("T")
+VIA = "mcp"
+"""The interface that the audit names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What one request works on.
+
+    Attributes:
+        user: The memory of the user whom the connection shows.
+        end: Ends a conversation of theirs; says whether all of its turns are processed by now.
+    """
+
+    user: AsyncUserScope
+    end: Callable[[str], Awaitable[bool]]
+
+
+Work = Callable[[Visit], Awaitable[T]]
+
+
+class Door(Protocol):
+    """Lets a request in."""
+
+    async def ask(self, work: Work[T]) -> T:
+        """Does the work of a request on the memory of its user.
+
+        Raises:
+            AgentMemoryError: what the work raised, or why there is no memory.
+        """
+        ...
+
+
+class OneUser:
+    """The connection of one user, to a memory that the caller opens and closes."""
+
+    def __init__(self, memory: AsyncMemory, user_id: str) -> None:
+        self._memory = memory
+        self._user_id = user_id
+
+    async def ask(self, work: Work[T]) -> T:
+        """Does the work on the memory of this user."""
+        return await for_user(self._memory, self._user_id, work)
+
+
+async def for_user(memory: AsyncMemory, user_id: str, work: Work[T]) -> T:
+    """Does the work on the memory of a user."""
+    user = memory.user(user_id)
+
+    async def end(thread_id: str) -> bool:
+        await user.thread(thread_id).end()
+        return True
+
+    with acting(Actor(user_id, VIA)):
+        return await work(Visit(user, end))

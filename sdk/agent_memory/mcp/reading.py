@@ -1,0 +1,174 @@
+"""The tools that read: search, context, history, why."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver.tools.base import Tool
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import Field
+
+from agent_memory.mcp.calls import Request, answer
+from agent_memory.mcp.door import Door, Visit
+from agent_memory.mcp.views import (
+    ContextAnswer,
+    MemoriesAnswer,
+    TurnView,
+    WhyAnswer,
+    lines_of,
+    told,
+    view_of,
+)
+from agent_memory.models import Provenance, SearchFilters, day
+from agent_memory.recall.quoting import quoted
+from agent_memory.screening.injected import HEADER
+
+MOST_HITS = 50
+MOST_TOKENS = 8000
+LONGEST_QUERY = 4000
+"""Characters. Bounds on what one call of a model may ask for; a choice."""
+
+Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+ThreadId = Annotated[str, Field(max_length=255, description="The id of a conversation.")]
+MemoryId = Annotated[str, Field(min_length=1, max_length=255, description="Of a memory, from search or context.")]
+Types = list[Literal["fact", "episodic", "procedural", "reflection", "document"]]
+Kinds = list[Literal["fact", "preference", "context", "requirement", "decision", "event", "session", "chunk"]]
+Words = list[Annotated[str, Field(max_length=255)]]
+
+
+def reading(title: str) -> ToolAnnotations:
+    """The hints of a tool that changes nothing."""
+    return ToolAnnotations(
+        title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+
+
+def reading_tools(door: Door) -> list[Tool]:
+    """The tools that read through a door."""
+
+    async def search(
+        request: Request,
+        query: Annotated[Query, Field(description="A question, or words.")],
+        limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 8,
+        types: Types | None = None,
+        kinds: Kinds | None = None,
+        tags: Annotated[Words | None, Field(max_length=20, description="With at least one of these.")] = None,
+        since: Annotated[datetime | None, Field(description="Said at this time or later (ISO 8601).")] = None,
+        until: Annotated[datetime | None, Field(description="Said before this time (ISO 8601).")] = None,
+        as_of: Annotated[datetime | None, Field(description="What was true then, instead of now.")] = None,
+        project_id: Annotated[str | None, Field(max_length=255)] = None,
+    ) -> Annotated[CallToolResult, MemoriesAnswer]:
+        """Finds memories of the user, best first, with their ids.
+
+        Use it to look something up, and to get the id of what is to be corrected or forgotten. Before an answer,
+        context is shorter and clearer.
+        """
+        given: dict[str, Any] = {
+            "types": types,
+            "kinds": kinds,
+            "tags": tags,
+            "created_after": since,
+            "created_before": until,
+            "as_of": as_of,
+            "project_id": project_id,
+        }
+        filters: SearchFilters = {name: value for name, value in given.items() if value is not None}  # type: ignore[assignment]  # its names
+
+        async def work(visit: Visit) -> MemoriesAnswer:
+            hits = await visit.user.search(query, limit=limit, **filters)
+            return MemoriesAnswer(memories=[view_of(hit.memory, hit.relevance) for hit in hits])
+
+        found = await answer(door, work, request, "searching")
+        return told(lines_of(found.memories, HEADER, "Nothing is remembered about this."), found)
+
+    async def context(
+        request: Request,
+        question: Annotated[Query, Field(description="What the user asks, or what you are about to do.")],
+        thread_id: Annotated[ThreadId | None, Field(description="The conversation that goes on now.")] = None,
+        budget: Annotated[int, Field(ge=50, le=MOST_TOKENS, description="The most tokens that it may have.")] = 650,
+        project_id: Annotated[str | None, Field(max_length=255, description="The project that you work on.")] = None,
+    ) -> Annotated[CallToolResult, ContextAnswer]:
+        """What you should know about the user before you answer. Call it at the start of each task.
+
+        It never fails: if memory cannot help, the text is empty, and missing or skipped_reason says why.
+        """
+
+        async def work(visit: Visit) -> ContextAnswer:
+            if thread_id is None:
+                found = await visit.user.context(question, budget=budget)
+            else:
+                found = await visit.user.thread(thread_id, project_id=project_id).context(question, budget=budget)
+            ids = [one for used in found.used for one in (used.get("ids") or [used.get("id")]) if one]
+            return ContextAnswer(
+                text=found.text,
+                memory_ids=list(dict.fromkeys(ids)),
+                relevance=None if found.relevance is None else round(found.relevance, 2),
+                tokens=found.tokens,
+                missing=found.degraded,
+                skipped_reason=found.skipped_reason,
+            )
+
+        known = await answer(door, work, request, "recalling")
+        why_empty = known.skipped_reason or "; ".join(known.missing) or "nothing is known about this"
+        return told(known.text or f"(empty: {why_empty})", known)
+
+    async def history(request: Request, id: MemoryId) -> Annotated[CallToolResult, MemoriesAnswer]:
+        """All versions of a memory, oldest first: what it replaced, and what replaced it."""
+
+        async def work(visit: Visit) -> MemoriesAnswer:
+            return MemoriesAnswer(memories=[view_of(version) for version in await visit.user.history(id)])
+
+        versions = await answer(door, work, request, "reading")
+        return told(lines_of(versions.memories, HEADER, "No version is kept."), versions)
+
+    async def why(request: Request, id: MemoryId) -> Annotated[CallToolResult, WhyAnswer]:
+        """Why a memory is believed: the words that it rests on, who said them and when, and what it replaced."""
+
+        async def work(visit: Visit) -> WhyAnswer:
+            return _evidence(await visit.user.why(id))
+
+        evidence = await answer(door, work, request, "reading")
+        return told(_as_text(evidence), evidence)
+
+    return [
+        Tool.from_function(search, annotations=reading("Search memory")),
+        Tool.from_function(context, annotations=reading("Recall what matters")),
+        Tool.from_function(history, annotations=reading("Versions of a memory")),
+        Tool.from_function(why, annotations=reading("Evidence for a memory")),
+    ]
+
+
+def _evidence(found: Provenance) -> WhyAnswer:
+    memory = found.memory
+    return WhyAnswer(
+        memory=view_of(memory),
+        quote=None if memory.quote is None else quoted(memory.quote),
+        derived_by=memory.model or "told by hand, or edited",
+        turns=[
+            TurnView(
+                id=turn.id,
+                role=turn.role,
+                said_at=turn.created_at,
+                content=quoted(turn.content),
+                thread_id=turn.thread_id,
+            )
+            for turn in found.turns
+        ],
+        turns_no_longer_kept=found.missing_turn_ids,
+        made_from=[view_of(one) for one in found.sources],
+        linked_with=[view_of(one) for one in found.related],
+        replaced=[view_of(one) for one in found.replaced],
+    )
+
+
+def _as_text(evidence: WhyAnswer) -> str:
+    lines = [f"{evidence.memory.content} [id {evidence.memory.id}]", f"Derived by: {evidence.derived_by}"]
+    lines += [f"- said {day(turn.said_at)} by the {turn.role}: {turn.content}" for turn in evidence.turns]
+    for name, views in (
+        ("made from", evidence.made_from),
+        ("linked with", evidence.linked_with),
+        ("replaced", evidence.replaced),
+    ):
+        lines += [f"- {name}: {view.content} [id {view.id}]" for view in views]
+    return "\n".join([*lines, "", evidence.notice])
