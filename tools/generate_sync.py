@@ -19,8 +19,18 @@ from unasync import twin
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sdk" / "agent_memory"
 TARGET = PACKAGE / "sync.py"
-SCOPES = ("thread_talk", "thread", "user_part", "user_memories", "user_documents", "user_controls", "user", "static")
-SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "memory.py"]
+SCOPES = (
+    "thread_talk",
+    "thread",
+    "user_part",
+    "user_memories",
+    "user_documents",
+    "user_controls",
+    "user",
+    "group",
+    "static",
+)
+SOURCES = [*(PACKAGE / "scopes" / f"{name}.py" for name in SCOPES), PACKAGE / "operators.py", PACKAGE / "memory.py"]
 LOOPED = "AsyncMemory"
 
 TWINS = {PACKAGE / "working" / "sync.py": ["agent_memory.working.blocks", "agent_memory.working.short_term"]}

@@ -18,12 +18,13 @@ from agent_memory.processing.watching import catch_up, watch
 from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
+from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
 from agent_memory.settings import Environment
 from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.embedding_model import check_embedding_model
+from agent_memory.store.ids import group_of
 from agent_memory.store.preferences import TIER, change_settings
 
 logger = logging.getLogger("agent_memory")
@@ -67,6 +68,10 @@ class StoreBackend:
     def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:
         """The scope of one user."""
         return AsyncUserScope(self.runtime, user_id, asked)
+
+    def group(self, group_id: str, asked: Asked | None, member: str | None) -> AsyncGroupScope:
+        """The scope of a group."""
+        return AsyncGroupScope(self.runtime, group_id, asked, member)
 
     async def open(self) -> None:
         """Connects, and starts background processing if it happens here."""
@@ -162,6 +167,16 @@ class StoreBackend:
         store = self.runtime.store
         found = {user for name in (TURNS, MEMORIES) for user in await store.query(name, queries.USERS)}
         return sorted(user for user in found if not user.startswith("__"))
+
+    async def groups(self, contributor: str | None) -> list[str]:
+        """Every group with stored data, or to which this user has contributed, sorted."""
+        store, found = self.runtime.store, set[str]()
+        for name in (TURNS, MEMORIES):
+            if contributor is None:
+                found |= set(await store.query(name, queries.USERS))
+            else:
+                found |= set(await store.query(name, queries.OWNERS_WITH, contributor=contributor))
+        return sorted(group for owner in found if (group := group_of(owner)) is not None)
 
     async def health(self) -> Health:
         """Whether the parts answer, and which they are."""

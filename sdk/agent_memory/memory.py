@@ -19,23 +19,21 @@ from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ChatModel, EmbeddingModel
 from agent_memory.logs import STORE_REQUESTS
-from agent_memory.models import DeadLetter, Health, MemoryConfig, ProcessResult, ReembedPlan, ReembedResult
-from agent_memory.processing.reembed import Progress as ReembedProgress
+from agent_memory.models import MemoryConfig
+from agent_memory.operators import MemoryOperator
 from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
+from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
 from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store, default_credential
-from agent_memory.store.ids import check_id
 from agent_memory.store.values import validated
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
 
-    from agent_memory.remote import RemoteBackend
 
 logger = logging.getLogger("agent_memory")
 
@@ -44,7 +42,7 @@ OFFLINE_CANDIDATES = 500
 """How many facts one reconciliation by rules compares. Rules cost no tokens, so it is more than for a model."""
 
 
-class AsyncMemory:
+class AsyncMemory(MemoryOperator):
     """A memory for agents: `local`, `cosmos` and `from_env` make one; `async with` opens and closes it.
 
     Example:
@@ -79,9 +77,7 @@ class AsyncMemory:
         runtime = Runtime.of(
             tools, recall or RecallSettings(), tokens or TiktokenCounter(), cadence, inline=process == "inline"
         )
-        self._backend: StoreBackend | RemoteBackend = StoreBackend(
-            runtime, provision=provision, autoscale_max_ru=autoscale_max_ru, on_close=on_close
-        )
+        self._backend = StoreBackend(runtime, provision=provision, autoscale_max_ru=autoscale_max_ru, on_close=on_close)
 
     @classmethod
     def local(
@@ -337,14 +333,23 @@ class AsyncMemory:
         asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
         return self._backend.user(user_id, asked)
 
-    async def assign_tier(self, user_id: str, tier: str | None) -> None:
-        """For the operator: puts a user into a tier, or with None back into the default one.
+    def group(
+        self, group_id: str, *, member: str | None = None, config: MemoryConfig | Mapping[str, Any] | None = None
+    ) -> AsyncGroupScope:
+        """The scope of a group: memory that its members share, with settings of its own.
+
+        A user's search and context read it when asked (`groups=["team"]`). No user's id can be that of a group.
+
+        Args:
+            group_id: The id of the group.
+            member: The user who acts through this handle. What they write carries their id (`contributor_id`).
+            config: Restrictions on the requests that are made through this handle.
 
         Raises:
-            InvalidInput: if the id is invalid.
-            ConfigurationError: if the tier does not exist.
+            InvalidInput: if an id or the config is invalid; an id of a group has at most 246 characters.
         """
-        await self._backend.assign_tier(check_id(user_id, "user_id"), tier)
+        asked = None if config is None else Asked(validated(MemoryConfig, dict(config), "config: "))
+        return self._backend.group(group_id, asked, member)
 
     @property
     def static(self) -> AsyncStaticScope:
@@ -373,62 +378,6 @@ class AsyncMemory:
         behind a network embeds one word; `warm` waits for it for 10 seconds at most.
         """
         await self._backend.warm()
-
-    async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
-        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
-
-        Args:
-            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
-
-        Raises:
-            ConfigurationError: if the name leads to no model, or the memory is on a server.
-        """
-        return await self._backend.plan_reembed(to)
-
-    async def reembed(
-        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
-    ) -> ReembedResult:
-        """For the operator: moves the store to another embedding model while it is used.
-
-        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
-        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
-        goes on where it stopped. Open the store with the new model from then on.
-
-        Args:
-            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
-                memory.
-            rate: Memories a second at most, so that the model and the store have room for others.
-            progress: Called with the number of memories that have their vector, and of how many.
-
-        Raises:
-            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
-                path for vectors, or the memory is on a server.
-            ModelError: if the new model is unavailable; the call may be repeated.
-            StoreUnavailable: if the store is; the call may be repeated.
-        """
-        return await self._backend.reembed(to, rate, progress)
-
-    async def users(self) -> list[str]:
-        """For the operator: every user with stored data, sorted."""
-        return await self._backend.users()
-
-    async def health(self) -> Health:
-        """Whether the parts answer, and which they are. Never raises."""
-        return await self._backend.health()
-
-    async def dead_letters(self) -> list[DeadLetter]:
-        """For the operator: the ranges of turns that processing gave up on, oldest first."""
-        return await self._backend.dead_letters()
-
-    async def replay(self, dead_letter_id: str) -> ProcessResult:
-        """Processes the range of a dead letter again. The letter is deleted if that succeeds.
-
-        Raises:
-            NotFound: if there is no such dead letter.
-            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
-            ModelError: if the model still gives no usable answer. The dead letter stays.
-        """
-        return await self._backend.replay(check_id(dead_letter_id, "dead_letter_id"))
 
 
 def _plain(secret: SecretStr | None) -> str | None:

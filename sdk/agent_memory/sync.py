@@ -20,6 +20,7 @@ from agent_memory.models import (
     AuditEntry,
     Context,
     ContextFormat,
+    Contributions,
     DeadLetter,
     ExportPart,
     FactKind,
@@ -51,7 +52,7 @@ from agent_memory.portal import Portal
 from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
-from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
+from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
 from agent_memory.steps.table import ThreadStep, UserStep
 from agent_memory.text.tokens import TokenCounter
@@ -176,6 +177,7 @@ class ThreadScope:
         signals: Signals | None = None,
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
+        groups: Sequence[str] = (),
     ) -> Context:
         """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
 
@@ -193,6 +195,7 @@ class ThreadScope:
                 searched.
             history: The messages before the question, to complete it from; the thread's own turns by default.
             filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
+            groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
         """
         try:
             return self._portal.run(
@@ -206,19 +209,22 @@ class ThreadScope:
                     signals=signals,
                     history=history,
                     filters=filters,
+                    groups=groups,
                 )
             )
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
 
-    def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
-        """Finds the memories of this thread for a query, best first; `filters` as in `UserScope.search`.
+    def search(
+        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> list[Hit]:
+        """Finds the memories of this thread, and of `groups`, for a query, best first; see `UserScope.search`.
 
         Raises:
             InvalidInput: if an argument is invalid.
             StoreUnavailable: if every part of the search failed.
         """
-        return self._portal.run(self._inner.search(query, limit=limit, **filters))
+        return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
 
     def memories(
         self,
@@ -783,12 +789,16 @@ class UserScope:
         """
         return self._portal.run(self._inner.threads(before=before, limit=limit))
 
-    def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    def search(
+        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> list[Hit]:
         """Finds the user's memories for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
             limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
+                Each hit names its `group`.
             filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
                 conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
 
@@ -796,7 +806,7 @@ class UserScope:
             InvalidInput: if an argument is invalid.
             StoreUnavailable: if every part of the search failed.
         """
-        return self._portal.run(self._inner.search(query, limit=limit, **filters))
+        return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
 
     def context(
         self,
@@ -810,6 +820,7 @@ class UserScope:
         signals: Signals | None = None,
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
+        groups: Sequence[str] = (),
     ) -> Context:
         """What an agent should know before it answers `query`, outside any thread. Never raises.
 
@@ -827,6 +838,7 @@ class UserScope:
                     signals=signals,
                     history=history,
                     filters=filters,
+                    groups=groups,
                 )
             )
         except StoreUnavailable as error:
@@ -895,6 +907,551 @@ class UserScope:
         return self._portal.run(self._inner.stats())
 
 
+class GroupScope:
+    """Everything that a group shares: the calls of a user's scope, over a memory and with settings of its own.
+
+    What a member writes through the handle carries the member's id (`contributor_id`). It belongs to the group: it
+    stays when the member is forgotten, and `contributions` finds it.
+    """
+
+    def __init__(self, inner: AsyncGroupScope, portal: Portal) -> None:
+        self._inner = inner
+        self._portal = portal
+        self.user_id = inner.user_id
+        self.group_id = inner.group_id
+        self.member = inner.member
+
+    @property
+    def home(self) -> object:
+        """The open memory that this handle comes from; handles of the same memory share this object."""
+        return self._inner.home
+
+    def settings(self) -> ScopeSettings:
+        """The switches of the user."""
+        return self._portal.run(self._inner.settings())
+
+    def update_settings(
+        self,
+        *,
+        enabled: bool | None = None,
+        auto_store: bool | None = None,
+        keep_turns: bool | None = None,
+        deny_categories: Sequence[str] | None = None,
+        allow_categories: Sequence[str] | None = None,
+        retention_days: Mapping[str, int] | None = None,
+        time_zone: str | None = None,
+        if_match: str | None = None,
+    ) -> ScopeSettings:
+        """Changes the given settings and leaves the others. Memories stay until they are forgotten.
+
+        Args:
+            enabled: False: nothing is remembered and nothing recalled.
+            auto_store: False: nothing is derived from later turns; recall still works.
+            keep_turns: False: not even turns are stored.
+            deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
+            allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
+            retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
+                deleted, if they are written or changed from now on. Replaces the earlier mapping.
+            time_zone: Where the user is, like "Europe/Lisbon": "today" and weekdays are counted there.
+            if_match: Changes the settings only if they still have this `etag`.
+
+        Raises:
+            InvalidInput: if a value is invalid.
+            Conflict: if the settings have changed since `if_match`.
+        """
+        return self._portal.run(
+            self._inner.update_settings(
+                enabled=enabled,
+                auto_store=auto_store,
+                keep_turns=keep_turns,
+                deny_categories=deny_categories,
+                allow_categories=allow_categories,
+                retention_days=retention_days,
+                time_zone=time_zone,
+                if_match=if_match,
+            )
+        )
+
+    def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
+        """Who read or changed the user's memory, newest first; empty if this memory keeps no audit.
+
+        Args:
+            since: Only entries since this time.
+            limit: The most entries.
+
+        Raises:
+            InvalidInput: if the limit is not from 1 to 1000.
+        """
+        return self._portal.run(self._inner.audit(since=since, limit=limit))
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        query: str | None = None,
+        thread_id: str | None = None,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        include_sources: bool = True,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ForgetReceipt:
+        """Deletes a statement and everything derived from it. It does not come back unless it is said again.
+
+        With an id or a query, this also deletes the turns that say it, in any wording that is recognised, all its
+        versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
+        and derived from it. Together with a query, those narrow the query. Summaries and the profile are made again.
+
+        Args:
+            id: A memory or a turn.
+            query: A topic; everything about it is deleted.
+            thread_id: A conversation.
+            project_id: A project.
+            since: Only what was said at this time or later.
+            until: Only what was said at this time or earlier.
+            include_sources: False keeps the turns: the talk is right, and only the memory made from it is wrong.
+            everything: Deletes the user, with every document in every container: turns, memories, summaries, counters,
+                settings, tombstones. A final scan verifies it. After a crash, the background work finishes it.
+            dry_run: Only reports what would go, with contents, and deletes nothing.
+
+        Returns:
+            What was deleted, what stays though it rests on the same turns, with reasons, and what was made again.
+
+        Raises:
+            NotFound: if the user has nothing with this id.
+            StaticMemoryError: if the id is static knowledge.
+            InvalidInput: if nothing is named, or arguments contradict each other.
+            ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
+        """
+        return self._portal.run(
+            self._inner.forget(
+                id,
+                query=query,
+                thread_id=thread_id,
+                project_id=project_id,
+                since=since,
+                until=until,
+                include_sources=include_sources,
+                everything=everything,
+                dry_run=dry_run,
+            )
+        )
+
+    def export(self, write: Callable[[str], object]) -> int:
+        """Writes everything that the user owns as lines of JSON; `import_lines` reads them.
+
+        An export holds settings, memories with their history and sources, turns, summaries and the profile.
+
+        Args:
+            write: Receives each line, with its line end; for example a file's `write`.
+
+        Returns:
+            How many lines were written.
+        """
+        return self._portal.run(self._inner.export(write))
+
+    def export_part(self, part: str | None = None) -> ExportPart:
+        """One part of an export. `export` asks for all parts, one after the other.
+
+        Args:
+            part: The name of the part; None for the first. Each part names the next one.
+
+        Raises:
+            InvalidInput: for an unknown part.
+        """
+        return self._portal.run(self._inner.export_part(part))
+
+    def import_lines(self, lines: Iterable[str], progress: Progress | None = None) -> ImportReceipt:
+        """Imports the lines of an export, of this user or another one, from this store or another one.
+
+        Stored documents stay as they are, so the call may be repeated, also after a crash. What was forgotten here
+        after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
+        out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
+        instruction to a model; they are made again. `unwanted`: what denied categories, or switches of the user or of
+        a thread, forbid.
+
+        Args:
+            lines: The lines; for example an open file.
+            progress: Called with the number of lines done.
+
+        Raises:
+            InvalidInput: at a line that is not from an export; the lines before it are written.
+            MemoryDisabled: if a switch is off.
+            Conflict: if a turn with the same id has other content.
+            ModelError: if the embedding model is unavailable; the call may be repeated.
+        """
+        return self._portal.run(self._inner.import_lines(lines, progress))
+
+    def add_document(
+        self,
+        id: str,
+        content: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        chunk_size: int = 800,
+        chunk_overlap: int = 100,
+    ) -> Receipt:
+        """Stores a document in pieces, and replaces an earlier one with the same id. The same text changes nothing.
+
+        Nothing is learned from a document: it is in no profile and no count, and `search` finds it only with
+        `types=["document"]`. Secrets are redacted. Pieces that look like an instruction to a model wait for review.
+
+        Args:
+            id: The id of the document.
+            content: Its text.
+            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece carries it.
+            chunk_size: The most characters of a piece.
+            chunk_overlap: How many characters a piece shares with the one before it.
+
+        Returns:
+            The ids of its pieces; `created` says how many of them are new or changed.
+
+        Raises:
+            InvalidInput: if the text is empty, or a value is invalid.
+            MemoryDisabled: if a switch is off.
+            ModelError: if it could not be embedded; the call may be repeated.
+        """
+        return self._portal.run(
+            self._inner.add_document(id, content, metadata=metadata, chunk_size=chunk_size, chunk_overlap=chunk_overlap)
+        )
+
+    def delete_document(self, id: str) -> int:
+        """Deletes a document; returns how many pieces it had. To forget everywhere what it says, use `forget`.
+
+        Raises:
+            StoreUnavailable: if the store failed; the call may be repeated.
+        """
+        return self._portal.run(self._inner.delete_document(id))
+
+    def memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        include_superseded: bool = False,
+        as_of: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        cursor: str | None = None,
+    ) -> Page[models.Memory]:
+        """The user's memories, newest first: what is believed now, unless asked otherwise.
+
+        Args:
+            types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
+            include_superseded: Includes memories that were replaced.
+            as_of: Lists what was true at this time, instead of now.
+            before: Only memories from before this time.
+            limit: The page size. Memories with the same time come together, so a page may hold a few more.
+            filters: Only memories that match, raw talk left aside (see `Filter`).
+            cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
+
+        Raises:
+            InvalidInput: for an unknown type, a filter, time or cursor that cannot be read, or a limit below 1.
+        """
+        return self._portal.run(
+            self._inner.memories(
+                types=types,
+                include_superseded=include_superseded,
+                as_of=as_of,
+                before=before,
+                limit=limit,
+                filters=filters,
+                cursor=cursor,
+            )
+        )
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: FactKind = "fact",
+        type: RememberedType = "fact",
+        confidence: float = 1.0,
+        importance: float = 0.8,
+        valid_from: datetime | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        project_id: str | None = None,
+        related_ids: Sequence[str] = (),
+    ) -> models.Memory:
+        """Writes a fact (or a procedure, or an event) that needs no extraction.
+
+        If the same words are remembered already, returns that memory. `kind` is for facts. `related_ids` links the
+        memory with others of the user; `why` follows the links.
+
+        By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
+        `status`). The operator's policy can change that.
+
+        Raises:
+            InvalidInput: if a value is invalid.
+            NotFound: if the user has no memory with one of `related_ids`.
+            MemoryDisabled: if a switch is off, or the settings forbid to remember this.
+            QuotaExceeded: if the tier allows no more memories.
+            ModelError: if the content could not be embedded.
+        """
+        return self._portal.run(
+            self._inner.remember(
+                content,
+                kind=kind,
+                type=type,
+                confidence=confidence,
+                importance=importance,
+                valid_from=valid_from,
+                tags=tags,
+                metadata=metadata,
+                project_id=project_id,
+                related_ids=related_ids,
+            )
+        )
+
+    def get(self, id: str) -> models.Memory:
+        """One memory of this user. It says how often it was recalled, if `count_uses` is on.
+
+        Raises:
+            NotFound: if the user has no memory with this id, even if another user has.
+        """
+        return self._portal.run(self._inner.get(id))
+
+    def update(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        pinned: bool | None = None,
+        related_ids: Sequence[str] | None = None,
+        reason: str | None = None,
+    ) -> models.Memory:
+        """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
+
+        Args:
+            id: The memory.
+            content: The new content.
+            pinned: Whether the memory is kept however seldom it is used.
+            related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
+            reason: Why it is corrected; stored in the new version's metadata.
+
+        Raises:
+            NotFound: if the user has no such memory, or no memory with one of `related_ids`.
+            StaticMemoryError: if it is static knowledge.
+            Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
+            MemoryDisabled: if the settings forbid to remember the new content.
+            InvalidInput: if there is nothing to change, or the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
+        """
+        return self._portal.run(
+            self._inner.update(id, content=content, pinned=pinned, related_ids=related_ids, reason=reason)
+        )
+
+    def history(self, id: str) -> list[models.Memory]:
+        """All versions of a memory, oldest first: what it replaced and what replaced it.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return self._portal.run(self._inner.history(id))
+
+    def why(self, id: str) -> Provenance:
+        """Why a memory is believed: its quote and turns, the model that derived it, and what it replaced.
+
+        Raises:
+            NotFound: if the user has no such memory.
+        """
+        return self._portal.run(self._inner.why(id))
+
+    def review(self) -> list[models.Memory]:
+        """The memories that wait for the user's review, newest first; `review_reason` says why.
+
+        They are not recalled until they are approved.
+        """
+        return self._portal.run(self._inner.review())
+
+    def approve(self, id: str, *, content: str | None = None) -> models.Memory:
+        """Approves a memory that waits for review, with new content if given. Repeating it changes nothing.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it was replaced or withdrawn.
+            MemoryDisabled: if the settings forbid to remember the new content.
+            QuotaExceeded: if the tier allows no more memories.
+            InvalidInput: if the content is empty.
+            ModelError: if the new content could not be embedded; nothing was changed.
+        """
+        return self._portal.run(self._inner.approve(id, content=content))
+
+    def reject(self, id: str) -> ForgetReceipt:
+        """Forgets a memory that waits for review. Its turns stay, and do not bring it back.
+
+        Raises:
+            NotFound: if the user has no such memory.
+            Conflict: if it is active (forget it, or correct it), or was replaced.
+        """
+        return self._portal.run(self._inner.reject(id))
+
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        agent_id: str | None = None,
+        project_id: str | None = None,
+        config: MemoryConfig | Mapping[str, Any] | None = None,
+        resources: Sequence[str] | None = None,
+    ) -> ThreadScope:
+        """A conversation of this user, new or old. Turns written through it carry the agent and the project.
+
+        Args:
+            thread_id: The id of the conversation.
+            agent_id: The agent that talks.
+            project_id: The project that the conversation is about.
+            config: Restrictions on the requests made through this handle; by default those of the user's handle.
+            resources: The resources that the agent's profile allows. Without "memory" among them, memory is off.
+
+        Raises:
+            InvalidInput: if an id or the config is invalid.
+        """
+        return ThreadScope(
+            self._inner.thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources),
+            self._portal,
+        )
+
+    def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
+        """The user's conversations, the last written first.
+
+        Args:
+            before: Only conversations last written before this time. To page, give the last `last_turn_at` of a page.
+            limit: The page size. Conversations with the same time come together, so a page may hold a few more.
+
+        Raises:
+            InvalidInput: for a limit below 1.
+        """
+        return self._portal.run(self._inner.threads(before=before, limit=limit))
+
+    def search(
+        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> list[Hit]:
+        """Finds the user's memories for a query, best first, whichever thread they come from.
+
+        Args:
+            query: A question, or words.
+            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
+                Each hit names its `group`.
+            filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
+                conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
+
+        Raises:
+            InvalidInput: if an argument is invalid.
+            StoreUnavailable: if every part of the search failed.
+        """
+        return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        limit: int = DEFAULT_LIMIT,
+        as_of: datetime | None = None,
+        format: ContextFormat = "sections",
+        strategy: QueryStrategy | None = None,
+        signals: Signals | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
+        filters: Filter | Mapping[str, Any] | None = None,
+        groups: Sequence[str] = (),
+    ) -> Context:
+        """What an agent should know before it answers `query`, outside any thread. Never raises.
+
+        The arguments are those of a thread's `context`.
+        """
+        try:
+            return self._portal.run(
+                self._inner.context(
+                    query,
+                    budget=budget,
+                    limit=limit,
+                    as_of=as_of,
+                    format=format,
+                    strategy=strategy,
+                    signals=signals,
+                    history=history,
+                    filters=filters,
+                    groups=groups,
+                )
+            )
+        except StoreUnavailable as error:
+            return Context(degraded=[f"context: {error}"])
+
+    def profile(self) -> UserProfile | None:
+        """What is known about the user across threads; None until there is a profile."""
+        return self._portal.run(self._inner.profile())
+
+    def reprocess(
+        self, *, prompt_version: str | None = None, thread_id: str | None = None, progress: Progress | None = None
+    ) -> ProcessResult:
+        """Derives memories again from their turns, if another prompt or model than the current one made them.
+
+        A memory that the turns still give stays. One that they give in other words is replaced, and the old one stays
+        in the history. One that they no longer give is withdrawn. Memories that are pinned, or were written or
+        corrected by hand, stay as they are. A call continues an interrupted one. Costs a model call for each batch of
+        turns, and none for turns whose memories are up to date.
+
+        Args:
+            prompt_version: Only what was derived with this version of the prompt.
+            thread_id: Only this conversation.
+            progress: Called after each thread with the number of turns done so far.
+
+        Raises:
+            ModelError: if the model stayed unavailable; finished work stays, the call may be repeated.
+        """
+        return self._portal.run(
+            self._inner.reprocess(prompt_version=prompt_version, thread_id=thread_id, progress=progress)
+        )
+
+    def process(
+        self,
+        step: UserStep,
+        *,
+        n: int | None = None,
+        recent_k: int | None = None,
+        memory_ids: Sequence[str] | None = None,
+        project_id: str | None = None,
+    ) -> ProcessResult:
+        """Runs a step of the user now.
+
+        Args:
+            step: `profile` updates the profile. `reconcile` merges duplicates and resolves contradictions among the
+                `n` newest facts (50 by default). `consolidate` merges many facts about one thing. `synthesize` combines
+                how-tos of several conversations into procedures. `reflect` draws insights from all memories. `prune`
+                withdraws what nobody has used for a long time.
+            n: How many facts `reconcile` compares.
+            recent_k: `profile` reads only this many of the user's newest memories. Older new ones count as covered
+                without being read.
+            memory_ids: The 2 to 12 facts that `consolidate` merges into one.
+            project_id: `reflect` reads only the memories of this project.
+
+        Raises:
+            InvalidInput: for an unknown step, an `n` below 2, a `recent_k` below 1, an option of another step, or a
+                memory that cannot be merged.
+            NotFound: if one of `memory_ids` is not a memory of the user.
+            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+        """
+        return self._portal.run(
+            self._inner.process(step, n=n, recent_k=recent_k, memory_ids=memory_ids, project_id=project_id)
+        )
+
+    def stats(self) -> Stats:
+        """Counts of what is kept about the user."""
+        return self._portal.run(self._inner.stats())
+
+    def contributions(self, member: str) -> Contributions:
+        """What a member has written here, and the memories that were derived from it alone, in the order of time.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        return self._portal.run(self._inner.contributions(member))
+
+
 class StaticScope:
     """Knowledge that holds for every user. Every context begins with it; no user's scope can change it."""
 
@@ -950,6 +1507,82 @@ class Memory:
     def __exit__(self, *error: object) -> None:
         """Closes it."""
         self.close()
+
+    def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """For the operator: puts a user into a tier, or with None back into the default one.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+            ConfigurationError: if the tier does not exist.
+        """
+        self._portal.run(self._inner.assign_tier(user_id, tier))
+
+    def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
+        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, or the memory is on a server.
+        """
+        return self._portal.run(self._inner.plan_reembed(to))
+
+    def reembed(
+        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
+    ) -> ReembedResult:
+        """For the operator: moves the store to another embedding model while it is used.
+
+        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
+        goes on where it stopped. Open the store with the new model from then on.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
+                memory.
+            rate: Memories a second at most, so that the model and the store have room for others.
+            progress: Called with the number of memories that have their vector, and of how many.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
+                path for vectors, or the memory is on a server.
+            ModelError: if the new model is unavailable; the call may be repeated.
+            StoreUnavailable: if the store is; the call may be repeated.
+        """
+        return self._portal.run(self._inner.reembed(to, rate=rate, progress=progress))
+
+    def groups(self, contributor: str | None = None) -> list[str]:
+        """For the operator: every group with stored data, sorted.
+
+        Args:
+            contributor: Only groups to which this user has contributed.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        return self._portal.run(self._inner.groups(contributor))
+
+    def users(self) -> list[str]:
+        """For the operator: every user with stored data, sorted."""
+        return self._portal.run(self._inner.users())
+
+    def health(self) -> Health:
+        """Whether the parts answer, and which they are. Never raises."""
+        return self._portal.run(self._inner.health())
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """For the operator: the ranges of turns that processing gave up on, oldest first."""
+        return self._portal.run(self._inner.dead_letters())
+
+    def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again. The letter is deleted if that succeeds.
+
+        Raises:
+            NotFound: if there is no such dead letter.
+            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
+            ModelError: if the model still gives no usable answer. The dead letter stays.
+        """
+        return self._portal.run(self._inner.replay(dead_letter_id))
 
     @classmethod
     def local(
@@ -1122,14 +1755,22 @@ class Memory:
         """
         return UserScope(self._inner.user(user_id, config=config), self._portal)
 
-    def assign_tier(self, user_id: str, tier: str | None) -> None:
-        """For the operator: puts a user into a tier, or with None back into the default one.
+    def group(
+        self, group_id: str, *, member: str | None = None, config: MemoryConfig | Mapping[str, Any] | None = None
+    ) -> GroupScope:
+        """The scope of a group: memory that its members share, with settings of its own.
+
+        A user's search and context read it when asked (`groups=["team"]`). No user's id can be that of a group.
+
+        Args:
+            group_id: The id of the group.
+            member: The user who acts through this handle. What they write carries their id (`contributor_id`).
+            config: Restrictions on the requests that are made through this handle.
 
         Raises:
-            InvalidInput: if the id is invalid.
-            ConfigurationError: if the tier does not exist.
+            InvalidInput: if an id or the config is invalid; an id of a group has at most 246 characters.
         """
-        self._portal.run(self._inner.assign_tier(user_id, tier))
+        return GroupScope(self._inner.group(group_id, member=member, config=config), self._portal)
 
     @property
     def static(self) -> StaticScope:
@@ -1158,59 +1799,3 @@ class Memory:
         behind a network embeds one word; `warm` waits for it for 10 seconds at most.
         """
         self._portal.run(self._inner.warm())
-
-    def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
-        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
-
-        Args:
-            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
-
-        Raises:
-            ConfigurationError: if the name leads to no model, or the memory is on a server.
-        """
-        return self._portal.run(self._inner.plan_reembed(to))
-
-    def reembed(
-        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
-    ) -> ReembedResult:
-        """For the operator: moves the store to another embedding model while it is used.
-
-        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
-        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
-        goes on where it stopped. Open the store with the new model from then on.
-
-        Args:
-            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
-                memory.
-            rate: Memories a second at most, so that the model and the store have room for others.
-            progress: Called with the number of memories that have their vector, and of how many.
-
-        Raises:
-            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
-                path for vectors, or the memory is on a server.
-            ModelError: if the new model is unavailable; the call may be repeated.
-            StoreUnavailable: if the store is; the call may be repeated.
-        """
-        return self._portal.run(self._inner.reembed(to, rate=rate, progress=progress))
-
-    def users(self) -> list[str]:
-        """For the operator: every user with stored data, sorted."""
-        return self._portal.run(self._inner.users())
-
-    def health(self) -> Health:
-        """Whether the parts answer, and which they are. Never raises."""
-        return self._portal.run(self._inner.health())
-
-    def dead_letters(self) -> list[DeadLetter]:
-        """For the operator: the ranges of turns that processing gave up on, oldest first."""
-        return self._portal.run(self._inner.dead_letters())
-
-    def replay(self, dead_letter_id: str) -> ProcessResult:
-        """Processes the range of a dead letter again. The letter is deleted if that succeeds.
-
-        Raises:
-            NotFound: if there is no such dead letter.
-            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
-            ModelError: if the model still gives no usable answer. The dead letter stays.
-        """
-        return self._portal.run(self._inner.replay(dead_letter_id))

@@ -119,3 +119,66 @@ async def test_ids_that_look_alike_are_apart(memory: AsyncMemory):
         for number, (key, _) in enumerate(keys.values()):
             listed = (await http.get("/v1/memories", headers={"x-api-key": key})).json()["memories"]
             assert [one["content"] for one in listed] == [f"I am number {number}!"]
+
+
+async def test_a_group_opens_to_members_and_to_nobody_else(memory: AsyncMemory):
+    """By every route: who is no member is refused alike whether or not there is such a group, and changes nothing."""
+    await memory.group("team", member="carol").thread("t-team").add("user", f"fact: secret={SECRET}", id="turn-team")
+    await memory.group("team").thread("t-team").process("extract")
+    fact = await memory.group("team").remember(f"Remember: {SECRET}")
+    owner = "__group__team"
+    before = await everything_of(memory, owner)
+    alices, alice = new_key("alice", user="alice", groups=["team"])
+    bobs, bob = new_key("bob", user="bob", groups=["others"])
+    service, acting = new_key("service", acts_for_users=True)
+    identity = ApiKeys([alice, bob, acting])
+    document = create_app(memory, InlineProcessing(memory.runtime), identity).openapi()
+    ids = dict.fromkeys(("id", "memory_id", "run_id", "dead_letter_id"), fact.id)
+    async with serving(memory, identity) as url, httpx.AsyncClient(base_url=url, timeout=60) as http:
+        for verb, path in sorted(routes(memory)):
+            if path in PUBLIC or path.startswith("/v1/admin"):
+                continue
+            where = filled_in(path, ids | {"user": "bob", "thread_id": "t-team", "step": "extract"})
+            body = body_of(document, verb, path)
+            for group in ("team", "no-such-group", owner):
+                answer = await http.request(verb, where, json=body, headers={"x-api-key": bobs, "x-group-id": group})
+                assert answer.status_code == (400 if group == owner else 403), (verb, path, answer.text)
+                assert "4711" not in answer.text
+        assert await everything_of(memory, owner) == before
+
+        for groups in (["team"], ["no-such-group"], ["others", "team"]):
+            for path in ("/v1/search", "/v1/context"):
+                body = {"query": "the launch code", "groups": groups}
+                answer = await http.post(path, json=body, headers={"x-api-key": bobs})
+                assert (answer.status_code, "4711" in answer.text) == (403, False), (path, groups)
+        for key, status in ((alices, 200), (service, 200)):
+            who = {"x-api-key": key} | ({"x-user-id": "dave"} if key == service else {})
+            found = await http.post("/v1/search", json={"query": "the launch code", "groups": ["team"]}, headers=who)
+            assert (found.status_code, "4711" in found.text) == (status, True)
+            assert "4711" not in (await http.post("/v1/search", json={"query": "the launch code"}, headers=who)).text
+        here = {"x-api-key": alices, "x-group-id": "team"}
+        made = await http.post("/v1/memories", json={"content": "The door is green"}, headers=here)
+        assert (made.status_code, made.json()["contributor_id"]) == (201, "alice")
+        forged = {"turns": [{"role": "user", "content": "hi", "contributor_id": "carol"}]}
+        assert (await http.post("/v1/threads/t1/turns", json=forged, headers=here)).status_code == 400
+        mine = (await http.get("/v1/contributions", params={"member": "alice"}, headers=here)).json()
+        assert [one["content"] for one in mine["memories"]] == ["The door is green"]
+        assert (await http.get("/v1/memories", headers={"x-api-key": alices})).json()["memories"] == []
+
+
+async def test_a_group_over_http(memory: AsyncMemory):
+    async with serving(memory) as url, AsyncMemory.remote(url) as remote:
+        team = remote.group("team", member="ålice")
+        await team.thread("standup").add("user", "fact: the release is on Monday")
+        await team.thread("standup").process("extract")
+        await team.update_settings(deny_categories=["health"])
+        assert (await remote.user("team").settings()).deny_categories == []
+        assert [turn.contributor_id for turn in (await team.contributions("ålice")).turns] == ["ålice"]
+        assert [one.contributor_id for one in await remote.group("team").memories()] == ["ålice"]
+        hits = await remote.user("bob").search("release", groups=["team"], types=["fact"])
+        assert [(hit.group, hit.memory.content) for hit in hits] == [("team", "the release is on Monday")]
+        assert "shared in team" in (await remote.user("bob").thread("t").context("release", groups=["team"])).text
+        assert await remote.groups() == ["team"]
+        assert await remote.groups(contributor="bob") == []
+        await team.forget(everything=True)
+        assert await remote.groups() == []

@@ -10,13 +10,14 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from agent_memory.api.errors import documented
-from agent_memory.api.identity import UserId
+from agent_memory.api.identity import GROUP_HEADER, UserId, caller_of, check_member
 from agent_memory.api.replies import answer_once_for
 from agent_memory.contract.endpoint import IF_MATCH, Endpoint
-from agent_memory.errors import Conflict, NotFound
+from agent_memory.errors import Conflict, InvalidInput, NotFound
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import MemoryConfig, Model
 from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+from agent_memory.store.ids import group_of
 from agent_memory.store.pages import before_of, next_token
 
 _VOLATILE = {"access_count", "last_accessed_at"}
@@ -84,10 +85,9 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
         **path: str,
     ) -> Response:
         async def work() -> Response:
-            memory = cast(AsyncMemory, request.app.state.memory)
             if if_match is not None and endpoint.guard is not None:
-                await _check(endpoint, memory, user_id, path, if_match)
-            return await _run(endpoint, memory, user_id, path, given, if_match)
+                await _check(endpoint, request, user_id, path, if_match)
+            return await _run(endpoint, request, user_id, path, given, if_match)
 
         # A dry run writes nothing, and its answer is full of what is to be forgotten.
         key = None if getattr(given, "dry_run", False) else idempotency_key
@@ -109,9 +109,9 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
     return handle
 
 
-async def _check(endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: dict[str, str], if_match: str) -> None:
+async def _check(endpoint: Endpoint, request: Request, user_id: str, path: dict[str, str], if_match: str) -> None:
     assert endpoint.guard is not None
-    scope = scope_of(memory, user_id, path.get("thread_id"))
+    scope = scope_of(request, user_id, path.get("thread_id"))
     current: Model = await endpoint.guard(scope, **{name: path[name] for name in path if name != "thread_id"})
     if if_match != "*" and tag_of(current) not in [tag.strip() for tag in if_match.split(",")]:
         raise Conflict("this was changed since it was read: If-Match names another ETag")
@@ -119,7 +119,7 @@ async def _check(endpoint: Endpoint, memory: AsyncMemory, user_id: str, path: di
 
 async def _run(
     endpoint: Endpoint,
-    memory: AsyncMemory,
+    request: Request,
     user_id: str,
     path: dict[str, str],
     given: Model | None,
@@ -138,7 +138,11 @@ async def _run(
         token = arguments.pop("continuation", None)
         arguments |= {endpoint.paged: getattr(given, endpoint.paged)}
         arguments |= {"before": before_of(token)} if token is not None else {}
-    scope = scope_of(memory, user_id, thread_id, config, resources)
+    if "groups" in arguments:
+        check_member(await caller_of(request), arguments["groups"])
+    scope = scope_of(request, user_id, thread_id, config, resources)
+    if not hasattr(scope, endpoint.name):
+        raise InvalidInput(f"{endpoint.name} is of a group: name it in the header {GROUP_HEADER}")
     result = await getattr(scope, endpoint.name)(**arguments)
     if result is None:
         raise NotFound(f"there is no {endpoint.name} here yet")
@@ -148,15 +152,26 @@ async def _run(
 
 
 def scope_of(
-    memory: AsyncMemory,
+    request: Request,
     user_id: str,
     thread_id: str | None = None,
     config: MemoryConfig | None = None,
     resources: Sequence[str] | None = None,
 ) -> AsyncUserScope | AsyncThreadScope:
     """The scope that a request is about, with what it asks of memory."""
-    user = memory.user(user_id, config=config)
+    memory, group = cast(AsyncMemory, request.app.state.memory), group_of(user_id)
+    if group is None:
+        user = memory.user(user_id, config=config)
+    else:
+        user = memory.group(group, member=request.state.member, config=config)
     return user if thread_id is None else user.thread(thread_id, resources=resources)
+
+
+def owned(request: Request, user_id: str) -> AsyncUserScope:
+    """The scope of the user, or of the group, that a request is for."""
+    scope = scope_of(request, user_id)
+    assert isinstance(scope, AsyncUserScope)
+    return scope
 
 
 def _answer(endpoint: Endpoint, result: Any, arguments: dict[str, Any]) -> Model:

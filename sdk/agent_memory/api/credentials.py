@@ -19,7 +19,7 @@ from agent_memory.api.identity import Caller, named_user, unauthenticated
 from agent_memory.api.origin import is_local
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.models import Model
-from agent_memory.store.ids import check_id
+from agent_memory.store.ids import check_id, group_owner
 
 KEY_HEADER = "x-api-key"
 PRINCIPAL_HEADER = "x-ms-client-principal"
@@ -38,8 +38,9 @@ class Claims:
     user: str = "oid"
     act_role: str = "Memory.ActForUsers"
     operator_role: str = "Memory.Operate"
+    groups: str = "groups"
 
-    def caller(self, user_id: object, roles: Sequence[object]) -> Caller:
+    def caller(self, user_id: object, roles: Sequence[object], groups: Sequence[object] = ()) -> Caller:
         """The caller that claims describe.
 
         Raises:
@@ -49,7 +50,8 @@ class Claims:
             user = check_id(user_id, f"the claim {self.user}")
         except InvalidInput as error:
             raise unauthenticated(str(error)) from error
-        return Caller(user, user, self.act_role in roles, self.operator_role in roles)
+        member = frozenset(group for group in groups if isinstance(group, str))
+        return Caller(user, user, self.act_role in roles, self.operator_role in roles, member)
 
 
 class PlatformPrincipal:
@@ -77,7 +79,9 @@ class PlatformPrincipal:
         if len(users) > 1:
             raise unauthenticated(f"{PRINCIPAL_HEADER} names several users")
         role_names = {"roles", principal.get("role_typ")}
-        return self._claims.caller(next(iter(users), None), [value for name, value in given if name in role_names])
+        roles = [value for name, value in given if name in role_names]
+        groups = [value for name, value in given if name == self._claims.groups]
+        return self._claims.caller(next(iter(users), None), roles, groups)
 
 
 class ApiKey(Model):
@@ -88,6 +92,7 @@ class ApiKey(Model):
     user: str | None = None
     acts_for_users: bool = False
     operates: bool = False
+    groups: list[str] = Field(default_factory=list, description="The groups that the user is a member of.")
 
 
 class ApiKeys:
@@ -99,6 +104,8 @@ class ApiKeys:
         for key in keys:
             if key.user is not None:
                 check_id(key.user, f"the user of API key {key.name}")
+            for group in key.groups:
+                group_owner(group)
         self._keys = list(keys)
 
     @classmethod
@@ -123,7 +130,7 @@ class ApiKeys:
         if not found:
             raise unauthenticated("this key is not known")
         key = found[0]
-        return Caller(f"key {key.name}", key.user, key.acts_for_users, key.operates)
+        return Caller(f"key {key.name}", key.user, key.acts_for_users, key.operates, frozenset(key.groups))
 
 
 def new_key(name: str, **rights: Any) -> tuple[str, ApiKey]:

@@ -18,9 +18,10 @@ from starlette.exceptions import HTTPException
 from agent_memory.api.errors import is_json
 from agent_memory.audit import Actor, acts
 from agent_memory.errors import InvalidInput
-from agent_memory.store.ids import check_id
+from agent_memory.store.ids import check_id, group_owner
 
 USER_HEADER = "x-user-id"
+GROUP_HEADER = "x-group-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,14 @@ class Caller:
         user_id: The user that the caller is; None for a service that is no user.
         acts_for_users: Whether it may name another user.
         operates: Whether it may see to what concerns all users: dead letters, health, the list of users.
+        groups: The groups that the user is a member of, as the credential says. Who acts for users may name any.
     """
 
     name: str
     user_id: str | None
     acts_for_users: bool = False
     operates: bool = False
+    groups: frozenset[str] = frozenset()
 
 
 class Identity(Protocol):
@@ -78,15 +81,19 @@ def named_user(request: Request) -> str | None:
     Raises:
         InvalidInput: if it is there and cannot be an id.
     """
-    values = [value for name, value in request.headers.raw if name == USER_HEADER.encode()]
+    return _named(request, USER_HEADER)
+
+
+def _named(request: Request, header: str) -> str | None:
+    values = [value for name, value in request.headers.raw if name == header.encode()]
     if not values:
         return None
     if len(values) > 1:
-        raise InvalidInput(f"the header {USER_HEADER} is there more than once")
+        raise InvalidInput(f"the header {header} is there more than once")
     try:
-        return check_id(values[0].decode(), USER_HEADER)
+        return check_id(values[0].decode(), header)
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"the header {USER_HEADER} is not UTF-8") from error
+        raise InvalidInput(f"the header {header} is not UTF-8") from error
 
 
 async def caller_of(request: Request) -> Caller:
@@ -107,22 +114,39 @@ async def caller_of(request: Request) -> Caller:
 
 
 async def user_of(request: Request) -> str:
-    """The user whose memory a request is for.
+    """Whose memory a request is for: a user's, or that of the group in the header `x-group-id`.
 
     Raises:
-        HTTPException: 401, if it does not show who that is; 403, if it names a user that the caller may not name.
+        HTTPException: 401, if it does not show who that is; 403, if it names a user or a group that the caller may not
+            name.
     """
     caller = await caller_of(request)
-    user_id = named_user(request) or caller.user_id
-    if user_id is None:
+    user_id, group = named_user(request) or caller.user_id, _named(request, GROUP_HEADER)
+    if user_id is None and (group is None or not caller.acts_for_users):
         raise unauthenticated(f"this caller is not a user: name one in the header {USER_HEADER}")
     if user_id != caller.user_id and not caller.acts_for_users:
         raise HTTPException(403, "this caller may not act for another user")
+    if group is not None:
+        check_member(caller, [group])
     for said in [*request.query_params.getlist("user_id"), *await _users_in_body(request)]:
         if said != user_id:
             raise HTTPException(403, "user_id differs from the user that the credentials show")
     acts(Actor(caller.name, "api", request.client.host if request.client else None))
-    return user_id
+    if group is None:
+        assert user_id is not None
+        return user_id
+    request.state.member = user_id
+    return group_owner(group)
+
+
+def check_member(caller: Caller, groups: Sequence[str]) -> None:
+    """Refuses groups that the caller is no member of. It says the same whether or not there is such a group.
+
+    Raises:
+        HTTPException: 403.
+    """
+    if not caller.acts_for_users and not caller.groups.issuperset(groups):
+        raise HTTPException(403, "this caller is not a member of the group")
 
 
 async def _users_in_body(request: Request) -> list[object]:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Operator
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.schemas import DeadLetters, Drained, StaticFacts, StaticKnowledge, TierChoice, Users
+from agent_memory.contract.schemas import DeadLetters, Drained, Groups, StaticFacts, StaticKnowledge, TierChoice, Users
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, ModelError, NotFound
 from agent_memory.models import Health, ProcessResult, Receipt
 
@@ -29,6 +29,12 @@ async def health(memory: OpenMemory, _: Operator) -> Health:
 async def users(memory: OpenMemory, _: Operator) -> Users:
     """Every user of whom something is kept."""
     return Users(users=await memory.users())
+
+
+@router.get("/groups", responses=documented(), operation_id="admin_groups")
+async def groups(memory: OpenMemory, _: Operator, contributor: str | None = None) -> Groups:
+    """Every group of which something is kept, or to which a user has contributed."""
+    return Groups(groups=await memory.groups(contributor))
 
 
 @router.put("/users/{user}/tier", status_code=204, responses=documented(), operation_id="admin_assign_tier")

@@ -113,17 +113,17 @@ class ResponsesHits(Model):
 
 
 @router.post("/search", responses=documented(), operation_id="responses_search")
-async def search(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -> ResponsesHits:
+async def search(request: Request, user_id: UserId, body: ResponsesRequest) -> ResponsesHits:
     """The memories that matter for the input."""
-    scope = scope_of(memory, user_id, body.previous_response_id, body.memory_config)
+    scope = scope_of(request, user_id, body.previous_response_id, body.memory_config)
     limit = None if body.memory_config is None else body.memory_config.retrieval_limit
     return ResponsesHits(hits=await scope.search(body.input, limit=limit))
 
 
 @router.post("/context", responses=documented(), operation_id="responses_context")
-async def context(memory: OpenMemory, user_id: UserId, body: ResponsesRequest) -> Context:
+async def context(request: Request, user_id: UserId, body: ResponsesRequest) -> Context:
     """What the model should know before it answers the input."""
-    scope = scope_of(memory, user_id, body.previous_response_id, body.memory_config)
+    scope = scope_of(request, user_id, body.previous_response_id, body.memory_config)
     return await scope.context(body.input, budget=DEFAULT_BUDGET)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once
+from agent_memory.api.binding import IdempotencyKey, add_endpoint, answer_once, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.processing import Processing, steps_in_urls
@@ -16,6 +16,7 @@ from agent_memory.errors import Conflict, InvalidInput, ModelError, NotFound
 from agent_memory.health import glance_at
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Receipt
+from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.ids import derived_id
 
 router = APIRouter()
@@ -53,7 +54,6 @@ _RUN: dict[int | str, dict[str, Any]] = {
 )
 async def add_turns(
     request: Request,
-    memory: OpenMemory,
     user_id: UserId,
     thread_id: str,
     body: AddTurns,
@@ -72,8 +72,9 @@ async def add_turns(
         ]
 
     async def work() -> Response:
-        user = memory.user(user_id, config=body.memory_config)
-        receipt = await user.thread(thread_id, resources=body.resources).add_many(turns)
+        thread = scope_of(request, user_id, thread_id, body.memory_config, body.resources)
+        assert isinstance(thread, AsyncThreadScope)
+        receipt = await thread.add_many(turns)
         return Response(receipt.model_dump_json(), 201, media_type="application/json")
 
     return await answer_once(request, user_id, idempotency_key, work)

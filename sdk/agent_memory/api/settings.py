@@ -32,6 +32,7 @@ class ApiSettings(BaseSettings):
     user_claim: str = Field(default="oid", validation_alias="AGENT_MEMORY_USER_CLAIM")
     act_role: str = Field(default="Memory.ActForUsers", validation_alias="AGENT_MEMORY_ACT_ROLE")
     operator_role: str = Field(default="Memory.Operate", validation_alias="AGENT_MEMORY_OPERATOR_ROLE")
+    groups_claim: str = Field(default="groups", validation_alias="AGENT_MEMORY_GROUPS_CLAIM")
     api_keys: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS")
     api_keys_file: Path | None = Field(default=None, validation_alias="AGENT_MEMORY_API_KEYS_FILE")
     rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
@@ -76,7 +77,7 @@ class ApiSettings(BaseSettings):
         Raises:
             ConfigurationError: if a setting lacks its other half, or the keys cannot be read.
         """
-        claims = Claims(self.user_claim, self.act_role, self.operator_role)
+        claims = Claims(self.user_claim, self.act_role, self.operator_role, self.groups_claim)
         kinds: list[Identity] = []
         if self.platform_auth:
             kinds.append(PlatformPrincipal(claims))

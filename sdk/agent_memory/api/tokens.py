@@ -100,8 +100,9 @@ class JwtIdentity:
             )
         except (jwt.PyJWTError, RecursionError) as error:
             raise unauthenticated(f"the token does not hold: {error}") from error
-        roles = claims.get("roles")
-        return self._claims.caller(claims.get(self._claims.user), roles if isinstance(roles, list) else [])
+        roles, groups = (claims.get(name) for name in ("roles", self._claims.groups))
+        lists = (one if isinstance(one, list) else [] for one in (roles, groups))
+        return self._claims.caller(claims.get(self._claims.user), *lists)
 
 
 async def _json(session: aiohttp.ClientSession, url: str) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from agent_memory.api.binding import owned
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
-from agent_memory.api.routes import OpenMemory
 from agent_memory.contract.schemas import NDJSON
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError
 from agent_memory.models import ForgetReceipt, ImportReceipt
@@ -22,7 +22,7 @@ _LINES = {"content": {NDJSON: {"schema": {"type": "string"}}}}
     openapi_extra={"requestBody": {"required": True, **_LINES}},
     operation_id="user_import_lines",
 )
-async def import_lines(request: Request, memory: OpenMemory, user_id: UserId) -> ImportReceipt:
+async def import_lines(request: Request, user_id: UserId) -> ImportReceipt:
     """Takes in the lines of an export. What is there already stays as it is, so it may be repeated.
 
     A long export goes in pieces, each with the header line first, and with its thread's line ahead of turns.
@@ -31,10 +31,10 @@ async def import_lines(request: Request, memory: OpenMemory, user_id: UserId) ->
         text = (await request.body()).decode()
     except UnicodeDecodeError as error:
         raise InvalidInput("an export is UTF-8") from error
-    return await memory.user(user_id).import_lines(text.splitlines())
+    return await owned(request, user_id).import_lines(text.splitlines())
 
 
 @router.delete("/users/me", responses=documented(), operation_id="user_erase")
-async def erase(memory: OpenMemory, user_id: UserId) -> ForgetReceipt:
+async def erase(request: Request, user_id: UserId) -> ForgetReceipt:
     """Erases the user: every document in every container, verified at the end. It cannot be undone."""
-    return await memory.user(user_id).forget(everything=True)
+    return await owned(request, user_id).forget(everything=True)

@@ -82,6 +82,12 @@ class Alive(Model):
     )
 
 
+class Groups(Model):
+    """The ids of groups."""
+
+    groups: list[str]
+
+
 class Users(Model):
     """The ids of users."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agent_memory.contract.endpoint import Endpoint
 from agent_memory.errors import ModelError, NotFound, QuotaExceeded
+from agent_memory.scopes import AsyncGroupScope as Group
 from agent_memory.scopes import AsyncThreadScope as Thread
 from agent_memory.scopes import AsyncUserScope as User
 
@@ -70,6 +71,7 @@ ENDPOINTS: list[Endpoint] = [
     ),
     Endpoint(User.reject, "POST", "/v1/memories/{id}/reject", raises=(NotFound,)),
     Endpoint(User.audit, "GET", "/v1/audit", "entries", bounds={"limit": {"ge": 1, "le": 1000}}),
+    Endpoint(Group.contributions, "GET", "/v1/contributions"),
     # Documents are looked up and not learned from.
     Endpoint(
         User.add_document,

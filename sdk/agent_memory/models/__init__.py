@@ -26,6 +26,7 @@ from agent_memory.models.filters import (
 from agent_memory.models.knowledge import (
     PROFILE_SECTIONS,
     TYPE_ALIASES,
+    Contributions,
     FactKind,
     Memory,
     MemoryType,
@@ -68,6 +69,7 @@ __all__ = [
     "AuditEntry",
     "Context",
     "ContextFormat",
+    "Contributions",
     "DeadLetter",
     "EndpointHealth",
     "ExportPart",

@@ -220,6 +220,7 @@ class Filter(Model):
     agent_id: Texts | None = None
     project_id: Texts | None = None
     run_id: Texts | None = None
+    contributor_id: Texts | None = Field(default=None, description="In a group: the member it comes from.")
     created_at: TimeIs | None = Field(default=None, description="When it was said.")
     recorded_at: TimeIs | None = Field(default=None, description="When the store learned it.")
     valid_from: TimeIs | None = Field(default=None, description="Since when it is true.")

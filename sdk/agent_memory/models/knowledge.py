@@ -63,6 +63,7 @@ class Memory(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
+    contributor_id: str | None = Field(default=None, description="In a group: the member it comes from, if one alone.")
     created_at: UtcTime = Field(description="When it was said.")
     updated_at: UtcTime | None = None
     reaffirmed_at: UtcTime | None = Field(default=None, description="When it was last said again, word for word.")
@@ -134,6 +135,15 @@ class Provenance(Model):
         if memory.quote:
             lines.append(f"  quote: {one_line(memory.quote, 200)!r}")
         return "\n".join([*lines, *(f"  {name}: {line}" for name, found in parts.items() for line in found)])
+
+
+class Contributions(Model):
+    """What one member has contributed to a group."""
+
+    turns: list[Turn] = Field(default_factory=list, description="What they wrote, in the order of time.")
+    memories: list[Memory] = Field(
+        default_factory=list, description="What they remembered, and what was derived from their turns alone."
+    )
 
 
 def _dated(memory: Memory) -> str:

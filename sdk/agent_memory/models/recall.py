@@ -73,6 +73,7 @@ class Hit(Model):
     why: dict[str, float] = Field(
         default_factory=dict, description="What the score is made of: the parts by name, which add up to it."
     )
+    group: str | None = Field(default=None, description="The group whose memory it is; None for the user's own.")
     found_by: list[FoundBy] = Field(default_factory=list, description="How it became a candidate.")
     explanation: str = Field(default="", description="`why` and `found_by` in one line of words and figures.")
 

@@ -50,6 +50,7 @@ class Turn(Model):
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
+    contributor_id: str | None = Field(default=None, description="In a group: the member who wrote it.")
     ttl: int | None = Field(default=None, gt=0, description="Seconds after the write until the turn is deleted.")
     off_record: bool | None = Field(
         default=None, description="True: written while memory was switched off, so nothing is ever derived from it."

@@ -28,7 +28,7 @@ from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.bearing import bearing, nearness, relevance_of_all
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.budget import HINTS, TURNS, fit
-from agent_memory.recall.changes import newer_versions, with_newer
+from agent_memory.recall.changes import Newer, newer_versions, with_newer
 from agent_memory.recall.hints import untold
 from agent_memory.recall.questions import Question
 from agent_memory.recall.render import (
@@ -100,7 +100,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     hits = [hit for hit in unshown if not repeats_question(hit.memory, query, since)]
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
-    newer = newer_versions(found, query, wanted.limit) if wanted.as_of is None else {}
+    newer = _newer(found, query, wanted.limit) if wanted.as_of is None else {}
     current = found if wanted.as_of is not None else [hit for hit in found if not _is_overtaken(hit)]
     best = bearing(current, query, settings.context_least, wanted.limit, cosines)
     near = [hit for hit in _once([*parts.standing, *best]) if hit.memory.id not in standing]
@@ -148,12 +148,12 @@ def _why_empty(context: Context, parts: Parts) -> str | None:
 
 def _once(best_first: Sequence[Hit]) -> list[Hit]:
     """The hits without each fact whose turn ranks above it, and without each turn whose fact ranks above it."""
-    chunks: dict[tuple[str, str], set[str]] = {}
-    facts: set[tuple[str, str]] = set()
+    chunks: dict[tuple[str, str, str], set[str]] = {}
+    facts: set[tuple[str, str, str]] = set()
     kept = []
     for hit in best_first:
         memory = hit.memory
-        turns = {(memory.thread_id, turn) for turn in memory.source_turn_ids}
+        turns = {(memory.user_id, memory.thread_id, turn) for turn in memory.source_turn_ids}
         if memory.kind == "chunk":
             if turns <= facts:
                 continue
@@ -171,8 +171,15 @@ def _once(best_first: Sequence[Hit]) -> list[Hit]:
 
 def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
     """Whether a memory is one of the last turns, which the agent has before it anyway."""
-    here = {(turn.thread_id, turn.id) for turn in shown}
-    return memory.kind == "chunk" and (memory.thread_id, memory.source_turn_ids[0]) in here
+    here = {(turn.user_id, turn.thread_id, turn.id) for turn in shown}
+    return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
+
+
+def _newer(found: Sequence[Hit], query: str, limit: int) -> dict[str, Newer]:
+    """What is newer than a memory, among those of its own user or group: what others say does not overtake it."""
+    owners = dict.fromkeys(hit.group for hit in found)
+    parts = ([hit for hit in found if hit.group == owner] for owner in owners)
+    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, limit).items()}
 
 
 def _is_overtaken(hit: Hit) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, get_args
 
@@ -20,6 +20,7 @@ from agent_memory.recall.archive import search_archive
 from agent_memory.recall.budget import HINTS, TURNS
 from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose
 from agent_memory.recall.gate import Decision, classify, decide
+from agent_memory.recall.groups import check_groups, merged, search_groups
 from agent_memory.recall.hints import find_hints
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
 from agent_memory.recall.search import LONGEST_QUERY, search
@@ -55,7 +56,7 @@ class ContextRequest:
 
     `history` are messages that the store may not have; the thread's own if None. `timeout` is what is left of the
     deadline; all of it if None. Hints of a project are told if it is `project_id`. With `filters`, only matching
-    memories are shown, and the profile, hints and other conversations are left out.
+    memories are shown, and the profile, hints and other conversations are left out. Memories of `groups` are told too.
     """
 
     user_id: str
@@ -70,6 +71,7 @@ class ContextRequest:
     history: Sequence[Mapping[str, Any]] | None = None
     project_id: str | None = None
     filters: Filter | Mapping[str, Any] | None = None
+    groups: Sequence[str] = ()
     timeout: float | None = None
 
     def check(self) -> None:
@@ -82,6 +84,7 @@ class ContextRequest:
             raise InvalidInput(f"a context needs a query, a text, not {self.query!r:.60}")
         if not isinstance(self.budget, int) or not isinstance(self.limit, int) or self.limit < 1:
             raise InvalidInput(f"budget and limit must be numbers: {self.budget!r:.60}, {self.limit!r:.60}")
+        check_groups(self.groups)
         if self.format not in get_args(ContextFormat):
             raise InvalidInput(f"no format {self.format!r:.60}; there are {', '.join(get_args(ContextFormat))}")
         if self.strategy not in (None, *get_args(QueryStrategy)):
@@ -111,6 +114,8 @@ class Recaller:
     chat: ChatModel
     tokens: TokenCounter
     static: StaticFacts
+    groups: Mapping[str, Searcher] = field(default_factory=dict)
+    """By the rules of each group whose memory is told too."""
 
     def timeout(self, request: ContextRequest) -> float:
         """Seconds within which a context must be there."""
@@ -262,14 +267,14 @@ async def _find(
         request.query[:LONGEST_QUERY], said, strategy, recaller.chat, recaller.timeout(request)
     )
     parts.question, parts.decisions["query"] = question, question.decision
-    parts.hits = hits = await _search(searcher, request, question, parts, deadline)
+    parts.hits = hits = await _search(recaller, request, question, parts, deadline)
     threshold = settings.threshold(searcher.embeddings.model_id)
     if strategy == "hyde" and max((hit.similarity or 0.0 for hit in hits), default=0.0) <= threshold:
         answer = await hypothetical(question, recaller.chat, recaller.timeout(request))
         if answer is not None:
             parts.question, parts.decisions["query"] = answer, answer.decision
             known = {hit.memory.id for hit in hits}
-            more = await _search(searcher, request, answer, parts, deadline)
+            more = await _search(recaller, request, answer, parts, deadline)
             hits = [*hits, *(hit for hit in more if hit.memory.id not in known)]
     if not hits:
         logger.debug("No memories above threshold")
@@ -278,7 +283,7 @@ async def _find(
 
 
 async def _search(
-    searcher: Searcher, request: ContextRequest, question: Question, parts: Parts, deadline: float
+    recaller: Recaller, request: ContextRequest, question: Question, parts: Parts, deadline: float
 ) -> list[Hit]:
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     if request.filters is not None:
@@ -286,8 +291,8 @@ async def _search(
     # Some of what is found may be shown as turns of the conversation already.
     most = max(request.limit + LAST_TURNS + 1, COMPARED)
     patience = max(0.0, deadline - asyncio.get_running_loop().time()) * _VECTOR_SHARE
-    found = await search(
-        searcher,
+    own = search(
+        recaller.searcher,
         (request.user_id,),
         question.text,
         limit=most,
@@ -296,9 +301,11 @@ async def _search(
         standing=request.as_of is None,
         links=True,
     )
+    others = search_groups(recaller.groups, question.text, most, filters, patience, parts.degraded)
+    found, shared = await asyncio.gather(own, others)
     parts.standing = parts.standing or found.standing
     parts.degraded.extend(found.degraded)
-    return found.hits
+    return merged(found.hits, shared) if shared else found.hits
 
 
 async def _in_time(work: Mapping[str, asyncio.Task[None]], timeout: float, degraded: list[str]) -> None:

@@ -18,6 +18,7 @@ from agent_memory.recall.archive import Conversation
 from agent_memory.recall.changes import Newer
 from agent_memory.recall.quoting import escaped, quoted
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
+from agent_memory.store.ids import group_of
 
 STATIC = "Known Facts:"
 PROFILE = "Profile:"
@@ -46,6 +47,8 @@ NEAR_TURNS = 3
 """Turns between which not more than two others stand are told on one line."""
 _LONGEST_TALK = 700
 """Characters of a line that is put together, about: a longer one is hard to read. A choice."""
+_NO_BRACKETS = str.maketrans("", "", "()")
+"""So that a name in a note ends where the note does (`screening.injected`)."""
 _QUESTION_SHOWN = 100
 """Characters of a question that a context repeats."""
 
@@ -93,6 +96,11 @@ def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | No
         if memory.valid_to is not None and memory.superseded_by is not None:
             note += f", until {day(memory.valid_to)}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
+    group = group_of(memory.user_id)
+    if group is not None:
+        used["group"] = group
+        shared = "shared in " + group.translate(_NO_BRACKETS)
+        note = f"{note}, {shared}" if note else shared
     if newer is not None or (memory.valid_to is not None and memory.superseded_by is not None):
         used["earlier"] = True
     if newer is not None:
@@ -104,7 +112,7 @@ def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | No
         used["kind"] = memory.kind
         head, position = f"[{day(memory.created_at)}] ", memory.metadata.get("position")
         if position is not None and memory.content.startswith(head):
-            talk = Talk(memory.thread_id, head, int(position))
+            talk = Talk(f"{memory.user_id} {memory.thread_id}", head, int(position))
     used |= {} if score is None else {"score": score}
     return Line(section_of(memory), memory.content, used, note, place, talk)
 

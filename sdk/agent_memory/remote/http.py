@@ -19,6 +19,7 @@ from yarl import URL
 from agent_memory import errors
 from agent_memory.contract.schemas import NDJSON
 from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, ModelError, StoreUnavailable
+from agent_memory.store.ids import group_of
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -118,7 +119,8 @@ class Http:
         if user_id is not None:
             if user_id != user_id.strip(" \t"):
                 raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
-            sent["X-User-Id"] = user_id
+            group = group_of(user_id)
+            sent |= {"X-User-Id": user_id} if group is None else {"X-Group-Id": group}
         if verb != "GET" and not repeatable:
             sent["Idempotency-Key"] = str(uuid.uuid4())
         if body is not None:
@@ -171,6 +173,23 @@ class Http:
             token = await self._credential.get_token(self._token_scope or "")
             headers["Authorization"] = f"Bearer {token.token}"
         return headers
+
+
+class MemberHttp(Http):
+    """A connection on which a member of a group acts."""
+
+    def __init__(self, http: Http, member: str) -> None:
+        self._of = http
+        self._member = member
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent."""
+        return self._of.is_open
+
+    async def send(self, verb: str, path: str, *, headers: Mapping[str, str] | None = None, **asked: Any) -> Any:
+        """Sends a request that names the member."""
+        return await self._of.send(verb, path, headers={**(headers or {}), "X-User-Id": self._member}, **asked)
 
 
 class _Later(Exception):

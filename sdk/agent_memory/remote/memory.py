@@ -7,15 +7,15 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agent_memory.contract.schemas import DeadLetters, Drained, Users
+from agent_memory.contract.schemas import DeadLetters, Drained, Groups, Users
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
-from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteStaticScope, RemoteUserScope
+from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteGroupScope, RemoteStaticScope, RemoteUserScope
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
-from agent_memory.scopes import AsyncStaticScope, AsyncUserScope
+from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
 
 if TYPE_CHECKING:
     pass
@@ -67,6 +67,10 @@ class RemoteBackend:
         """The scope of one user."""
         return RemoteUserScope(self._http, user_id, asked)
 
+    def group(self, group_id: str, asked: Asked | None, member: str | None) -> AsyncGroupScope:
+        """The scope of a group."""
+        return RemoteGroupScope(self._http, group_id, asked, member)
+
     @property
     def static(self) -> AsyncStaticScope:
         """Knowledge that holds for every user alike; for the operator."""
@@ -92,6 +96,11 @@ class RemoteBackend:
     async def users(self) -> list[str]:
         """Every user of whom something is kept; for the operator."""
         return Users.model_validate(await self._http.send("GET", "/v1/admin/users")).users
+
+    async def groups(self, contributor: str | None) -> list[str]:
+        """Every group of which something is kept; for the operator."""
+        query = {} if contributor is None else {"contributor": contributor}
+        return Groups.model_validate(await self._http.send("GET", "/v1/admin/groups", query=query)).groups
 
     async def health(self) -> Health:
         """Whether the server and its parts answer. Never raises."""

@@ -31,9 +31,9 @@ from agent_memory.models import (
     TurnInput,
     Usage,
 )
-from agent_memory.remote.http import Http, error_of
+from agent_memory.remote.http import Http, MemberHttp, error_of
 from agent_memory.rules.switches import Asked
-from agent_memory.scopes import AsyncStaticScope, AsyncThreadScope, AsyncUserScope
+from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.listing import Start
 from agent_memory.scopes.shared import checked_filter, turn_inputs
 from agent_memory.store.ids import check_id
@@ -170,6 +170,16 @@ class RemoteUserScope(AsyncUserScope):
             if progress is not None:
                 progress(done)
         return total
+
+
+class RemoteGroupScope(RemoteUserScope, AsyncGroupScope):
+    """Everything that a group shares, on a server."""
+
+    contributions = sent(AsyncGroupScope.contributions)
+
+    def __init__(self, http: Http, group_id: str, asked: Asked | None = None, member: str | None = None) -> None:
+        AsyncGroupScope.__init__(self, http, group_id, asked, member)
+        self._http = http if self.member is None else MemberHttp(http, self.member)
 
 
 class RemoteThreadScope(AsyncThreadScope):

@@ -29,6 +29,7 @@ from agent_memory.models import (
 )
 from agent_memory.models.filters import VOCABULARY
 from agent_memory.recall.context import ContextRequest, Read, build_context, dismiss, last_turns
+from agent_memory.recall.groups import check_groups, searchers_of
 from agent_memory.recall.search import search
 from agent_memory.recall.searcher import Searcher
 from agent_memory.rules.retention import check_retention
@@ -131,6 +132,13 @@ async def find(
     return found.hits
 
 
+async def bounded(runtime: Runtime, partition: tuple[str, ...], limit: int | None, asked: Asked) -> int:
+    """How many hits a search of a partition may return; 0 if memory is off."""
+    rules = await known_rules(runtime.store, runtime.tools.policy, partition[0], (*partition, None)[1], asked)
+    wanted = runtime.searcher.settings.limit if limit is None else limit
+    return min(wanted, rules.tier.retrieval_limit, asked.config.retrieval_limit or wanted) if rules.recall else 0
+
+
 def _bound(rules: Rules, asked: Asked, most: int) -> str:
     return "the request's own limit" if most == asked.config.retrieval_limit else f"the tier {rules.tier_name}"
 
@@ -201,10 +209,14 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
         searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
-        recaller = replace(runtime.recaller, searcher=searcher)
+        missing: list[str] = []
+        async with asyncio.timeout_at(deadline):
+            shared = await searchers_of(searcher, check_groups(request.groups), asked, missing)
+        recaller = replace(runtime.recaller, searcher=searcher, groups=shared)
         left = max(0.0, deadline - loop.time())
         reading = "context"
         context = await build_context(recaller, replace(request, limit=most, timeout=left), Read(documents, turns))
+        context.degraded += missing
     except Exception as error:
         logger.warning("A context is left empty: %s cannot be read", reading, exc_info=True)
         why = str(error) or "not ready in time"
@@ -212,7 +224,8 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     finally:
         dismiss(turns)
     note_degraded(context.degraded)
-    told = (one for one in context.used if "id" in one and one["type"] != "turn" and one.get("kind") != "chunk")
+    own = (one for one in context.used if "id" in one and "group" not in one)
+    told = (one for one in own if one["type"] != "turn" and one.get("kind") != "chunk")
     runtime.uses.note(request.user_id, (one["id"] for one in told))
     context.milliseconds = _since(started)
     return context

@@ -27,8 +27,9 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.rules.switches import read_rules
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
+from agent_memory.scopes.groups import find_too
 from agent_memory.scopes.listing import Start, listed
-from agent_memory.scopes.shared import check_recent, count_stats, find, settings_changes, tell
+from agent_memory.scopes.shared import check_recent, count_stats, settings_changes, tell
 from agent_memory.scopes.thread_talk import ThreadTalk
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import ThreadStep, check_option, check_step
@@ -52,6 +53,7 @@ class AsyncThreadScope(ThreadTalk):
         signals: Signals | None = None,
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
+        groups: Sequence[str] = (),
     ) -> Context:
         """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
 
@@ -69,22 +71,37 @@ class AsyncThreadScope(ThreadTalk):
                 searched.
             history: The messages before the question, to complete it from; the thread's own turns by default.
             filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
+            groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
         """
         where = (self.user_id, self.thread_id)
         request = ContextRequest(
-            *where, query, budget, limit, as_of, format, strategy, signals, history, self.project_id, filters
+            *where,
+            query,
+            budget,
+            limit,
+            as_of,
+            format,
+            strategy,
+            signals,
+            history,
+            self.project_id,
+            filters,
+            groups,
         )
         return await tell(self._runtime, request, self._asked)
 
     @audited(changes=False, operation="search_memory")
-    async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
-        """Finds the memories of this thread for a query, best first; `filters` as in `UserScope.search`.
+    async def search(
+        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> list[Hit]:
+        """Finds the memories of this thread, and of `groups`, for a query, best first; see `UserScope.search`.
 
         Raises:
             InvalidInput: if an argument is invalid.
             StoreUnavailable: if every part of the search failed.
         """
-        return await find(self._runtime, (self.user_id, self.thread_id), query, limit, filters, self._asked)
+        where = (self.user_id, self.thread_id)
+        return await find_too(self._runtime, where, query, limit, filters, self._asked, groups)
 
     @audited(changes=False)
     async def memories(

@@ -16,7 +16,7 @@ from agent_memory.scopes.shared import turn_inputs
 from agent_memory.steps import live_view
 from agent_memory.steps.table import ThreadStep, check_step
 from agent_memory.store.calls import metered
-from agent_memory.store.ids import check_id
+from agent_memory.store.ids import check_id, check_owner
 from agent_memory.store.turns import last_turns, make_turns, write_turns
 from agent_memory.store.windows import live_turns, read_window
 
@@ -33,10 +33,12 @@ class ThreadTalk:
         agent_id: str | None = None,
         project_id: str | None = None,
         asked: Asked | None = None,
+        member: str | None = None,
     ) -> None:
         self._home = home
         self._asked = asked or Asked()
-        self.user_id = check_id(user_id, "user_id")
+        self._member = member
+        self.user_id = check_owner(user_id)
         self.thread_id = check_id(thread_id, "thread_id")
         self.agent_id = None if agent_id is None else check_id(agent_id, "agent_id")
         self.project_id = None if project_id is None else check_id(project_id, "project_id")
@@ -91,7 +93,9 @@ class ThreadTalk:
         inputs = turn_inputs(turns, self.agent_id, self.project_id)
         store, policy = self._runtime.store, self._runtime.tools.policy
         rules = await known_rules(store, policy, self.user_id, self.thread_id, self._asked)
-        kept = make_turns(inputs, self.user_id, self.thread_id, off_record=not rules.derive)
+        kept = make_turns(
+            inputs, self.user_id, self.thread_id, off_record=not rules.derive, contributor_id=self._member
+        )
         if not rules.keep_turns:
             return Receipt(ids=[], created=0, skipped_reason="the settings say that the conversation is not kept")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}

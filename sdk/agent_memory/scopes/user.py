@@ -26,7 +26,8 @@ from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRe
 from agent_memory.rules.budgets import over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.shared import check_material, check_recent, count_stats, find, tell, thread_infos
+from agent_memory.scopes.groups import find_too
+from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
@@ -67,7 +68,13 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
             None if resources is None else frozenset(resources),
         )
         return AsyncThreadScope(
-            self._home, self.user_id, thread_id, agent_id=agent_id, project_id=project_id, asked=asked
+            self._home,
+            self.user_id,
+            thread_id,
+            agent_id=agent_id,
+            project_id=project_id,
+            asked=asked,
+            member=self.member,
         )
 
     @audited(changes=False)
@@ -85,12 +92,16 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         return await thread_infos(self._runtime, self.user_id, found)
 
     @audited(changes=False, operation="search_memory")
-    async def search(self, query: str, *, limit: int | None = None, **filters: Unpack[SearchFilters]) -> list[Hit]:
+    async def search(
+        self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> list[Hit]:
         """Finds the user's memories for a query, best first, whichever thread they come from.
 
         Args:
             query: A question, or words.
             limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
+                Each hit names its `group`.
             filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
                 conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
 
@@ -98,7 +109,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
             InvalidInput: if an argument is invalid.
             StoreUnavailable: if every part of the search failed.
         """
-        return await find(self._runtime, (self.user_id,), query, limit, filters, self._asked)
+        return await find_too(self._runtime, (self.user_id,), query, limit, filters, self._asked, groups)
 
     @audited(changes=False, operation="search_memory")
     async def context(
@@ -113,13 +124,16 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
         signals: Signals | None = None,
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
+        groups: Sequence[str] = (),
     ) -> Context:
         """What an agent should know before it answers `query`, outside any thread. Never raises.
 
         The arguments are those of a thread's `context`.
         """
         where = (self.user_id, None)
-        request = ContextRequest(*where, query, budget, limit, as_of, format, strategy, signals, history, None, filters)
+        request = ContextRequest(
+            *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups
+        )
         return await tell(self._runtime, request, self._asked)
 
     @audited(changes=False)

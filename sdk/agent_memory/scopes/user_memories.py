@@ -101,6 +101,7 @@ class UserMemories(UserPart):
             "tags": list(tags),
             "metadata": dict(metadata or {}),
             "project_id": None if project_id is None else check_id(project_id, "project_id"),
+            "contributor_id": self.member,
         }
         desk = await self._desk()
         desk.rules.require_enabled()

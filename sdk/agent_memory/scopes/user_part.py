@@ -10,6 +10,9 @@ from agent_memory.store.ids import check_id
 class UserPart:
     """The user, and what the user's settings and the handle's own allow."""
 
+    member: str | None = None
+    """Of a group: who acts through this handle."""
+
     def __init__(self, home: Home, user_id: str, asked: Asked | None = None) -> None:
         self._home = home
         self._asked = asked or Asked()

@@ -104,6 +104,7 @@ def _session(turns: list[Turn], account: ArchiveOutput) -> Memory:
         agent_id=last.agent_id,
         project_id=last.project_id,
         run_id=last.run_id,
+        contributor_id=last.contributor_id if len({turn.contributor_id for turn in turns}) == 1 else None,
         created_at=last.created_at,
         valid_from=last.created_at,
         recorded_at=now(),

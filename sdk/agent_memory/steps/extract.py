@@ -230,6 +230,7 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
         agent_id=anchor.agent_id,
         project_id=anchor.project_id,
         run_id=anchor.run_id,
+        contributor_id=anchor.contributor_id,
         created_at=anchor.created_at,
         valid_from=since,
         valid_to=item.valid_to,

@@ -99,6 +99,7 @@ def taken_together(kind_of_id: str, members: Sequence[Memory], content: str, run
         tags=list(dict.fromkeys(tag for member in members for tag in member.tags)),
         agent_id=_common(member.agent_id for member in members),
         project_id=_common(member.project_id for member in members),
+        contributor_id=_common(member.contributor_id for member in members),
         created_at=newest.created_at,
         valid_from=min(member.valid_from or member.created_at for member in members),
         recorded_at=now(),

@@ -132,6 +132,7 @@ def chunk_of(
         agent_id=turn.agent_id,
         project_id=turn.project_id,
         run_id=turn.run_id,
+        contributor_id=turn.contributor_id,
         created_at=turn.created_at,
         valid_from=turn.created_at,
         recorded_at=now(),

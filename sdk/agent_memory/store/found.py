@@ -14,7 +14,7 @@ from agent_memory.store.documents import from_document
 
 _ALWAYS = (
     "id", "thread_id", "type", "kind", "content", "source", "source_turn_ids", "metadata", "created_at", "recorded_at",
-    "valid_to", "agent_id", "project_id", "run_id",
+    "valid_to", "agent_id", "project_id", "run_id", "contributor_id",
 )  # fmt: skip
 _LINKS = "near_ids"
 _OTHERS = tuple(name for name in Memory.model_fields if name not in (*_ALWAYS, _LINKS, "user_id"))

@@ -35,6 +35,8 @@ ERASURES_THREAD = "__erasures__"
 STATIC_USER = "__static__"
 STORE_USER = "__store__"
 """The reserved user whose documents describe the store itself."""
+GROUP = "__group__"
+"""How the stored owner of a group's memory begins. No user's id can: `check_id` refuses it."""
 NOBODY = "__nobody__"
 """The successor of a memory that was withdrawn without one."""
 
@@ -67,6 +69,33 @@ def check_id(value: object, what: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{what} holds a lone surrogate: {value!r:.60}") from error
     return value
+
+
+def group_owner(group_id: object) -> str:
+    """The stored owner of a group's memory, in the place of a user's id.
+
+    Raises:
+        InvalidInput: if it is no valid id, or leaves no room for the prefix.
+    """
+    checked = check_id(group_id, "group_id")
+    if len(checked) > 255 - len(GROUP):
+        raise InvalidInput(f"group_id must be a text of 1 to {255 - len(GROUP)} characters, not {checked!r:.60}")
+    return GROUP + checked
+
+
+def group_of(owner: str) -> str | None:
+    """The group whose memory this owner stands for; None for a user."""
+    return owner[len(GROUP) :] if owner.startswith(GROUP) else None
+
+
+def check_owner(owner: str) -> str:
+    """Returns the id of a user, or the stored owner of a group's memory.
+
+    Raises:
+        InvalidInput: if it is neither.
+    """
+    group = group_of(owner) if isinstance(owner, str) else None
+    return check_id(owner, "user_id") if group is None else group_owner(group)
 
 
 def check_memory_id(value: object) -> str:

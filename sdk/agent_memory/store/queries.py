@@ -223,6 +223,10 @@ CHUNKS_OF = (
 LINKED_WITH = (
     "SELECT c.id, c.thread_id FROM c WHERE EXISTS(SELECT VALUE n FROM n IN c.near_ids WHERE ARRAY_CONTAINS(@ids, n))"
 )
+TURNS_OF_CONTRIBUTOR = f"SELECT {TURN_FIELDS} FROM c WHERE c.contributor_id = @contributor"
+MEMORIES_OF_CONTRIBUTOR = (
+    f"SELECT {MEMORY_FIELDS} FROM c WHERE c.contributor_id = @contributor AND {NO_CHUNK} AND {ACTIVE}"
+)
 EVERY_TURN = f"SELECT {TURN_FIELDS}, c._ts FROM c"
 SETTINGS_OF_ALL = "SELECT * FROM c WHERE c.id = @id"
 THREADS_OF_TYPES = "SELECT DISTINCT VALUE c.thread_id FROM c WHERE ARRAY_CONTAINS(@types, c.type)"
@@ -286,6 +290,7 @@ BUDGETS = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "budget" 
 WAITING_SINCE = 'SELECT VALUE MIN(c.waiting_since) FROM c WHERE c.type = "counter" AND IS_NUMBER(c.waiting_since)'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
+OWNERS_WITH = "SELECT DISTINCT VALUE c.user_id FROM c WHERE c.contributor_id = @contributor"
 _SLICE = "c._ts >= @since AND c._ts < @until"
 RECENT_TURNS = (
     "SELECT TOP @limit c.id, c.type, c.user_id, c.thread_id, c._ts FROM c"

@@ -22,7 +22,14 @@ MAX_TURN_BYTES = 1_700_000
 """The most bytes of JSON in one turn; a document may have 2 MB."""
 
 
-def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str, *, off_record: bool = False) -> list[Turn]:
+def make_turns(
+    inputs: Sequence[TurnInput],
+    user_id: str,
+    thread_id: str,
+    *,
+    off_record: bool = False,
+    contributor_id: str | None = None,
+) -> list[Turn]:
     """The turns as they will be stored: with ids, and with times that keep the given order.
 
     Raises:
@@ -43,6 +50,7 @@ def make_turns(inputs: Sequence[TurnInput], user_id: str, thread_id: str, *, off
                 thread_id=thread_id,
                 created_at=given.created_at or clock + timedelta(microseconds=offset),
                 off_record=off_record or None,
+                contributor_id=contributor_id,
             )
         )
     _check_repeats(turns)

@@ -17,7 +17,14 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import from_document
-from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD, USER_SUMMARY_THREAD, check_id, user_summary_id
+from agent_memory.store.ids import (
+    SETTINGS_ID,
+    SETTINGS_THREAD,
+    USER_SUMMARY_THREAD,
+    check_id,
+    group_of,
+    user_summary_id,
+)
 from agent_memory.store.preferences import THREADS_OFF, says_something
 from agent_memory.store.turns import in_order
 
@@ -54,7 +61,9 @@ async def _next(store: Store, user_id: str, after: str) -> str:
 
 
 async def _head(store: Store, user_id: str) -> list[Record]:
-    head: Record = {"type": "header", "format": FORMAT, "version": VERSION, "user_id": user_id}
+    group = group_of(user_id)
+    whose = {"user_id": user_id} if group is None else {"group_id": group}
+    head: Record = {"type": "header", "format": FORMAT, "version": VERSION, **whose}
     settings = []
     for document in await store.query(SUMMARIES, queries.SETTINGS_OF_ALL, (user_id,), id=SETTINGS_ID):
         noted = document.pop(THREADS_OFF, None)

@@ -1,0 +1,96 @@
+"""What an operator can ask of a memory: about all users and groups, and about its health."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_memory.backend import StoreBackend
+from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.processing.reembed import Progress as ReembedProgress
+from agent_memory.store.ids import check_id
+
+if TYPE_CHECKING:
+    from agent_memory.remote import RemoteBackend
+
+
+class MemoryOperator:
+    """The calls of a memory that are no user's. No scope offers them."""
+
+    _backend: StoreBackend | RemoteBackend
+
+    async def assign_tier(self, user_id: str, tier: str | None) -> None:
+        """For the operator: puts a user into a tier, or with None back into the default one.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+            ConfigurationError: if the tier does not exist.
+        """
+        await self._backend.assign_tier(check_id(user_id, "user_id"), tier)
+
+    async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
+        """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, or the memory is on a server.
+        """
+        return await self._backend.plan_reembed(to)
+
+    async def reembed(
+        self, to: str | EmbeddingModel, *, rate: float | None = None, progress: ReembedProgress | None = None
+    ) -> ReembedResult:
+        """For the operator: moves the store to another embedding model while it is used.
+
+        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
+        goes on where it stopped. Open the store with the new model from then on.
+
+        Args:
+            to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
+                memory.
+            rate: Memories a second at most, so that the model and the store have room for others.
+            progress: Called with the number of memories that have their vector, and of how many.
+
+        Raises:
+            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
+                path for vectors, or the memory is on a server.
+            ModelError: if the new model is unavailable; the call may be repeated.
+            StoreUnavailable: if the store is; the call may be repeated.
+        """
+        return await self._backend.reembed(to, rate, progress)
+
+    async def groups(self, contributor: str | None = None) -> list[str]:
+        """For the operator: every group with stored data, sorted.
+
+        Args:
+            contributor: Only groups to which this user has contributed.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        return await self._backend.groups(None if contributor is None else check_id(contributor, "contributor"))
+
+    async def users(self) -> list[str]:
+        """For the operator: every user with stored data, sorted."""
+        return await self._backend.users()
+
+    async def health(self) -> Health:
+        """Whether the parts answer, and which they are. Never raises."""
+        return await self._backend.health()
+
+    async def dead_letters(self) -> list[DeadLetter]:
+        """For the operator: the ranges of turns that processing gave up on, oldest first."""
+        return await self._backend.dead_letters()
+
+    async def replay(self, dead_letter_id: str) -> ProcessResult:
+        """Processes the range of a dead letter again. The letter is deleted if that succeeds.
+
+        Raises:
+            NotFound: if there is no such dead letter.
+            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
+            ModelError: if the model still gives no usable answer. The dead letter stays.
+        """
+        return await self._backend.replay(check_id(dead_letter_id, "dead_letter_id"))

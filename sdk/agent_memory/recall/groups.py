@@ -1,0 +1,88 @@
+"""Groups: which are searched beside a user, and how their hits stand among the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from heapq import merge
+
+from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.models import Hit, SearchFilters
+from agent_memory.recall.search import search
+from agent_memory.recall.searcher import Searcher
+from agent_memory.rules.switches import Asked, known_rules
+from agent_memory.store.ids import group_owner
+
+logger = logging.getLogger("agent_memory")
+
+MOST_GROUPS = 10
+"""Groups of one search at most. A choice: each costs a search of its own."""
+
+
+def check_groups(groups: Sequence[str]) -> list[str]:
+    """The groups of a call, each once.
+
+    Raises:
+        InvalidInput: for an id that is none, or too many.
+    """
+    if isinstance(groups, str) or not isinstance(groups, Sequence):
+        raise InvalidInput(f"groups is a list of ids of groups: [{groups!r:.60}]")
+    named = list(dict.fromkeys(groups))
+    for group in named:
+        group_owner(group)
+    if len(named) > MOST_GROUPS:
+        raise InvalidInput(f"one call recalls from at most {MOST_GROUPS} groups, not {len(named)}")
+    return named
+
+
+def merged(own: Sequence[Hit], found: Mapping[str, Sequence[Hit]]) -> list[Hit]:
+    """The hits of a user and of groups as one list. Each part keeps its order, and the more relevant head goes first.
+
+    Relevance can be compared between owners, a rank score cannot.
+    """
+    marked = [[hit.model_copy(update={"group": group}) for hit in hits] for group, hits in found.items()]
+    return list(merge(list(own), *marked, key=lambda hit: -(hit.relevance or 0.0)))
+
+
+async def searchers_of(
+    searcher: Searcher, groups: Sequence[str], asked: Asked, degraded: list[str]
+) -> dict[str, Searcher]:
+    """A searcher by the rules of each group whose memory is on. Groups whose settings cannot be read are named."""
+
+    async def of(group: str) -> Searcher | None:
+        try:
+            rules = await known_rules(searcher.store, searcher.policy, group_owner(group), None, asked)
+        except AgentMemoryError as error:
+            degraded.append(f"group {group}: {error}")
+            return None
+        return replace(searcher, rules=rules) if rules.recall else None
+
+    found = zip(groups, await asyncio.gather(*map(of, groups)), strict=True)
+    return {group: one for group, one in found if one is not None}
+
+
+async def search_groups(
+    searchers: Mapping[str, Searcher],
+    query: str,
+    limit: int,
+    filters: SearchFilters,
+    patience: float,
+    degraded: list[str],
+) -> dict[str, list[Hit]]:
+    """What groups know for a query, by group. What fails is left out and named."""
+
+    async def of(group: str, searcher: Searcher) -> list[Hit]:
+        owner = (group_owner(group),)
+        try:
+            found = await search(searcher, owner, query, limit=limit, filters=filters, patience=patience)
+        except AgentMemoryError as error:
+            logger.warning("The memory of a group could not be searched: %s", error)
+            degraded.append(f"group {group}: {error}")
+            return []
+        degraded.extend(f"group {group}: {one}" for one in found.degraded)
+        return found.hits
+
+    found = await asyncio.gather(*(of(group, searcher) for group, searcher in searchers.items()))
+    return dict(zip(searchers, found, strict=True))
