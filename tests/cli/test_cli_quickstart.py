@@ -33,7 +33,10 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     assert not any(ord(character) < 32 and character != "\n" for character in first.stdout)
     told, _, commands = first.stdout.partition("Try next\n")
     assert max(len(line) for line in told.splitlines()) <= 100
-    assert commands.count("\n") == 3
+    commands, _, page = commands.partition("See it in a browser\n")
+    assert commands.strip().count("\n") == 3
+    assert page.strip() == str(store.with_suffix(".html"))
+    assert "We've raised the Hawaii budget" in store.with_suffix(".html").read_text()
     for part in ("Remembered", "No longer true", "Threads", "Profile", "Asked from a new session", "Try next"):
         assert part in first.stdout
 

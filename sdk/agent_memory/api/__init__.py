@@ -2,8 +2,9 @@
 
 from agent_memory.api.app import create_app
 from agent_memory.api.credentials import HeaderIdentity
+from agent_memory.api.explorer import Explorer
 from agent_memory.api.identity import Identity
 from agent_memory.api.processing import InlineProcessing, Processing
 from agent_memory.api.settings import ApiSettings
 
-__all__ = ["ApiSettings", "HeaderIdentity", "Identity", "InlineProcessing", "Processing", "create_app"]
+__all__ = ["ApiSettings", "Explorer", "HeaderIdentity", "Identity", "InlineProcessing", "Processing", "create_app"]

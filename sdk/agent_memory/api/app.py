@@ -10,12 +10,15 @@ from fastapi.middleware.cors import CORSMiddleware
 from agent_memory.api import account, operator, responses, routes, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
+from agent_memory.api.explorer import Explorer
+from agent_memory.api.explorer import router as explorer_routes
 from agent_memory.api.guard import Guard
 from agent_memory.api.identity import Identity
 from agent_memory.api.mcp import McpOptions, add_mcp
 from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
 from agent_memory.api.rates import Rates
+from agent_memory.api.sessions import SessionIdentity
 from agent_memory.memory import AsyncMemory
 
 VERSION = "1"
@@ -32,6 +35,7 @@ def create_app(
     max_body_bytes: int = MAX_BODY_BYTES,
     allowed_origins: Iterable[str] = (),
     mcp: McpOptions | None = None,
+    explorer: Explorer | None = None,
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
@@ -43,6 +47,7 @@ def create_app(
         max_body_bytes: The largest request that it reads.
         allowed_origins: Whose pages may ask from a browser, such as `https://app.example`, beside its own.
         mcp: How `/mcp` presents itself.
+        explorer: Serves the explorer under `/ui/` too.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -53,12 +58,16 @@ def create_app(
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     app.state.memory = memory
     app.state.processing = processing
-    app.state.identity = identity
+    app.state.identity = app.state.credentials = identity
     app.state.rates = Rates(rate_limit)
     add_error_handlers(app)
     for router in (routes.router, responses.router, transfer.router, operator.router):
         app.include_router(router)
     add_mcp(app, mcp or McpOptions())
+    if explorer is not None:
+        app.state.explorer = explorer
+        app.state.identity = SessionIdentity(explorer.sessions, identity)
+        app.include_router(explorer_routes)
     app.add_api_route("/", _about, include_in_schema=False)
     app.include_router(account.router, prefix="/api/memory")
     app.include_router(account.router, prefix="/memory", include_in_schema=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from urllib.parse import unquote_to_bytes
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_memory.api.errors import error_response
 from agent_memory.api.origin import is_cross_site
@@ -40,11 +40,27 @@ class Guard:
             message = "a page of another site asks; AGENT_MEMORY_ALLOWED_ORIGINS names the sites that may"
             await error_response(403, "forbidden", message)(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, _unkept(send))
+
+
+def _unkept(send: Send) -> Send:
+    """Says of each answer that nobody may keep it, and that it is of the type that it names."""
+
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.setdefault("Cache-Control", "no-store")
+            headers.setdefault("X-Content-Type-Options", "nosniff")
+        await send(message)
+
+    return with_headers
 
 
 def _is_open(scope: Scope) -> bool:
-    return scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PATHS
+    if scope["method"] not in ("GET", "HEAD"):
+        return False
+    path = scope["path"]
+    return path in OPEN_PATHS or path == "/ui" or (path.startswith("/ui/") and path != "/ui/session")
 
 
 def _is_text(scope: Scope) -> bool:

@@ -20,6 +20,7 @@ from agent_memory.cli import (
     doctor,
     estimate,
     evaluate,
+    explore,
     forget,
     ingest,
     judge,
@@ -93,6 +94,7 @@ app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters")(operate.dead_letters)
+app.command(epilog=explore.EXAMPLES)(explore.explore)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)

@@ -19,6 +19,7 @@ from agent_memory.cli.tour import FEW, Answer, Question, Tour, show_tour
 
 if TYPE_CHECKING:
     from agent_memory import Memory
+    from agent_memory.models import Context
     from agent_memory.transfer.readers.utterances import Utterance
 
 EXAMPLES = examples(
@@ -83,11 +84,26 @@ def quickstart(
             said = _said(utterances, user)
             few = views[:USERS_ASKED]
             answers = [answer for view in few for answer in _ask_about(memory, view, said[view.user_id], as_of)]
-        tour = Tour(store, resumed, ingested, views, answers)
+        page = write_page(memory, Path(store), [view.user_id for view in views], answers)
+        tour = Tour(store, resumed, ingested, views, answers, str(page))
     if as_json:
         emit(tour)
     else:
         show_tour(stdout(), tour, full=full)
+
+
+def write_page(memory: Memory, store: Path, users: Sequence[str], answers: Sequence[Answer]) -> Path:
+    """Writes the explorer with these users' memory and answers into a file beside the store."""
+    from agent_memory.explorer.snapshot import snapshot
+
+    def asked(user_id: str) -> list[tuple[str, datetime | None, Context]]:
+        own = [answer for answer in answers if answer.question.user_id == user_id]
+        return [(answer.question.text, answer.question.as_of, answer.context) for answer in own]
+
+    page = store.with_suffix(".html")
+    shown = [(memory.user(name), asked(name)) for name in users[:USERS_ASKED]]
+    page.write_text(snapshot("Quickstart", shown), encoding="utf-8")
+    return page
 
 
 def samples() -> list[Path]:

@@ -1,9 +1,10 @@
-"""`agent-memory serve`: the HTTP API over a store; and `api-key`: keys for those who call it."""
+"""`agent-memory serve`: the HTTP API and the explorer over a store; and `api-key`: keys for those who call it."""
 
 from __future__ import annotations
 
 import ipaddress
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,31 +37,69 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
 ) -> None:
-    """Serve the HTTP API until Ctrl-C.
+    """Serve the HTTP API, and the explorer at /ui/, until Ctrl-C.
 
-    It says "ready URL" when it is.
+    It says "ready URL" when it is, and then an address of the explorer. That address signs one browser in; when it has
+    been used, the next one is printed.
 
     AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE say who may ask.
     Without them, programs on this machine are believed who they say they are, in the header x-user-id.
     """
-    import asyncio
+    settings = api_settings()
+    if not settings.knows_callers and not _is_loopback(host):
+        hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
+        raise with_hint(InvalidInput(f"on {host} anybody could ask, and no identity is set"), hint)
+    run(settings, None if from_env else store, host, port, lambda url: print(f"ready {url}", flush=True))
 
+
+def api_settings() -> ApiSettings:
+    """What the environment says of the API.
+
+    Raises:
+        ConfigurationError: if the parts that serve are not installed.
+    """
     try:
         from agent_memory.api import ApiSettings
     except ImportError as error:
         missing = ConfigurationError(f"serving needs the extra 'server': {error}")
         raise with_hint(missing, how_to_install("server")) from error
-    settings = ApiSettings()
-    if not settings.knows_callers and not _is_loopback(host):
-        hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
-        raise with_hint(InvalidInput(f"on {host} anybody could ask, and no identity is set"), hint)
+    return ApiSettings()
+
+
+def run(
+    settings: ApiSettings,
+    store: str | None,
+    host: str,
+    port: int,
+    on_ready: Callable[[str], None],
+    on_address: Callable[[str], None] = lambda address: print(f"explorer {address}", flush=True),
+) -> None:
+    """Serves a store (without one, that of the environment) until a signal.
+
+    Args:
+        settings: Who may ask.
+        store: The store file.
+        host: The address to listen on.
+        port: The port; 0 takes a free one.
+        on_ready: Called with the URL when requests are answered.
+        on_address: Called with each address that signs a browser in to the explorer.
+    """
+    import asyncio
+
     with acting_as_operator():
-        asyncio.run(_serve(settings, None if from_env else store, host, port))
+        asyncio.run(_serve(settings, store, host, port, on_ready, on_address))
 
 
-async def _serve(settings: ApiSettings, store: str | None, host: str, port: int) -> None:
+async def _serve(
+    settings: ApiSettings,
+    store: str | None,
+    host: str,
+    port: int,
+    on_ready: Callable[[str], None],
+    on_address: Callable[[str], None],
+) -> None:
     from agent_memory import AsyncMemory
-    from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+    from agent_memory.api import Explorer, HeaderIdentity, InlineProcessing, create_app
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
 
@@ -73,6 +112,7 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
         await memory.warm()
         if memory.runtime.worker is not None:
             memory.runtime.worker.give_way()
+        explorer = Explorer()
         app = create_app(
             memory,
             InlineProcessing(memory.runtime),
@@ -80,8 +120,15 @@ async def _serve(settings: ApiSettings, store: str | None, host: str, port: int)
             rate_limit=settings.rate_limit,
             allowed_origins=settings.allowed_origins,
             mcp=settings.mcp(streams=True),
+            explorer=explorer,
         )
-        await serve(app, host, port, on_ready=lambda url: print(f"ready {url}", flush=True))
+
+        def ready(url: str) -> None:
+            explorer.on_used = lambda: on_address(explorer.address(url))
+            on_ready(url)
+            on_address(explorer.address(url))
+
+        await serve(app, host, port, ready)
 
 
 def api_key(

@@ -77,6 +77,8 @@ class Tour:
     ingested: Ingested
     users: list[UserView]
     answers: list[Answer]
+    page: str
+    """The file that shows it all in a browser."""
 
 
 def by_importance(memories: Sequence[Memory]) -> list[Memory]:
@@ -142,6 +144,7 @@ def _show_next(console: Console, tour: Tour, *, full: bool) -> None:
     of_user = ("--user", first.user_id, "--store", tour.store)
     commands = [
         invocation("context", first.text, *of_user),
+        invocation("explore", tour.store),
         invocation("show", "--superseded", *of_user),
         invocation("ingest", "FILE", "--store", tour.store),
     ]
@@ -150,3 +153,5 @@ def _show_next(console: Console, tour: Tour, *, full: bool) -> None:
     console.print(heading("Try next"))
     for command in commands:
         console.print(f"  {command}", soft_wrap=True)
+    console.print(heading("See it in a browser"))
+    console.print(f"  {tour.page}", soft_wrap=True)

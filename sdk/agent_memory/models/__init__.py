@@ -39,6 +39,7 @@ from agent_memory.models.knowledge import (
 )
 from agent_memory.models.operation import (
     AuditEntry,
+    Budget,
     DeadLetter,
     EndpointHealth,
     Health,
@@ -67,6 +68,7 @@ __all__ = [
     "ROLE_ALIASES",
     "TYPE_ALIASES",
     "AuditEntry",
+    "Budget",
     "Context",
     "ContextFormat",
     "Contributions",

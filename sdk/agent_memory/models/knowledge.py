@@ -105,6 +105,11 @@ class Provenance(Model):
     missing_turn_ids: list[str] = Field(default_factory=list, description="Turns that it names but that are gone.")
     sources: list[Memory] = Field(default_factory=list, description="The memories that it was made from.")
     related: list[Memory] = Field(default_factory=list, description="The memories that it is linked with.")
+    derived: list[Memory] = Field(default_factory=list, description="The memories that were made from it.")
+    doubtful: list[str] = Field(
+        default_factory=list,
+        description="If it waits for review: the words of it and its turns that look like an order or a secret.",
+    )
     replaced: list[Memory] = Field(default_factory=list, description="What it took the place of.")
     replaced_by: Memory | None = Field(default=None, description="What took its place.")
     history: list[Memory] = Field(default_factory=list, description="All its versions, oldest first.")
@@ -123,6 +128,7 @@ class Provenance(Model):
             ],
             "no longer kept": self.missing_turn_ids,
             "made from": [_dated(one) for one in self.sources],
+            "made into": [_dated(one) for one in self.derived],
             "linked with": [_dated(one) for one in self.related],
             "took the place of": [_dated(one) for one in self.replaced],
             "replaced by": [_dated(self.replaced_by)] if self.replaced_by else [],

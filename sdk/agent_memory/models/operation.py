@@ -7,6 +7,15 @@ from pydantic import ConfigDict, Field
 from agent_memory.models.base import Model, Usage, UtcTime
 
 
+class Budget(Model):
+    """What the background work of a user has cost today (UTC), and what it may cost."""
+
+    model_calls: int
+    tokens: int
+    most_model_calls: int | None = Field(default=None, description="None: any number.")
+    most_tokens: int | None = Field(default=None, description="None: any number.")
+
+
 class Stats(Model):
     """Counts of what a scope holds."""
 
@@ -22,6 +31,7 @@ class Stats(Model):
     tier: str | None = None
     max_memories: int | None = Field(default=None, description="Most memories that the tier allows; None: any number.")
     retrieval_limit: int | None = Field(default=None, description="Most results of a search that the tier allows.")
+    budget: Budget | None = Field(default=None, description="Of the user today; None: no budget is set.")
     paused: str | None = Field(default=None, description="Why turns are kept but not processed today, if so.")
 
 

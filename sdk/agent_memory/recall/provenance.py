@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from agent_memory.models import Memory, Provenance, Turn
+from agent_memory.models import Memory, Provenance, Source, Turn
+from agent_memory.screening.orders import find_instructions
+from agent_memory.screening.secrets import find_secrets
 from agent_memory.store.client import Store
-from agent_memory.store.memories import get_memories, get_memory, history
+from agent_memory.store.memories import get_memories, get_memory, history, made_from
 from agent_memory.store.turns import in_order, turns_by_id
+from agent_memory.text.folding import folded
 
 
 async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
@@ -20,23 +23,37 @@ async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
         NotFound: if the user has no such memory.
     """
     memory, _ = await get_memory(store, user_id, memory_id)
-    versions, turns, sources, related = await asyncio.gather(
+    versions, turns, sources, related, derived = await asyncio.gather(
         history(store, user_id, memory_id),
         _turns(store, memory),
         get_memories(store, user_id, memory.source_ids),
         get_memories(store, user_id, memory.related_ids),
+        made_from(store, user_id, memory_id),
     )
     kept = {turn.id for turn in turns}
+    waits = memory.status != "active"
     return Provenance(
         memory=memory,
         turns=turns,
         missing_turn_ids=[turn_id for turn_id in memory.source_turn_ids if turn_id not in kept],
         sources=sorted(sources, key=lambda source: (source.created_at, source.id)),
         related=sorted(related, key=lambda one: (one.created_at, one.id)),
+        derived=sorted(derived, key=lambda one: (one.created_at, one.id)),
+        doubtful=_doubtful([memory.content, *(turn.content for turn in turns)], memory.source) if waits else [],
         replaced=[version for version in versions if version.superseded_by == memory.id],
         replaced_by=next((version for version in versions if version.id == memory.superseded_by), None),
         history=versions,
     )
+
+
+def _doubtful(texts: list[str], source: Source) -> list[str]:
+    """The words of texts that the screen takes for an order to a model, or for a secret."""
+    found: dict[str, None] = {}
+    for given in texts:
+        text = folded(given)
+        for one in [*find_instructions(text, source), *find_secrets(text)]:
+            found[text[one.start : one.end]] = None
+    return list(found)
 
 
 async def _turns(store: Store, memory: Memory) -> list[Turn]:

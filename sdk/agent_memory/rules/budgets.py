@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent_memory.errors import QuotaExceeded
-from agent_memory.models import Usage, now
+from agent_memory.models import Budget, Usage, now
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries
 from agent_memory.store.client import Store
@@ -35,6 +35,19 @@ class Spent:
         if policy.daily_tokens is not None and self.tokens >= policy.daily_tokens:
             return f"today's budget of {policy.daily_tokens} tokens is spent; processing goes on tomorrow"
         return None
+
+
+async def budget_of(store: Store, policy: PolicySettings, user_id: str) -> Budget | None:
+    """What a user's work has cost today, beside what it may cost; None, at no cost, if no budget is set."""
+    if not policy.has_budgets:
+        return None
+    spent = _spent(await store.read(COUNTER, BUDGET_ID, (user_id, COUNTERS_THREAD)) or {})
+    return Budget(
+        model_calls=spent.model_calls,
+        tokens=spent.tokens,
+        most_model_calls=policy.daily_model_calls,
+        most_tokens=policy.daily_tokens,
+    )
 
 
 async def over_budget(store: Store, policy: PolicySettings, user_id: str) -> str | None:

@@ -23,7 +23,7 @@ from agent_memory.models import (
 )
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
-from agent_memory.rules.budgets import over_budget
+from agent_memory.rules.budgets import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.groups import find_too
@@ -220,6 +220,7 @@ class AsyncUserScope(UserMemories, UserDocuments, UserControls):
                 "tier": rules.tier_name,
                 "max_memories": rules.tier.max_memories,
                 "retrieval_limit": rules.tier.retrieval_limit,
+                "budget": await budget_of(self._runtime.store, self._runtime.tools.policy, self.user_id),
                 "paused": await over_budget(self._runtime.store, self._runtime.tools.policy, self.user_id),
             }
         )

@@ -74,6 +74,12 @@ async def get_memories(store: Store, user_id: str, ids: Sequence[str]) -> list[M
     return [from_document(Memory, row) for row in rows]
 
 
+async def made_from(store: Store, user_id: str, memory_id: str) -> list[Memory]:
+    """The user's memories that were made from this one, in no order."""
+    rows = await store.query(MEMORIES, queries.MADE_FROM.format(types=_TYPES), (user_id,), id=memory_id)
+    return [from_document(Memory, row) for row in rows]
+
+
 async def active_by_hash(store: Store, user_id: str, hashes: list[str]) -> dict[str, Memory]:
     """The active memories of a user that have one of these content hashes, by hash."""
     rows = await store.query(MEMORIES, queries.MEMORIES_BY_HASH, (user_id,), hashes=hashes) if hashes else []

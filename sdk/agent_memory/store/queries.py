@@ -90,6 +90,7 @@ MEMORIES_BY_HASH = (
 )
 MEMORY_BY_ID = f"SELECT {MEMORY_FIELDS}, c._etag FROM c WHERE c.id = @id AND c.type IN ({{types}})"
 MEMORIES_BY_ID = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(@ids, c.id)"
+MADE_FROM = f"SELECT {MEMORY_FIELDS} FROM c WHERE c.type IN ({{types}}) AND ARRAY_CONTAINS(c.source_ids, @id)"
 SUPERSEDED_BY = f"SELECT {MEMORY_FIELDS} FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"
 REPLACED_BY = (
     "SELECT c.id, c.thread_id, c.supersede_reason, c.untold_since FROM c WHERE ARRAY_CONTAINS(@ids, c.superseded_by)"

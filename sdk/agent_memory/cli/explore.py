@@ -1,0 +1,59 @@
+"""`agent-memory explore`: opens the explorer over a store."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_memory.cli.failures import with_hint
+from agent_memory.cli.options import DEFAULT_STORE, examples, invocation, is_url
+from agent_memory.cli.serve import api_settings, run
+from agent_memory.errors import InvalidInput
+
+EXAMPLES = examples("explore", "explore .quickstart/memory.db", "explore team.db --port 8900 --no-browser")
+
+
+def explore(
+    store: Annotated[
+        str | None, typer.Argument(metavar="[STORE]", help="The store file, or the address of a server.")
+    ] = None,
+    store_option: Annotated[
+        str, typer.Option("--store", metavar="PATH|URL", envvar="AGENT_MEMORY_STORE", help="The same, as an option.")
+    ] = DEFAULT_STORE,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser, if this is a terminal.")
+    ] = True,
+) -> None:
+    """Look into a memory with a browser.
+
+    It shows what the memory holds and why, what a question finds, and what forgetting would take. It serves
+    the store on this machine alone, until Ctrl-C. The address that it prints signs one browser in; when it has been
+    used, the next one is printed.
+    """
+    wanted = store or store_option
+    if is_url(wanted):
+        _show(f"{wanted.rstrip('/')}/ui/", browser=browser)
+        return
+    if not Path(wanted).exists():
+        missing = InvalidInput(f"there is no store at {wanted}")
+        raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', wanted)}")
+    opened = False
+
+    def address(url: str) -> None:
+        nonlocal opened
+        _show(url, browser=browser and not opened)
+        opened = True
+
+    run(api_settings(), wanted, "127.0.0.1", port, lambda url: print(f"ready {url}", flush=True), address)
+
+
+def _show(address: str, *, browser: bool) -> None:
+    """Prints an address, and opens it at a terminal."""
+    print(f"explorer {address}", flush=True)
+    if browser and sys.stdout.isatty():
+        webbrowser.open(address)

@@ -1,0 +1,123 @@
+// The HTTP API: requests, their errors, and the answers that an exported file carries in their place.
+
+const DATA = document.getElementById("explorer-data");
+export const snapshot = DATA ? JSON.parse(DATA.textContent) : null;
+
+// What the current page has asked for, so that it can be exported.
+export const recorded = new Map();
+
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+function queryOf(params) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(params || {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) search.append(name, one);
+  }
+  return search.toString();
+}
+
+function keyOf(user, method, path, params, body) {
+  if (method === "GET") return `${user} GET ${path}?${queryOf(params)}`;
+  return `${user} ${method} ${path} ${JSON.stringify([body?.query ?? null, (body?.as_of ?? "").slice(0, 10)])}`;
+}
+
+// A header holds bytes; ids may hold any letter.
+function headerBytes(text) {
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+}
+
+function fromSnapshot(key) {
+  const found = snapshot.answers[key] ?? snapshot.answers[key.replace(/\?.*$/, "")];
+  if (found === undefined) throw new ApiError(404, "not_exported", "This file does not hold that. Open the explorer on the store to see it.");
+  if (found === null) throw new ApiError(404, "not_found", "There is none.");
+  return found;
+}
+
+async function ask(user, method, path, { params, body, headers } = {}) {
+  const key = keyOf(user || "", method, path, params, body);
+  if (snapshot) return fromSnapshot(key);
+  const query = queryOf(params);
+  const sent = { ...headers };
+  if (user) sent["x-user-id"] = headerBytes(user);
+  if (body !== undefined) sent["content-type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path + (query ? `?${query}` : ""), {
+      method,
+      headers: sent,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+      cache: "no-store",
+      redirect: "error",
+    });
+  } catch {
+    throw new ApiError(0, "unreachable", "The server does not answer. Is it still running?");
+  }
+  const text = await response.text();
+  let answer = null;
+  try {
+    answer = text ? JSON.parse(text) : null;
+  } catch {
+    throw new ApiError(response.status, "no_json", "The server answered with something else than JSON.");
+  }
+  if (!response.ok) {
+    if (response.status === 404 && method === "GET") recorded.set(key, null);
+    const problem = answer?.error || {};
+    throw new ApiError(response.status, problem.code || "error", problem.message || `The server answered ${response.status}.`);
+  }
+  if (!path.startsWith("/ui/") && path !== "/v1/admin/users") recorded.set(key, answer);
+  return answer;
+}
+
+export const session = {
+  read: () => ask("", "GET", "/ui/session"),
+  signIn: (key) => ask("", "POST", "/ui/session", { headers: key ? { "x-api-key": headerBytes(key) } : {} }),
+  lock: (locked) => ask("", "PATCH", "/ui/session", { body: { locked } }),
+  signOut: () => ask("", "DELETE", "/ui/session"),
+};
+
+const part = encodeURIComponent;
+
+// One user's memory, and what the operator sees.
+export function memoryOf(user) {
+  const get = (path, params) => ask(user, "GET", path, { params });
+  const post = (path, body = {}) => ask(user, "POST", path, { body });
+  return {
+    user,
+    memories: (params) => get("/v1/memories", params),
+    memory: (id) => get(`/v1/memories/${part(id)}`),
+    why: (id) => get(`/v1/memories/${part(id)}/why`),
+    correct: (id, content, reason) => ask(user, "PATCH", `/v1/memories/${part(id)}`, { body: { content, ...(reason ? { reason } : {}) } }),
+    pin: (id, pinned) => ask(user, "PATCH", `/v1/memories/${part(id)}`, { body: { pinned } }),
+    approve: (id) => post(`/v1/memories/${part(id)}/approve`),
+    reject: (id) => post(`/v1/memories/${part(id)}/reject`),
+    remember: (content) => post("/v1/memories", { content }),
+    review: () => get("/v1/review"),
+    threads: (params) => get("/v1/threads", params),
+    turns: (thread, params) => get(`/v1/threads/${part(thread)}/turns`, params),
+    threadMemories: (thread, params) => get(`/v1/threads/${part(thread)}/memories`, params),
+    summary: (thread) => get(`/v1/threads/${part(thread)}/summary`),
+    profile: () => get("/v1/profile"),
+    stats: () => get("/v1/stats"),
+    search: (body) => post("/v1/search", body),
+    context: (body) => post("/v1/context", body),
+    forget: (body) => post("/v1/memory/forget", body),
+    audit: (params) => get("/v1/audit", params),
+    add: (thread, turns) => post(`/v1/threads/${part(thread)}/turns`, { turns }),
+    process: (step, thread) => post(`/v1/process/${part(step)}`, thread ? { thread_id: thread } : {}),
+    entities: (params) => get("/v1/entities", params),
+    entity: (id) => get(`/v1/entities/${part(id)}`),
+    health: () => get("/v1/admin/health"),
+    deadLetters: () => get("/v1/admin/dead-letters"),
+    replay: (id) => post(`/v1/admin/dead-letters/${part(id)}/replay`),
+  };
+}
+
+export const listUsers = () => ask("", "GET", "/v1/admin/users");

@@ -1,0 +1,86 @@
+// Forget: what would go and why, a confirmation that is typed, and the receipt.
+
+import { html, useState } from "./vendor/preact-htm.js";
+import { snapshot } from "./api.js";
+import { routeTo } from "./route.js";
+import { counted, download, endOfDay, minute } from "./text.js";
+import { Answered, Change, Empty, Field, useAnswer, usePage } from "./ui.js";
+
+const WAYS = { query: "Topic", id: "Id", thread: "Conversation", project: "Project", time: "Time" };
+const NAMES = { turn: "Turns", fact: "Facts", episodic: "Episodes and talk", procedural: "Procedures", reflection: "Reflections", summary: "Summaries", user_summary: "Profile", state: "States", document: "Documents" };
+
+function request(params) {
+  const by = params.by || "query";
+  if (by === "query" && params.query) return { query: params.query };
+  if (by === "id" && params.id) return { id: params.id, ...(params.keep ? { include_sources: false } : {}) };
+  if (by === "thread" && params.thread) return { thread_id: params.thread };
+  if (by === "project" && params.project) return { project_id: params.project };
+  if (by === "time" && (params.since || params.until))
+    return { ...(params.since ? { since: `${params.since}T00:00:00Z` } : {}), ...(params.until ? { until: endOfDay(params.until) } : {}) };
+  return null;
+}
+
+function grouped(items) {
+  const groups = new Map();
+  for (const item of items) groups.set(item.type, [...(groups.get(item.type) || []), item]);
+  return [...groups];
+}
+
+// A tree: by type, then by reason, then the documents.
+export function Tree({ items, open }) {
+  return html`<ul class="tree">${grouped(items).map(([type, found]) => {
+    const reasons = new Map();
+    for (const item of found) reasons.set(item.why, [...(reasons.get(item.why) || []), item]);
+    return html`<li key=${type}><details open=${open}><summary>${NAMES[type] || type} <span class="quiet">${found.length}</span></summary>
+      <ul>${[...reasons].map(([why, of]) => html`<li key=${why}><details open=${open && of.length <= 20}><summary>${why} <span class="quiet">${of.length}</span></summary>
+        <ul>${of.map((item) => html`<li key=${item.id}>${item.content || html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`)}</ul></details></li>`)}</ul></details></li>`;
+  })}</ul>`;
+}
+
+function Receipt({ receipt }) {
+  const number = Object.values(receipt.deleted).reduce((sum, ids) => sum + ids.length, 0);
+  return html`<section class="notice done" role="status"><h2>Forgotten</h2>
+    <p>${counted(number, "document")} went at ${minute(receipt.at)}: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
+    ${receipt.rebuilt.length > 0 && html`<p>Made again: ${receipt.rebuilt.join(", ")}.</p>`}
+    ${receipt.pending.length > 0 && html`<p>Still to do in the background: ${receipt.pending.join(", ")}.</p>`}
+    <button onClick=${() => download("receipt.json", "application/json", JSON.stringify(receipt, null, 2))}>Save the receipt</button></section>`;
+}
+
+function Plan({ asked }) {
+  const { memory, user } = usePage();
+  const [typed, setTyped] = useState("");
+  const [receipt, setReceipt] = useState(null);
+  const answer = useAnswer(() => memory.forget({ ...asked, dry_run: true }), [user, asked]);
+  if (receipt) return html`<${Receipt} receipt=${receipt} />`;
+  return html`<${Answered} of=${answer} what="Finding what says it">${(plan) => {
+    if (plan.items.length === 0) return html`<${Empty} title="Nothing would go">No turn and no memory says this.<//>`;
+    const words = `forget ${plan.items.length}`;
+    return html`<section><h2>${counted(plan.items.length, "document")} would go</h2><${Tree} items=${plan.items} open=${true} /></section>
+      ${plan.kept.length > 0 && html`<section><h2>What stays, though it rests on the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
+      ${!snapshot && html`<form class="confirm" onSubmit=${(event) => event.preventDefault()}>
+        <p>This cannot be undone. It does not come back unless it is said again.</p>
+        <${Field} label=${`To go on, type: ${words}`}><input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /><//>
+        <${Change} danger disabled=${typed.trim() !== words} does=${() => memory.forget(asked)} done=${setReceipt}>Forget it<//>
+      </form>`}`;
+  }}<//>`;
+}
+
+export function Forget() {
+  const { params, user, go } = usePage();
+  const [form, setForm] = useState({ by: "query", ...params });
+  const key = (name) => ({ value: form[name] || "", onInput: (event) => setForm({ ...form, [name]: event.target.value }) });
+  const asked = request(params);
+  return html`<div class="view forget"><h1>Forget</h1>
+    <p class="quiet">First you see what would go and why. Nothing is deleted until you confirm it.</p>
+    ${!snapshot && html`<form class="ask" onSubmit=${(event) => { event.preventDefault(); go(routeTo(user, "forget", "", form)); }}>
+      <${Field} label="By"><select value=${form.by} onChange=${(event) => setForm({ ...form, by: event.target.value })}>${Object.entries(WAYS).map(([value, name]) => html`<option value=${value} selected=${form.by === value}>${name}</option>`)}</select><//>
+      ${form.by === "query" && html`<${Field} label="Topic" wide><input ...${key("query")} placeholder="my budget for the trip" /><//>`}
+      ${form.by === "id" && html`<${Field} label="Id of a memory or turn" wide><input ...${key("id")} /><//><label class="check"><input type="checkbox" checked=${!!form.keep} onChange=${(event) => setForm({ ...form, keep: event.target.checked ? "1" : "" })} /> keep the turns</label>`}
+      ${form.by === "thread" && html`<${Field} label="Conversation" wide><input ...${key("thread")} /><//>`}
+      ${form.by === "project" && html`<${Field} label="Project" wide><input ...${key("project")} /><//>`}
+      ${form.by === "time" && html`<${Field} label="From"><input type="date" ...${key("since")} /><//><${Field} label="To"><input type="date" ...${key("until")} /><//>`}
+      <button class="primary" type="submit" disabled=${!request(form)}>Show what would go</button>
+    </form>`}
+    ${asked && html`<${Plan} key=${JSON.stringify(asked)} asked=${asked} />`}
+  </div>`;
+}

@@ -1,0 +1,76 @@
+// Health, dead letters and the audit: what an operator looks at.
+
+import { html } from "./vendor/preact-htm.js";
+import { counted, minute } from "./text.js";
+import { Answered, Change, Empty, Field, useAnswer, usePage } from "./ui.js";
+import { replaceRoute, routeTo } from "./route.js";
+
+function ago(time) {
+  const minutes = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 60_000));
+  if (minutes < 1) return "under a minute";
+  if (minutes < 120) return counted(minutes, "minute");
+  return minutes < 2880 ? counted(Math.round(minutes / 60), "hour") : counted(Math.round(minutes / 1440), "day");
+}
+
+function Figure({ name, value, note, bad }) {
+  return html`<div class=${`figure${bad ? " bad" : ""}`}><dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="quiet">${note}</dd>`}</div>`;
+}
+
+function Meter({ name, spent, most }) {
+  if (most === null || most === undefined) return html`<${Figure} name=${name} value=${spent.toLocaleString("en")} note="today, no limit" />`;
+  return html`<div class="figure"><dt>${name}</dt><dd>${spent.toLocaleString("en")} of ${most.toLocaleString("en")}</dd><dd><meter min="0" max=${most} value=${spent} aria-label=${name}></meter></dd></div>`;
+}
+
+function Service({ health }) {
+  return html`<div class=${`notice ${health.ok ? "done" : "problem"}`}><strong>${health.ok ? "All parts answer" : "Something does not answer"}</strong>
+      ${health.warnings.map((one) => html`<p>${one}</p>`)}</div>
+    <dl class="figures">
+      <${Figure} name="Turns waiting" value=${health.unprocessed_turns} note=${health.oldest_unprocessed ? `the oldest for ${ago(health.oldest_unprocessed)}` : "no lag"} />
+      <${Figure} name="Dead letters" value=${health.dead_letters} bad=${health.dead_letters > 0} />
+      <${Figure} name="Users over budget" value=${health.paused_users} bad=${health.paused_users > 0} />
+    </dl>
+    <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Which</th><th>State</th></tr></thead><tbody>
+      <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "answers" : "does not answer"}</td></tr>
+      ${[["chat", health.chat_model], ["embeddings", health.embedding_model]].map(([name, id]) => {
+        const state = health.models[name];
+        return html`<tr key=${name}><td>${name}</td><td>${id}</td><td>${!state || state.answers === null ? "not asked yet" : state.answers ? "answers" : `fails: ${state.fault || "unknown"}${state.failing_since ? ` since ${minute(state.failing_since)}` : ""}`}</td></tr>`;
+      })}
+    </tbody></table></div>`;
+}
+
+function DeadLetters() {
+  const { memory } = usePage();
+  const answer = useAnswer(() => memory.deadLetters(), []);
+  return html`<h2>Dead letters</h2><${Answered} of=${answer}>${({ dead_letters: letters }) =>
+    letters.length === 0 ? html`<p class="quiet">None: no work was given up.</p>`
+      : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of ${one.user_id}${one.thread_id.startsWith("__") ? "" : `, ${one.thread_id}`}, ${minute(one.created_at)}
+        <p class="said">${one.error}</p><p class="meta">${counted(one.turn_ids.length, "turn")} · ${counted(one.usage.model_calls, "model call")} · ${counted(one.usage.input_tokens + one.usage.output_tokens, "token")}</p>
+        <${Change} does=${() => memory.replay(one.id)} done=${answer[2]}>Replay<//></div>`)}<//>`;
+}
+
+export function Health() {
+  const { memory, session, user } = usePage();
+  const stats = useAnswer(() => memory.stats(), [user]);
+  const health = useAnswer(() => (session.operates ? memory.health() : Promise.resolve(null)), []);
+  return html`<div class="view"><h1>Health</h1>
+    ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">The state of the service is for its operator.</p>`}
+    <h2>Memory of ${user}</h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
+      <${Figure} name="Memories" value=${found.memories.toLocaleString("en")} note=${`${found.superseded.toLocaleString("en")} replaced`} />
+      <${Figure} name="Turns" value=${found.turns.toLocaleString("en")} note=${`${found.unprocessed_turns} waiting`} />
+      <${Figure} name="Conversations" value=${found.threads.toLocaleString("en")} />
+      ${found.budget ? html`<${Meter} name="Model calls today" spent=${found.budget.model_calls} most=${found.budget.most_model_calls} /><${Meter} name="Tokens today" spent=${found.budget.tokens} most=${found.budget.most_tokens} />` : html`<${Figure} name="Budget" value="none" note="calls and tokens are not counted" />`}
+    </dl>${found.paused && html`<p class="notice waits">${found.paused}.</p>`}${!found.memory_enabled && html`<p class="notice waits">Memory is switched off for this user.</p>`}`}<//>
+  </div>`;
+}
+
+export function Audit() {
+  const { memory, user, params } = usePage();
+  const limit = Number(params.limit) || 100;
+  const answer = useAnswer(() => memory.audit({ limit }), [user, limit]);
+  return html`<div class="view"><h1>Audit</h1><${Answered} of=${answer}>${({ entries }) =>
+    entries.length === 0 ? html`<${Empty} title="Nothing is recorded">Who reads and changes a memory is recorded if MEMORY_AUDIT_DAYS is set, for example to 90.<//>`
+      : html`<${Field} label="Entries"><select value=${limit} onChange=${(event) => replaceRoute(routeTo(user, "audit", "", { limit: event.target.value }))}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
+      <div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>When (UTC)</th><th>Who</th><th>What</th><th>Of</th><th>How many</th></tr></thead><tbody>
+        ${entries.map((one, at) => html`<tr key=${at}><td>${minute(one.at)}</td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
+      </tbody></table></div>`}<//></div>`;
+}

@@ -1,0 +1,112 @@
+// Words and times: pure functions.
+
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const MINUTE = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
+});
+
+export function day(time) {
+  const date = new Date(time);
+  return time && !Number.isNaN(date.getTime()) ? DAY.format(date) : "";
+}
+
+export function minute(time) {
+  const date = new Date(time);
+  return time && !Number.isNaN(date.getTime()) ? MINUTE.format(date) : "";
+}
+
+export function isoDay(milliseconds) {
+  return new Date(milliseconds).toISOString().slice(0, 10);
+}
+
+export function endOfDay(text) {
+  return `${text}T23:59:59Z`;
+}
+
+export function counted(number, one, many) {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many || `${one}s`}`;
+}
+
+export function short(text, length = 90) {
+  const line = String(text).replace(/\s+/g, " ").trim();
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}
+
+export function percent(share) {
+  return `${Math.round(100 * share)} %`;
+}
+
+// Where a quote stands in a text: [before, quote, after], or null.
+export function split(text, quote) {
+  if (!quote) return null;
+  let at = text.indexOf(quote);
+  if (at < 0) at = text.toLowerCase().indexOf(quote.toLowerCase());
+  return at < 0 ? null : [text.slice(0, at), text.slice(at, at + quote.length), text.slice(at + quote.length)];
+}
+
+// The differences between two texts by words: a list of { kind: same | gone | new, text }.
+export function difference(before, after) {
+  const a = before.split(/(\s+)/).slice(0, 600);
+  const b = after.split(/(\s+)/).slice(0, 600);
+  const lengths = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let j = b.length - 1; j >= 0; j--)
+      lengths[i][j] = a[i] === b[j] ? lengths[i + 1][j + 1] + 1 : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+  const found = [];
+  const add = (kind, text) => {
+    const last = found[found.length - 1];
+    if (last && last.kind === kind) last.text += text;
+    else found.push({ kind, text });
+  };
+  let i = 0;
+  let j = 0;
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      add("same", a[i]);
+      i++;
+      j++;
+    } else if (j >= b.length || (i < a.length && lengths[i + 1][j] >= lengths[i][j + 1])) add("gone", a[i++]);
+    else add("new", b[j++]);
+  }
+  const same = found.reduce((sum, one) => sum + (one.kind === "same" ? one.text.trim().length : 0), 0);
+  // Two sentences with little in common are easier to read one after the other.
+  return same * 2 >= Math.min(before.length, after.length) ? found : [{ kind: "gone", text: before }, { kind: "same", text: " " }, { kind: "new", text: after }];
+}
+
+const REASONS = {
+  update: "replaced by a newer value",
+  contradict: "contradicted by a later statement",
+  duplicate: "merged with one that says the same",
+  rederived: "derived again from the same talk",
+  expired: "expired",
+  revoked: "withdrawn",
+  evicted: "faded: nobody used it",
+};
+
+export function reasonOf(memory) {
+  return memory.supersede_reason ? REASONS[memory.supersede_reason] || memory.supersede_reason : "replaced";
+}
+
+// From when to when a memory held, in milliseconds; `to` is null for what still holds.
+export function span(memory) {
+  const from = Date.parse(memory.valid_from || memory.created_at);
+  const ended = memory.valid_to || memory.superseded_at;
+  return { from, to: ended ? Math.max(from, Date.parse(ended)) : null };
+}
+
+// Whether it was true then; what was merged or derived again stands in its other version.
+export function held(memory, at) {
+  if (["duplicate", "rederived", "revoked"].includes(memory.supersede_reason)) return false;
+  const { from, to } = span(memory);
+  return from <= at && (to === null || to > at);
+}
+
+// Puts a text on the machine as a file.
+export function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,149 @@
+// What the views share: states of loading, small components, and what may be changed.
+
+import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { snapshot } from "./api.js";
+import { routeTo } from "./route.js";
+import { counted, day, short } from "./text.js";
+
+export const Page = createContext(null);
+
+// { user, memory, session, params, go, unlock, refresh }
+export function usePage() {
+  return useContext(Page);
+}
+
+// Asks once for each change of `about`: [answer, error, ask again].
+export function useAnswer(ask, about) {
+  const [state, setState] = useState({ about: null });
+  const [turn, setTurn] = useState(0);
+  const key = JSON.stringify(about);
+  useEffect(() => {
+    let wanted = true;
+    setState((old) => (old.about === key ? old : { about: key }));
+    ask().then(
+      (answer) => wanted && setState({ about: key, answer }),
+      (error) => wanted && setState({ about: key, error }),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [key, turn]);
+  const again = useCallback(() => setTurn((n) => n + 1), []);
+  return state.about === key ? [state.answer, state.error, again] : [undefined, undefined, again];
+}
+
+export function Loading({ what = "Loading" }) {
+  return html`<p class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</p>`;
+}
+
+export function Problem({ error, again }) {
+  return html`<div class="notice problem" role="alert">
+    <strong>${error.status === 404 ? "Not found" : error.status === 403 ? "Not allowed" : "That did not work"}</strong>
+    <p>${error.message}</p>
+    ${again && !snapshot && html`<button onClick=${again}>Try again</button>`}
+  </div>`;
+}
+
+export function Empty({ title, children }) {
+  return html`<div class="notice empty"><strong>${title}</strong>${children && html`<p>${children}</p>`}</div>`;
+}
+
+// Shows what an answer holds, or how far it is.
+export function Answered({ of: [answer, error, again], what, children }) {
+  if (error) return html`<${Problem} error=${error} again=${again} />`;
+  if (answer === undefined) return html`<${Loading} what=${what} />`;
+  return children(answer);
+}
+
+export function Field({ label, children, hint, wide }) {
+  return html`<label class=${wide ? "field wide" : "field"}><span>${label}</span>${children}${hint && html`<small>${hint}</small>`}</label>`;
+}
+
+export function Kind({ memory }) {
+  const name = memory.kind || memory.type;
+  return html`<span class="kind">${name}</span>`;
+}
+
+export function Tags({ tags }) {
+  return tags && tags.length > 0 && html`<span class="tags">${tags.map((tag) => html`<span class="tag">${tag}</span>`)}</span>`;
+}
+
+export function StateOf({ memory }) {
+  if (memory.superseded_by) return html`<span class="badge gone">replaced</span>`;
+  if (memory.status !== "active") return html`<span class="badge waits">${memory.status === "candidate" ? "proposed" : memory.status}</span>`;
+  return memory.pinned ? html`<span class="badge">pinned</span>` : null;
+}
+
+// A memory in one line, leading to its page.
+export function MemoryLine({ memory, note }) {
+  const { user } = usePage();
+  return html`<a class=${`memory-line${memory.superseded_by ? " replaced" : ""}`} href=${routeTo(user, "memory", memory.id)}>
+    <span class="memory-text">${short(memory.content, 240)}</span>
+    <span class="meta"><${Kind} memory=${memory} /> ${day(memory.created_at)} <${StateOf} memory=${memory} />${note && html` <span>${note}</span>`}</span>
+  </a>`;
+}
+
+export function Turn({ turn, quote, children, current }) {
+  const label = turn.name || (turn.role === "agent" ? "assistant" : turn.role);
+  return html`<article class=${`turn ${turn.role === "user" ? "from-user" : "from-other"}${current ? " current" : ""}`} id=${`turn-${turn.id}`}>
+    <header><strong>${label}</strong> <time>${day(turn.created_at)}</time>${turn.off_record && html` <span class="badge waits">off the record</span>`}</header>
+    <p class="said">${quote || turn.content}</p>
+    ${children}
+  </article>`;
+}
+
+// A button for a change: asks to unlock first, says what went wrong.
+export function Change({ does, done, children, primary, danger, disabled, label }) {
+  const { unlock } = usePage();
+  const [state, setState] = useState({});
+  const run = async () => {
+    if (!(await unlock())) return;
+    setState({ busy: true });
+    try {
+      const result = await does();
+      setState({});
+      if (done) done(result);
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  if (snapshot) return null;
+  return html`<span class="change">
+    <button class=${primary ? "primary" : danger ? "danger" : ""} aria-label=${label} disabled=${disabled || state.busy} onClick=${run}>${state.busy ? "Working…" : children}</button>
+    ${state.error && html`<span class="said-wrong" role="alert">${state.error.message}</span>`}
+  </span>`;
+}
+
+// A modal question; it closes with Escape, and gives the focus back.
+export function Dialog({ title, close, children }) {
+  const box = useRef(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current.showModal();
+    return () => before && before.focus && before.focus();
+  }, []);
+  return html`<dialog ref=${box} aria-labelledby="dialog-title" onCancel=${(event) => { event.preventDefault(); close(); }}>
+    <h2 id="dialog-title">${title}</h2>${children}
+  </dialog>`;
+}
+
+export function Copy({ text, children }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setDone(true);
+      setTimeout(() => setDone(false), 1500);
+    } catch {
+      setDone(false);
+    }
+  };
+  return html`<button onClick=${copy}>${done ? "Copied" : children || "Copy"}</button>`;
+}
+
+// A list that shows a part and the rest on demand.
+export function Part({ items, size = 100, noun = "item", children }) {
+  const [shown, setShown] = useState(size);
+  return html`${items.slice(0, shown).map(children)}
+    ${items.length > shown && html`<button class="more" onClick=${() => setShown(shown + size)}>Show more of ${counted(items.length, noun)}</button>`}`;
+}

@@ -1,0 +1,224 @@
+"""Who gets in: the address that signs in once, the cookie, other sites' pages, other names, and the lock."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from api_world import platform_header
+
+from agent_memory import AsyncMemory
+from agent_memory.api import ApiSettings, Explorer, HeaderIdentity, Identity, InlineProcessing, create_app
+from agent_memory.api.credentials import ApiKeys, Claims, PlatformPrincipal, new_key
+from agent_memory.api.identity import AnyOf
+
+HOST = "localhost:8900"
+OWN_PAGE = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+MAYA = {"x-user-id": "maya"}
+
+
+@asynccontextmanager
+async def explored(
+    memory: AsyncMemory, identity: Identity | None = None, *, client: str = "127.0.0.1"
+) -> AsyncIterator[tuple[httpx.AsyncClient, Explorer]]:
+    explorer = Explorer()
+    app = create_app(
+        memory, InlineProcessing(memory.runtime), identity or HeaderIdentity(allowed=True), explorer=explorer
+    )
+    transport = httpx.ASGITransport(app=app, client=(client, 1234))
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as http:
+        yield http, explorer
+
+
+async def signed_in(http: httpx.AsyncClient, explorer: Explorer) -> None:
+    address = explorer.address(f"http://{HOST}")
+    assert (await http.get(address, follow_redirects=False)).status_code == 303
+
+
+async def test_an_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        address = explorer.address(f"http://{HOST}")
+        assert address.startswith(f"http://{HOST}/ui/?token=")
+        answer = await http.get(address, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert address.partition("token=")[2] not in cookie  # the token is not the key of the session
+        state = (await http.get("/ui/session")).json()
+        assert (state["caller"], state["operates"], state["locked"]) == ("explorer", True, True)
+        http.cookies.clear()
+        again = await http.get(address, follow_redirects=False)
+        assert again.headers["location"] == "/ui/#/used"
+        assert "set-cookie" not in again.headers
+        assert (await http.get("/ui/session")).status_code == 401
+
+
+async def test_a_new_address_makes_the_old_one_void(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        old, new = explorer.address(f"http://{HOST}"), explorer.address(f"http://{HOST}")
+        assert "set-cookie" not in (await http.get(old, follow_redirects=False)).headers
+        assert "set-cookie" in (await http.get(new, follow_redirects=False)).headers
+
+
+async def test_the_page_says_how_strict_it_is_and_is_kept_nowhere(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        for path in ("/ui/", "/ui/app.js", "/ui/app.css", "/ui/vendor/preact-htm.js", "/ui/explorer.html"):
+            answer = await http.get(path)
+            assert answer.status_code == 200
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'none'")
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["referrer-policy"] == "no-referrer"
+        assert (await http.get("/ui/explorer.html")).headers["content-disposition"].startswith("attachment")
+        assert (await http.get("/ui", follow_redirects=False)).headers["location"] == "/ui/"
+        await signed_in(http, explorer)
+        for path in ("/v1/memories", "/v1/admin/health", "/v1/none"):
+            assert (await http.get(path, headers=MAYA)).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["../page.py", "..%2fpage.py", "vendor/../../page.py", "none.js", "vendor", "app.js/"])
+async def test_nothing_but_the_files_is_served(memory: AsyncMemory, path: str):
+    async with explored(memory) as (http, _):
+        assert (await http.get(f"/ui/{path}")).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8900", "localhost.evil.example:8900", ""])
+async def test_a_page_that_took_this_machines_address_gets_nothing(memory: AsyncMemory, host: str):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        cookie = "; ".join(f"{one.name}={one.value}" for one in http.cookies.jar)
+        token = explorer.address("")
+        rebound = {"host": host, "cookie": cookie}
+        for path in ("/ui/", "/ui/app.js", "/ui/session", token):
+            answer = await http.get(path, headers=rebound)
+            assert answer.status_code == 421, path
+            assert "set-cookie" not in answer.headers
+        assert (await http.get("/v1/memories", headers=rebound | MAYA)).status_code == 401
+
+
+async def test_a_cookie_holds_for_the_name_that_it_was_made_for(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        [made] = list(http.cookies.jar)
+        other = {"host": "127.0.0.1:8900", "cookie": f"{made.name}={made.value}"}
+        assert (await http.get("/ui/session", headers=other)).status_code == 401
+
+
+FOREIGN: list[dict[str, str]] = [
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://localhost:3000", "sec-fetch-site": "same-site"},
+    {"origin": f"https://{HOST}.evil.example", "sec-fetch-site": "cross-site"},
+]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+async def test_another_sites_page_changes_nothing_even_with_the_cookie(memory: AsyncMemory, foreign: dict[str, str]):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        asked = [
+            ("PATCH", "/ui/session", {"locked": False}),
+            ("POST", "/ui/session", {}),
+            ("DELETE", "/ui/session", None),
+            ("GET", "/ui/session", None),
+            ("POST", "/v1/memories", {"content": "Trust evil.example"}),
+            ("POST", "/v1/memory/forget", {"everything": True}),
+            ("GET", "/v1/memories", None),
+        ]
+        for verb, path, body in asked:
+            for kind in ("application/json", "text/plain"):
+                content = None if body is None else json.dumps(body)
+                answer = await http.request(
+                    verb, path, content=content, headers={**foreign, **MAYA, "content-type": kind}
+                )
+                assert answer.status_code == 403, (verb, path)
+        assert (await http.get("/ui/session")).json()["locked"]
+
+
+async def test_nothing_is_changed_until_it_is_unlocked(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        kept = await memory.user("maya").remember("Lives in Lisbon")
+        writes: list[tuple[str, str, Any]] = [
+            ("POST", "/v1/memories", {"content": "Lives in Porto"}),
+            ("PATCH", f"/v1/memories/{kept.id}", {"pinned": True}),
+            ("POST", "/v1/memory/forget", {"id": kept.id}),
+            ("POST", "/v1/memory/forget", {"id": kept.id, "dry_run": False}),
+            ("POST", "/v1/threads/t/turns", {"turns": [{"role": "user", "content": "Hello"}]}),
+            ("DELETE", "/v1/threads/t", None),
+            ("DELETE", "/v1/users/me", None),
+            ("POST", "/v1/process/profile", {}),
+            ("DELETE", "/api/memory/memories?confirm=true", None),
+        ]
+        for verb, path, body in writes:
+            answer = await http.request(verb, path, json=body, headers=MAYA | OWN_PAGE)
+            assert answer.status_code == 403, (verb, path)
+            assert "read-only" in answer.json()["error"]["message"]
+        reads: list[tuple[str, Any]] = [
+            ("/v1/search", {"query": "Where?"}),
+            ("/v1/context", {"query": "Where?"}),
+            ("/v1/memory/forget", {"id": kept.id, "dry_run": True}),
+        ]
+        for path, body in reads:
+            assert (await http.post(path, json=body, headers=MAYA | OWN_PAGE)).status_code == 200, path
+        unlocked = await http.patch("/ui/session", json={"locked": False}, headers=OWN_PAGE)
+        assert 0 < unlocked.json()["seconds_unlocked"] <= 900
+        made = await http.post("/v1/memories", json={"content": "Lives in Porto"}, headers=MAYA | OWN_PAGE)
+        assert made.status_code == 201
+        await http.patch("/ui/session", json={"locked": True}, headers=OWN_PAGE)
+        again = await http.post("/v1/memories", json={"content": "Likes tea"}, headers=MAYA | OWN_PAGE)
+        assert again.status_code == 403
+
+
+async def test_whoever_signs_out_is_out(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        [made] = list(http.cookies.jar)
+        assert (await http.delete("/ui/session", headers=OWN_PAGE)).status_code == 204
+        stolen = {"cookie": f"{made.name}={made.value}"}
+        assert (await http.get("/ui/session", headers=stolen)).status_code == 401
+
+
+async def test_a_key_shows_its_own_user_and_nobody_else(memory: AsyncMemory):
+    key, entry = new_key("laptop", user="maya")
+    await memory.user("maya").remember("Lives in Lisbon")
+    async with explored(memory, AnyOf([ApiKeys([entry]), HeaderIdentity(allowed=False)])) as (http, _):
+        assert (await http.post("/ui/session", headers=OWN_PAGE)).status_code == 401
+        assert (await http.post("/ui/session", headers=OWN_PAGE | {"x-api-key": "amk_wrong"})).status_code == 401
+        opened = await http.post("/ui/session", headers=OWN_PAGE | {"x-api-key": key})
+        assert opened.status_code == 201
+        assert (opened.json()["user_id"], opened.json()["operates"]) == ("maya", False)
+        assert len((await http.get("/v1/memories", headers=MAYA)).json()["memories"]) == 1
+        assert (await http.get("/v1/memories", headers={"x-user-id": "bob"})).status_code == 403
+        for path in ("/v1/admin/users", "/v1/admin/health", "/v1/admin/dead-letters"):
+            assert (await http.get(path)).status_code == 403
+
+
+async def test_the_header_of_development_opens_no_session(memory: AsyncMemory):
+    async with explored(memory) as (http, _):
+        assert (await http.post("/ui/session", headers=OWN_PAGE | MAYA)).status_code == 401
+
+
+async def test_a_session_of_the_platforms_sign_in_ends_with_it(memory: AsyncMemory):
+    maya, bob = (platform_header(("oid", name)) for name in ("maya", "bob"))
+    async with explored(memory, PlatformPrincipal(Claims()), client="10.0.0.7") as (http, _):
+        assert (await http.post("/ui/session", headers=OWN_PAGE | maya)).status_code == 201
+        assert (await http.get("/ui/session", headers=maya)).json()["user_id"] == "maya"
+        assert (await http.get("/v1/memories", headers=maya)).status_code == 200
+        assert (await http.get("/v1/memories")).status_code == 401  # the cookie alone
+        assert (await http.get("/ui/session")).status_code == 401
+        assert (await http.get("/v1/memories", headers=bob | {"x-user-id": "maya"})).status_code == 403
+
+
+async def test_the_session_is_documented(memory: AsyncMemory):
+    async with explored(memory) as (http, _):
+        paths = (await http.get("/openapi.json")).json()["paths"]
+        assert set(paths["/ui/session"]) == {"get", "post", "patch", "delete"}
+        assert not [path for path in paths if path.startswith("/ui") and path != "/ui/session"]
+    assert ApiSettings().allowed_origins == []
