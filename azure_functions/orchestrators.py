@@ -56,7 +56,7 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
             if "error" in answer:
                 # The model answered, but unusably. It is not asked again until there are new turns.
                 if answer["error"]["code"] == ModelError.code:
-                    yield from _finish(context, name, given)
+                    yield from _finish(context, name, given, gave_up=True)
                 raise StepFailed(f"{answer['error']['code']}: {answer['error']['message']}")
             outcome = answer["value"]
         elif isinstance(effect, Checkpoint):
@@ -71,9 +71,12 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
             )
 
 
-def _finish(context: df.DurableOrchestrationContext, name: str, given: Json) -> Generator[Any, Any, None]:
+def _finish(
+    context: df.DurableOrchestrationContext, name: str, given: Json, *, gave_up: bool = False
+) -> Generator[Any, Any, None]:
     if given.get("counts"):
         done = {"workflow": name, "request": given["request"], "counts": given["counts"]}
+        done |= {"gave_up": True} if gave_up else {}
         yield context.call_activity_with_retry(FINISH, RETRY, done)
 
 

@@ -17,12 +17,13 @@ import azure.durable_functions as df
 
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.processing.drift import drifted_work
-from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, user_steps
+from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, steps_of, user_steps
 from agent_memory.processing.intake import (
     due_by_turns,
     due_user_work,
     is_wanted,
     mark,
+    mark_read,
     mark_settled,
     together,
     user_total,
@@ -168,15 +169,20 @@ async def _is_wanted(parts: Parts, work: Work) -> bool:
 async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: str, given: Json) -> int:
     """Notes that an orchestration has done its work, and starts the work that its user is due now."""
     workflow = workflow_name(workflow)  # orchestrations of an earlier version name their orchestrator
-    counters, user_id = parts.runtime.counters, given["request"]["user_id"]
+    tools, counters, user_id = parts.runtime.tools, parts.runtime.counters, given["request"]["user_id"]
     counts = dict(given["counts"])
+    gave_up = bool(given.get("gave_up"))
     if workflow == "settle_user":
         total = counts.pop("")
-        await mark_settled(counters, parts.cadence, user_id, counts, total)
+        await mark_settled(tools, counters, parts.cadence, user_id, counts, total, gave_up=gave_up)
     else:
         drifted = sum([await _start_drifted(parts, client, user_id, thread) for thread in counts if workflow == INDEX])
         for thread_id, count in counts.items():
-            await mark(counters, Work(workflow, user_id, thread_id, count, 1))
+            if thread_id:
+                names = steps_of(workflow)
+                await mark_read(tools, counters, user_id, thread_id, names, count, gave_up=gave_up)
+            else:
+                await mark(counters, Work(workflow, user_id, thread_id, count, 1))
         if drifted:  # `finish` checks again after that work
             return drifted
     return await start_due_of_user(parts, client, user_id, but=workflow)

@@ -86,7 +86,7 @@ async def test_what_was_settled_is_no_longer_pending(memory: AsyncMemory, chat: 
     assert chat.calls == {"extract": 2, "summarize": 2, "reconcile": 1, "profile": 1}
     assert len(await alice.memories()) == 4
     assert len(await counters.pending()) == 2
-    await mark_settled(counters, CADENCE, "alice", {"t1": 2, "t2": 2}, 4)
+    await mark_settled(runtime.tools, counters, CADENCE, "alice", {"t1": 2, "t2": 2}, 4)
     assert await counters.pending() == []
     assert (await counters.user("alice")).done == {"profile": 4}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from agent_memory.models import now
+from agent_memory.processing.coverage import covered
 from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
 from agent_memory.rules.switches import read_rules
 from agent_memory.settings import Cadence
@@ -20,7 +21,7 @@ from agent_memory.steps.table import steps, those
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
-from agent_memory.store.counted import ThreadCounter, UserCounter
+from agent_memory.store.counted import USER, ThreadCounter, UserCounter
 from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import STORE_USER
@@ -156,15 +157,43 @@ async def mark(counters: Counters, work: Work) -> None:
 
 
 async def mark_settled(
-    counters: Counters, cadence: Cadence, user_id: str, counts: Mapping[str, int], total: int
+    tools: Tools,
+    counters: Counters,
+    cadence: Cadence,
+    user_id: str,
+    counts: Mapping[str, int],
+    total: int,
+    *,
+    gave_up: bool = False,
 ) -> None:
     """Notes that everything has run for these threads (with their counts) of a user with `total` turns."""
     for thread_id, count in counts.items():
-        for name in enabled_steps(cadence):
-            await counters.ran(user_id, thread_id, name, count)
+        await mark_read(tools, counters, user_id, thread_id, enabled_steps(cadence), count, gave_up=gave_up)
     for step in those("user", "counted"):
         if not _reads_its_cursor(step.name):
             await counters.user_ran(user_id, step.name, total)
+
+
+async def mark_read(
+    tools: Tools,
+    counters: Counters,
+    user_id: str,
+    thread_id: str,
+    names: Sequence[str],
+    count: int,
+    *,
+    gave_up: bool = False,
+) -> None:
+    """Notes that steps have run for a thread with so many turns, but for those that they could not read yet.
+
+    If they `gave_up`, for all: a model that answered uselessly is not asked again until there are new turns.
+    """
+    counter = await counters.get(user_id, thread_id)
+    for name in names:
+        read = count if gave_up or name == USER else await covered(tools, counter, name, count)
+        if read < count:
+            logger.warning("%s has read %d of the %d turns of a thread; the rest stays due", name, read, count)
+        await counters.ran(user_id, thread_id, name, read)
 
 
 def _reads_its_cursor(workflow: str) -> bool:

@@ -1,0 +1,107 @@
+"""What an orchestration has done is noted by what it has read, also if a replica lags behind the change feed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
+
+from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
+from scripted_model import ScriptedChat
+
+import embedded_cosmos
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.processing import coverage
+from agent_memory.processing.driver import run_workflow
+from agent_memory.processing.due import due_work
+from agent_memory.processing.intake import count_turns
+from agent_memory.settings import Environment
+from agent_memory.store.containers import TURNS
+from azure_functions.starts import finish, of_work
+from azure_functions.wiring import Parts
+from embedded_cosmos import AsyncTransport
+
+CADENCE = Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+HIDDEN: set[str] = set()
+"""The turns that the replica does not show yet."""
+
+
+class Lagging(AsyncTransport):
+    """A replica that is behind: queries and point reads of turns do not show the newest."""
+
+    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
+        """Answers a request as the replica does."""
+        response = await super().send(request, **options)
+        if HIDDEN and "/colls/memories_turns/docs" in str(request.url):
+            body = json.loads(response.body() or b"{}")
+            shown = [one for one in body.get("Documents", ()) if not _is_hidden(one)]
+            if len(shown) < len(body.get("Documents", ())):
+                response._body = json.dumps(body | {"Documents": shown, "_count": len(shown)}).encode()  # type: ignore[attr-defined]
+        return response
+
+
+def _is_hidden(row: Any) -> bool:
+    return (row if isinstance(row, str) else row.get("id", "")) in HIDDEN
+
+
+@pytest.fixture
+async def parts(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Parts]:
+    monkeypatch.setattr(embedded_cosmos, "AsyncTransport", Lagging)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
+        assert memory.runtime.worker is not None
+        await memory.runtime.worker.stop()
+        yield Parts(memory, Environment(), CADENCE)
+    HIDDEN.clear()
+
+
+async def extract(parts: Parts, *, gave_up: bool = False) -> int:
+    """What the function app does for due extraction; up to which count it is noted."""
+    runtime = parts.runtime
+    counter = await runtime.counters.get("alice", "t1")
+    [work] = due_work([counter], CADENCE)
+    await run_workflow("extract", {"user_id": "alice", "thread_id": "t1"}, runtime.activities)
+    given = of_work(work).input
+    assert await finish(parts, None, "extract", given | ({"gave_up": True} if gave_up else {})) == 0
+    return (await runtime.counters.get("alice", "t1")).done.get("extract", 0)
+
+
+async def say(parts: Parts, *ids: str) -> None:
+    thread, runtime = parts.memory.user("alice").thread("t1"), parts.runtime
+    await thread.add_many([{"role": "user", "content": f"fact: {one}=value of {one}", "id": one} for one in ids])
+    HIDDEN.clear()
+    await count_turns(runtime.tools, runtime.counters, await runtime.store.query(TURNS, "SELECT * FROM c"))
+
+
+async def test_a_turn_that_the_replica_did_not_show_stays_due_and_is_read_later(parts: Parts):
+    await say(parts, "one", "two")
+    HIDDEN.add("two")
+    assert await extract(parts) == 1
+    counter = await parts.runtime.counters.get("alice", "t1")
+    assert counter.pending == 1, "the next sweep or batch finds it"
+    HIDDEN.clear()
+    assert await extract(parts) == 2
+    assert len(await parts.memory.user("alice").memories()) == 2
+    assert (await parts.runtime.counters.get("alice", "t1")).pending == 0
+
+
+async def test_a_turn_that_was_deleted_is_not_waited_for(parts: Parts, monkeypatch: pytest.MonkeyPatch):
+    await say(parts, "one", "two")
+    await parts.runtime.store.delete(TURNS, "two", ("alice", "t1"))  # it has expired
+    assert await extract(parts) == 1, "it may still show up"
+    monkeypatch.setattr(coverage, "LAG_SECONDS", -10)
+    assert await extract(parts) == 2
+
+
+async def test_who_is_switched_off_and_a_useless_model_are_not_asked_again(parts: Parts):
+    await say(parts, "one", "two")
+    HIDDEN.add("two")
+    assert await extract(parts, gave_up=True) == 2
+    HIDDEN.clear()
+    await say(parts, "three", "four")
+    await parts.memory.user("alice").update_settings(enabled=False)
+    assert await extract(parts) == 4
