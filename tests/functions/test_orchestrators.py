@@ -81,6 +81,8 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
             return [{"created": 1, "superseded": 0}]
         if task.name == "erase_piece":
             return {"value": {"more": rng.random() < 0.3}}
+        if task.name == "reembed_piece":
+            return {"value": {"done": rng.random() < 0.3}}
         if task.name in ("reprocess_plan", "summarize_plan"):
             return {"value": {"threads": [f"t{n}" for n in range(rng.randrange(12))]}}
         if task.name == "extract_and_summarize_think":
