@@ -24,6 +24,7 @@ SCOPES = (
     "thread",
     "user_part",
     "user_memories",
+    "user_entities",
     "user_documents",
     "user_controls",
     "user",

@@ -22,6 +22,8 @@ from agent_memory.models import (
     ContextFormat,
     Contributions,
     DeadLetter,
+    Entity,
+    EntityView,
     ExportPart,
     FactKind,
     Filter,
@@ -587,6 +589,30 @@ class UserScope:
         """
         return self._portal.run(self._inner.delete_document(id))
 
+    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
+        """The people, places and things that the user's memories name, the most mentioned first.
+
+        They are read out of the newest 2,000 memories when you ask: by capital letters, by the words around a name,
+        and by what a model noted of finished conversations. The kind is a guess. Nothing is stored.
+
+        Args:
+            kind: Only `person`, `place` or `thing`.
+            limit: The most entities, 1 to 1,000.
+
+        Raises:
+            InvalidInput: for another kind or limit.
+        """
+        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
+
+    def entity(self, name: str) -> EntityView:
+        """One person, place or thing, with every memory that names it, oldest first, and what is named along with it.
+
+        Raises:
+            InvalidInput: if the name is empty, or longer than 255 characters.
+            NotFound: if no memory names it.
+        """
+        return self._portal.run(self._inner.entity(name))
+
     def memories(
         self,
         *,
@@ -1123,6 +1149,30 @@ class GroupScope:
             StoreUnavailable: if the store failed; the call may be repeated.
         """
         return self._portal.run(self._inner.delete_document(id))
+
+    def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
+        """The people, places and things that the user's memories name, the most mentioned first.
+
+        They are read out of the newest 2,000 memories when you ask: by capital letters, by the words around a name,
+        and by what a model noted of finished conversations. The kind is a guess. Nothing is stored.
+
+        Args:
+            kind: Only `person`, `place` or `thing`.
+            limit: The most entities, 1 to 1,000.
+
+        Raises:
+            InvalidInput: for another kind or limit.
+        """
+        return self._portal.run(self._inner.entities(kind=kind, limit=limit))
+
+    def entity(self, name: str) -> EntityView:
+        """One person, place or thing, with every memory that names it, oldest first, and what is named along with it.
+
+        Raises:
+            InvalidInput: if the name is empty, or longer than 255 characters.
+            NotFound: if no memory names it.
+        """
+        return self._portal.run(self._inner.entity(name))
 
     def memories(
         self,

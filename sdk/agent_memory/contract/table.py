@@ -61,6 +61,8 @@ ENDPOINTS: list[Endpoint] = [
     ),
     Endpoint(User.history, "GET", "/v1/memories/{id}/history", "versions", raises=(NotFound,)),
     Endpoint(User.why, "GET", "/v1/memories/{id}/why", raises=(NotFound,)),
+    Endpoint(User.entities, "GET", "/v1/entities", "entities", bounds={"limit": {"ge": 1, "le": 1000}}),
+    Endpoint(User.entity, "GET", "/v1/entities/by-name", example={"name": "Ana"}, raises=(NotFound,)),
     Endpoint(User.review, "GET", "/v1/review", "memories"),
     Endpoint(
         User.approve,

@@ -14,6 +14,7 @@ from agent_memory.models.base import (
     now,
     time_zone,
 )
+from agent_memory.models.entities import Entity, EntityView
 from agent_memory.models.filters import (
     Filter,
     NumberIs,
@@ -74,6 +75,8 @@ __all__ = [
     "Contributions",
     "DeadLetter",
     "EndpointHealth",
+    "Entity",
+    "EntityView",
     "ExportPart",
     "FactKind",
     "Filter",

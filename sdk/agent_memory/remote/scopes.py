@@ -102,6 +102,8 @@ class RemoteUserScope(AsyncUserScope):
     update = sent(AsyncUserScope.update)
     history = sent(AsyncUserScope.history)
     why = sent(AsyncUserScope.why)
+    entities = sent(AsyncUserScope.entities)
+    entity = sent(AsyncUserScope.entity)
     review = sent(AsyncUserScope.review)
     approve = sent(AsyncUserScope.approve)
     reject = sent(AsyncUserScope.reject)

@@ -31,6 +31,7 @@ from agent_memory.scopes.shared import check_material, check_recent, count_stats
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
+from agent_memory.scopes.user_entities import UserEntities
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import UserStep, check_option, check_step
@@ -39,7 +40,7 @@ from agent_memory.store.threads import newest_threads
 from agent_memory.store.values import validated
 
 
-class AsyncUserScope(UserMemories, UserDocuments, UserControls):
+class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
     """Everything that is kept about one user."""
 
     def thread(

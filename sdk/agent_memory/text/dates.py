@@ -18,10 +18,10 @@ from agent_memory.text.patterns import bounded, either, is_short, plain_words
 Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]
 
-_MONTH_NAMES = "January February March April May June July August September October November December".split()
-_MONTHS = {name[:size].lower(): i for i, name in enumerate(_MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
-_DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_DAYS = {name.lower(): i for i, name in enumerate(_DAY_NAMES)} | {
+MONTH_NAMES = "January February March April May June July August September October November December".split()
+_MONTHS = {name[:size].lower(): i for i, name in enumerate(MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
+DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAYS = {name.lower(): i for i, name in enumerate(DAY_NAMES)} | {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6,
 }  # fmt: skip
 _YEARS = range(1900, 2200)
@@ -29,13 +29,13 @@ _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's day": (1, 1),
              "halloween": (10, 31), "valentine's day": (2, 14)}  # fmt: skip
 
-CALENDAR = frozenset(name.lower() for name in (*_MONTH_NAMES, *_DAY_NAMES))
+CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 """The names of months and weekdays."""
 
 _MONTH = rf"{plain_words(_MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
-_FULL_MONTH = plain_words(_MONTH_NAMES)
+_FULL_MONTH = plain_words(MONTH_NAMES)
 _DAY = rf"{plain_words(_DAYS)}\b"
-_FULL_DAY = rf"{plain_words(_DAY_NAMES)}\b"
+_FULL_DAY = rf"{plain_words(DAY_NAMES)}\b"
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?couple(?: of)?)"
 _VAGUE = r"(?:(?:a )?few|several|some|many)"
 _UNIT = r"(?:day|night|week|weekend|month|year)s?"
@@ -121,7 +121,7 @@ class Moment:
         """The time in words that stay true: "7 May 2026", "week of 4 May 2026", "March 2027"."""
         if self.first is None:
             return ""
-        day = f"{self.first.day} {_MONTH_NAMES[self.first.month - 1]} {self.first.year}"
+        day = f"{self.first.day} {MONTH_NAMES[self.first.month - 1]} {self.first.year}"
         match self.grain:
             case "day":
                 return day
@@ -130,7 +130,7 @@ class Moment:
             case "week" | "weekend":
                 return f"{self.grain} of {day}"
             case "month":
-                return f"{_MONTH_NAMES[self.first.month - 1]} {self.first.year}"
+                return f"{MONTH_NAMES[self.first.month - 1]} {self.first.year}"
             case "season":
                 season = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}[self.first.month]
                 return f"{season} {self.first.year}"

@@ -1,0 +1,87 @@
+"""The people, places and things that memories mention: found by rules, counted, and seen over time."""
+
+import pytest
+from api_world import serving
+
+from agent_memory import AsyncMemory
+from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.text.entities import mentions, names_in
+
+
+def named(text: str) -> dict[str, str | None]:
+    return {mention.name: mention.kind for mention in mentions(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("My sister Ana lives in Lisbon.", {"Ana": "person", "Lisbon": "place"}),
+        ("I moved to New York in March with Jean-Luc.", {"New York": "place", "Jean-Luc": "person"}),
+        ("I gave the keys to Maria on Monday.", {"Maria": None}),
+        ("We bought a Toyota. It is red.", {"Toyota": None}),
+        ("Mi hermana Lucía vive en Madrid.", {"Mi": None, "Lucía": "person", "Madrid": "place"}),
+        ("私の妹は東京に住んでいます", {}),
+        ("", {}),
+        ("!!! ... ???", {}),
+    ],
+)
+def test_names_in_a_text(text: str, found: dict[str, str | None]):
+    given = named(text)
+    assert {name: given.get(name) for name in found} == found
+    assert given.keys() <= found.keys() | {"We", "It"}
+
+
+def test_hostile_text_takes_no_time():
+    for text in ("A" * 200_000, "Aa " * 100_000, "Aa-" * 100_000, "in " * 100_000, "\u202eAna\u0000" * 1000):
+        assert isinstance(mentions(text), list)
+    assert names_in("Ana and anaconda", ["ana", "conda"]) == {"ana"}
+    assert names_in("我住在東京都", ["東京"]) == {"東京"}
+
+
+async def test_entities_are_counted_and_seen_over_time(memory: AsyncMemory):
+    alice = memory.user("alice")
+    first = await alice.remember("My sister Ana lives in Lisbon")
+    await alice.remember("I met Ana in Porto last summer")
+    await alice.remember("Ana likes oranges")
+    await alice.remember("Works on the garden every day")
+    await memory.user("bob").remember("My brother Tom lives in Lisbon")
+    found = {entity.name: entity for entity in await alice.entities()}
+    assert {name: (one.kind, one.mentions) for name, one in found.items()} == {
+        "Ana": ("person", 3),
+        "Lisbon": ("place", 1),
+        "Porto": ("place", 1),
+    }
+    assert [one.name for one in await alice.entities(kind="place", limit=1)] == ["Porto"]
+    await alice.update(first.id, content="My sister Ana lives in Rome")
+    assert "Lisbon" not in {entity.name for entity in await alice.entities()}
+    ana = await alice.entity("ANA")
+    told = [one.content for one in ana.timeline]
+    assert (told[0], told[-1]) == ("My sister Ana lives in Lisbon", "My sister Ana lives in Rome")
+    assert ana.along_with == {"Lisbon": 1, "Porto": 1, "Rome": 1}
+    assert [one.superseded_by is None for one in (await alice.entity("Lisbon")).timeline] == [False]
+    await alice.forget(query="My sister Ana lives in Rome")
+    with pytest.raises(NotFound):
+        await alice.entity("Rome")
+    for name in ("Tom", "xyz"):
+        with pytest.raises(NotFound):
+            await alice.entity(name)
+    for wrong in (alice.entity(" "), alice.entity("x" * 256), alice.entities(kind="pet"), alice.entities(limit=0)):
+        with pytest.raises(InvalidInput):
+            await wrong
+
+
+async def test_a_name_without_capitals_is_found_when_asked_for(memory: AsyncMemory):
+    await memory.user("alice").remember("私の妹は東京に住んでいます")
+    assert await memory.user("alice").entities() == []
+    assert (await memory.user("alice").entity("東京")).mentions == 1
+
+
+async def test_over_http(memory: AsyncMemory):
+    async with serving(memory) as url, AsyncMemory.remote(url) as remote:
+        await remote.user("alice").remember("My sister Ana lives in Lisbon")
+        assert [one.name for one in await remote.user("alice").entities(kind="person")] == ["Ana"]
+        assert (await remote.user("alice").entity("ana")).timeline[0].content == "My sister Ana lives in Lisbon"
+        with pytest.raises(NotFound):
+            await remote.user("bob").entity("Ana")
+        await remote.group("team").remember("The office of Contoso is in Berlin")
+        assert [one.name for one in await remote.group("team").entities(kind="place")] == ["Berlin"]
