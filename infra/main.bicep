@@ -34,6 +34,12 @@ param cosmosAutoscaleMaxRu int = 0
 @description('Seconds after which raw turns are deleted; -1 keeps them. What was derived from them stays.')
 param turnTtlSeconds int = 2592000
 
+@description('Whether the account\'s replicas, and the storage of the function app, are spread over the zones of the region. It cannot be changed for a region that an account has.')
+param zoneRedundant bool = false
+
+@description('A second region that the account can be read from, and fails over to; the first one is written to. Not for a serverless account. Empty: there is none.')
+param cosmosSecondaryLocation string = ''
+
 @description('How far back the account can be restored to any second: 7 days cost nothing, 30 days cost per GB.')
 @allowed(['Continuous7Days', 'Continuous30Days'])
 param cosmosBackupTier string = 'Continuous7Days'
@@ -138,6 +144,9 @@ param durableTaskScheduler bool = false
 @description('Puts the store, the models and the storage behind private endpoints; then only the function app and the virtual network reach them.')
 param privateNetworking bool = false
 
+@description('Whether each request to the store is logged to the workspace. Its logs name partition keys, so users, and cost by the GB. Only with the function app.')
+param diagnosticLogs bool = false
+
 @description('Who is told of alerts and of the budget; empty: alerts are only shown in the portal, the budget goes to the owners.')
 param alertEmail string = ''
 
@@ -182,6 +191,8 @@ module cosmos 'modules/cosmos.bicep' = {
     location: location
     tags: tags
     serverless: cosmosAutoscaleMaxRu == 0
+    zoneRedundant: zoneRedundant
+    secondaryLocation: cosmosSecondaryLocation
     backupTier: cosmosBackupTier
     keyVaultKeyUri: cosmosKeyVaultKeyUri
     identityId: identity.outputs.id
@@ -230,6 +241,7 @@ module storage 'modules/storage.bicep' = if (deployFunctionApp) {
     tags: tags
     appPrincipalId: identity.outputs.principalId
     publicAccess: !privateNetworking
+    zoneRedundant: zoneRedundant
   }
 }
 
@@ -242,6 +254,25 @@ module monitoring 'modules/monitoring.bicep' = if (deployFunctionApp) {
     location: location
     tags: tags
     appPrincipalId: identity.outputs.principalId
+  }
+}
+
+module workbook 'modules/workbook.bicep' = if (deployFunctionApp) {
+  name: 'workbook'
+  scope: group
+  params: {
+    location: location
+    tags: tags
+    applicationInsightsId: monitoring!.outputs.id
+  }
+}
+
+module diagnostics 'modules/diagnostics.bicep' = if (deployFunctionApp && diagnosticLogs) {
+  name: 'diagnostics'
+  scope: group
+  params: {
+    accountName: cosmos.outputs.name
+    workspaceId: monitoring!.outputs.workspaceId
   }
 }
 
@@ -333,6 +364,7 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
     instanceMemoryMB: instanceMemoryMB
     maximumInstanceCount: maximumInstanceCount
+    zoneRedundant: zoneRedundant
     alwaysReadyHttp: alwaysReadyHttp
     httpConcurrency: httpConcurrency
     schedulerConnection: durableTaskScheduler ? scheduler!.outputs.connection : ''

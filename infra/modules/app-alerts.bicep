@@ -38,6 +38,20 @@ var rules = [
     query: 'traces | where message has "were not counted by the change feed" | summarize value = count() by bin(timestamp, 15m)'
     threshold: 0
   }
+  {
+    name: 'memory-recall-lags'
+    description: 'What was said could not be found in the index for more than ten minutes.'
+    severity: 3
+    query: 'customMetrics | where name == "write_to_recall" | summarize value = max(valueMax) by bin(timestamp, 15m)'
+    threshold: 600
+  }
+  {
+    name: 'memory-model-paused'
+    description: 'A model keeps failing and was left alone again and again. Its turns wait; memory.health() says why.'
+    severity: 2
+    query: 'customMetrics | where name == "model_pauses" | summarize value = sum(valueSum) by bin(timestamp, 15m)'
+    threshold: 3
+  }
 ]
 
 resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [for rule in rules: {

@@ -9,6 +9,10 @@ param location string
 param tags object
 @description('Serverless, or provisioned throughput.')
 param serverless bool
+@description('Whether the replicas are spread over the zones of a region.')
+param zoneRedundant bool
+@description('A second region, to be read from and failed over to; empty: none.')
+param secondaryLocation string
 @description('How far back the account can be restored.')
 param backupTier string
 @description('Key Vault key to encrypt with; empty: Microsoft\'s key.')
@@ -22,6 +26,8 @@ param publicAccess bool
 
 // Cosmos DB keeps the roles for its data itself. This one reads and writes items, and makes no containers.
 var dataContributor = '00000000-0000-0000-0000-000000000002'
+// A serverless account has one region.
+var twoRegions = !serverless && !empty(secondaryLocation)
 var encryption = empty(keyVaultKeyUri) ? {} : {
   keyVaultKeyUri: keyVaultKeyUri
   defaultIdentity: 'UserAssignedIdentity=${identityId}'
@@ -38,7 +44,13 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-10-15' = {
   }
   properties: union({
     databaseAccountOfferType: 'Standard'
-    locations: [{ locationName: location, failoverPriority: 0, isZoneRedundant: false }]
+    // The one with priority 0 is written to.
+    locations: concat(
+      [{ locationName: location, failoverPriority: 0, isZoneRedundant: zoneRedundant }],
+      twoRegions ? [{ locationName: secondaryLocation, failoverPriority: 1, isZoneRedundant: zoneRedundant }] : []
+    )
+    enableAutomaticFailover: twoRegions
+    enableMultipleWriteLocations: false
     capabilities: concat(serverless ? [{ name: 'EnableServerless' }] : [], [
       { name: 'EnableNoSQLVectorSearch' }
       { name: 'EnableNoSQLFullTextSearch' }

@@ -24,6 +24,8 @@ param subnetId string
 param instanceMemoryMB int
 @description('How many instances there may be.')
 param maximumInstanceCount int
+@description('Whether its instances are spread over the zones of the region.')
+param zoneRedundant bool
 @description('How many instances are kept ready for HTTP.')
 param alwaysReadyHttp int
 @description('How many HTTP requests an instance answers at a time.')
@@ -89,7 +91,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
   tags: tags
   kind: 'functionapp'
   sku: { name: 'FC1', tier: 'FlexConsumption' }
-  properties: { reserved: true }
+  properties: { reserved: true, zoneRedundant: zoneRedundant }
 }
 
 resource app 'Microsoft.Web/sites@2024-04-01' = {

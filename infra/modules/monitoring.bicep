@@ -47,4 +47,5 @@ resource role 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 }
 
 output id string = component.id
+output workspaceId string = workspace.id
 output name string = component.name

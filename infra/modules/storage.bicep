@@ -8,6 +8,8 @@ param location string
 param tags object
 @description('Whether the account can be reached from outside the virtual network.')
 param publicAccess bool
+@description('Whether it is kept in several zones of the region.')
+param zoneRedundant bool
 @description('Object id of the identity that uses it.')
 param appPrincipalId string
 
@@ -23,7 +25,7 @@ resource account 'Microsoft.Storage/storageAccounts@2024-01-01' = {
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: 'Standard_LRS' }
+  sku: { name: zoneRedundant ? 'Standard_ZRS' : 'Standard_LRS' }
   properties: {
     allowSharedKeyAccess: false
     allowBlobPublicAccess: false

@@ -16,11 +16,13 @@ Breaker = Callable[[str, str, str], Project]
 MAIN = "infra/main.bicep"
 PARAMETERS = "infra/main.parameters.json"
 POLICIES = "infra/modules/containers.json"
+WORKBOOK = "infra/modules/workbook.json"
 APP_ALERTS = "infra/modules/app-alerts.bicep"
 CONTAINERS = "infra/modules/containers.bicep"
 COSMOS = "infra/modules/cosmos.bicep"
 FUNCTIONS = "infra/modules/functions.bicep"
 MODELS = "infra/modules/models.bicep"
+ENDPOINT = "infra/modules/private-endpoint.bicep"
 MONITORING = "infra/modules/monitoring.bicep"
 SCHEDULER = "infra/modules/scheduler.bicep"
 STORAGE = "infra/modules/storage.bicep"
@@ -81,6 +83,16 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
     },
     "api_versions_are_known": {
         "API version": (STORAGE, "@2024-01-01", "@2019-06-01", "2019-06-01 is not a version"),
+    },
+    "resources_fit_the_service": {
+        "property that the type has not": (COSMOS, "disableLocalAuth: true", "disableLocalAuths: true", "no property"),
+        "required property": (COSMOS, "    databaseAccountOfferType: 'Standard'\n", "", "OfferType is required"),
+        "value that is not allowed": (COSMOS, "'Session'", "'Sessions'", "may be Eventual, Session"),
+        "value of another kind": (CONTAINERS, "maxThroughput: autoscaleMaxRu", "maxThroughput: 'much'", "of type int"),
+        "value out of bounds": (COSMOS, "failoverPriority: 0", "failoverPriority: -1", "too small"),
+        "read-only property": (STORAGE, "    allowBlob", "    creationTime: 'now'\n    allowBlob", "is read-only"),
+        "kind of backup": (COSMOS, "type: 'Continuous'", "type: 'Continual'", "may be Continuous, Periodic"),
+        "text for a list": (ENDPOINT, "groupIds: [groupId]", "groupIds: groupId", "must be a list"),
     },
     "roles_are_granted": {
         "role without an id": (MODELS, "5e0bd9bd-7b93", "5e0bd9bd-7b94", "no role is known"),
@@ -251,6 +263,9 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             'requests | where name == "on_memory_change" and success == false',
             "asks for requests",
         ),
+        "metric of the workbook": (WORKBOOK, "write_to_recall", "recall_lag", "the metric recall_lag"),
+        "one of several metrics": (WORKBOOK, 'in (\\"dead_letters', 'in (\\"letters', "the metric letters"),
+        "dimension that nobody tells": (WORKBOOK, "agent_memory.step", "memory.step", "no code tells memory.step"),
         "message that nobody logs": (APP_ALERTS, "by the change feed", "by the feed", "no code logs"),
         "alert that tells nobody": (APP_ALERTS, "actionGroups: actionGroupIds", "actionGroups: []", "nobody"),
     },

@@ -40,7 +40,8 @@ _CADENCE = {
     "USER_SUMMARY_EVERY_N": "20",
     "DEDUP_EVERY_N": "5",
 }
-_METRICS = re.compile(r'customMetrics \| where name == "([^"]+)"')
+_METRICS = re.compile(r'customMetrics \| where name (?:== "([^"]+)"|in \(([^)]+)\))')
+_DIMENSIONS = re.compile(r'customDimensions\["([^"]+)"\]')
 _REQUESTS = re.compile(r"^(requests|dependencies) \|")
 _TRACES = re.compile(r'traces \| where message has "([^"]+)"')
 _METRIC_MAKERS = ("create_counter", "create_gauge", "create_histogram", "create_up_down_counter")
@@ -221,22 +222,37 @@ def _hooks(azure_yaml: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def alerts_watch_what_is_reported(project: Project) -> Iterator[str]:
-    """Every metric and message that an alert asks for is one that the code has; somebody can be told."""
-    metrics, logged = _metrics(project), "".join(_sources(project))
-    for rule in project.deployment("as it comes").of_type("Microsoft.Insights/scheduledQueryRules"):
-        for criterion in rule.body["properties"]["criteria"]["allOf"]:
-            for name in _METRICS.findall(criterion["query"]):
+    """Every metric, dimension and message that alerts and the workbook ask for is in the code; somebody is told."""
+    metrics, sources = _metrics(project), "".join(_sources(project))
+    for where, query in _queries(project):
+        for one, several in _METRICS.findall(query):
+            for name in [one] if one else [part.strip(' "') for part in several.split(",")]:
                 if name not in metrics:
-                    yield f"{rule.source}: alert {rule.name}: no code reports the metric {name}"
-            for table in _REQUESTS.findall(criterion["query"]):
-                yield f"{rule.source}: alert {rule.name} asks for {table}, which a run may or may not be among"
-            for words in _TRACES.findall(criterion["query"]):
-                if words not in logged:
-                    yield f"{rule.source}: alert {rule.name}: no code logs {words!r}"
+                    yield f"{where}: no code reports the metric {name}"
+        for name in _DIMENSIONS.findall(query):
+            if f'"{name}"' not in sources:
+                yield f"{where}: no code tells {name} of a metric"
+        for table in _REQUESTS.findall(query):
+            yield f"{where} asks for {table}, which a run may or may not be among"
+        for words in _TRACES.findall(query):
+            if words not in sources:
+                yield f"{where}: no code logs {words!r}"
     told = project.deployment("everything on").of_type("Microsoft.Insights/actionGroups")
     for rule in project.deployment("everything on").of_type("Microsoft.Insights/scheduledQueryRules"):
         if rule.body["properties"]["actions"]["actionGroups"] != [group.id for group in told]:
             yield f"{rule.source}: alert {rule.name} tells nobody"
+
+
+def _queries(project: Project) -> Iterator[tuple[str, str]]:
+    """The queries of the alerts and of the workbook, each with where it stands."""
+    deployment = project.deployment("as it comes")
+    for rule in deployment.of_type("Microsoft.Insights/scheduledQueryRules"):
+        for criterion in rule.body["properties"]["criteria"]["allOf"]:
+            yield f"{rule.source}: alert {rule.name}", criterion["query"]
+    for book in deployment.of_type("Microsoft.Insights/workbooks"):
+        for item in json.loads(book.body["properties"]["serializedData"])["items"]:
+            if "query" in item["content"]:
+                yield f"{book.source}: {item['content']['title']}", item["content"]["query"]
 
 
 def _metrics(project: Project) -> set[str]:

@@ -275,6 +275,8 @@ class _Evaluation:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, separators=(",", ":"))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,8 +1,9 @@
 """Checks, without Azure, that `azd up` would deploy a working system: `make infra-check`.
 
 The templates are read, what they would deploy is worked out in each way of using them (infra_check.project), and
-rules are held against that, the library, the function app and what azd is told. With `--package` the deployment
-package is built as the platform builds it, and the app is loaded from it.
+rules are held against that, Azure's own types, the library, the function app and what azd is told. With `--package`
+every combination of choices is tried too, and the deployment package is built as the platform builds it, and the app is
+loaded from it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from infra_check.resource_rules import (
     roles_are_granted,
     the_store_can_be_restored,
 )
+from infra_check.service_types import extract
 from infra_check.template_rules import (
     every_scenario_deploys,
     names_hold_together,
@@ -41,6 +43,7 @@ from infra_check.template_rules import (
     syntax_is_understood,
     what_conflicts_is_made_in_turn,
 )
+from infra_check.type_rules import combinations, every_combination_fits, resources_fit_the_service
 
 ROOT = Path(__file__).resolve().parents[4]
 Rule = Callable[[Project], Iterator[str]]
@@ -52,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     every_scenario_deploys,
     what_conflicts_is_made_in_turn,
     api_versions_are_known,
+    resources_fit_the_service,
     roles_are_granted,
     nothing_takes_keys,
     the_store_can_be_restored,
@@ -88,6 +92,7 @@ def main(arguments: list[str], project: Project | None = None) -> int:
     if not broken:
         _say_what_was_read(project)
         if "--package" in arguments:
+            broken += not _try_all_combinations(project)
             broken += not _build_package(project)
     return 1 if broken else 0
 
@@ -105,6 +110,18 @@ def _say_what_was_read(project: Project) -> None:
     print(f"\n{len(project.templates)} templates, {len(project.bindings)} functions; resources deployed:")
     for name, count in counts.items():
         print(f"  {count:>3}  {name}")
+
+
+def _try_all_combinations(project: Project) -> bool:
+    found = list(dict.fromkeys(faults_of(every_combination_fits, project)))
+    source = extract()["source"]
+    print(
+        f"\n{'FAIL' if found else 'ok':<5}{combinations():,} combinations of parameters fit Azure's types"
+        f" (bicep-types-az, {source['date']}, {source['commit'][:7]})"
+    )
+    for fault in found:
+        print(f"       {fault}")
+    return not found
 
 
 def _build_package(project: Project) -> bool:

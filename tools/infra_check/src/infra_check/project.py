@@ -21,11 +21,15 @@ from infra_check.bicep_syntax import Parameter, Template
 Bindings = Mapping[str, Sequence[Mapping[str, Any]]]
 """The bindings of each function of the app, as the host is told of them."""
 
-_NAMED = {"environmentName": "check", "location": "somewhere"}
+NAMED = {"environmentName": "check", "location": "somewhere"}
 SCENARIOS: dict[str, dict[str, Any]] = {
     "as it comes": {},
     "without the function app": {"deployFunctionApp": False, "principalId": "developer"},
-    "autoscale": {"cosmosAutoscaleMaxRu": 4000, "cosmosBackupTier": "Continuous30Days"},
+    "autoscale": {
+        "cosmosAutoscaleMaxRu": 4000,
+        "cosmosBackupTier": "Continuous30Days",
+        "cosmosSecondaryLocation": "elsewhere",
+    },
     "other vectors, turns kept": {"embeddingDimensions": 256, "turnTtlSeconds": -1},
     "models of one's own": {"openAiEndpoint": "https://elsewhere.openai.azure.com/", "monthlyBudget": 0},
     "everything on": {
@@ -36,6 +40,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "alertEmail": "somebody@example.com",
         "budgetStartDate": "2026-11-01",
         "alwaysReadyHttp": 1,
+        "zoneRedundant": True,
+        "diagnosticLogs": True,
     },
     "private, without the function app": {"deployFunctionApp": False, "privateNetworking": True},
 }
@@ -81,7 +87,7 @@ class Project:
             BicepError: if Azure would refuse it.
         """
         if scenario not in self._deployments:
-            parameters = _NAMED | SCENARIOS[scenario]
+            parameters = NAMED | SCENARIOS[scenario]
             self._deployments[scenario] = deploy(self.main.resolve(), self.templates, parameters)
         return self._deployments[scenario]
 

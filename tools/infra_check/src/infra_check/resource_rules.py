@@ -13,7 +13,7 @@ from infra_check.bicep_evaluation import Deployed
 from infra_check.project import SCENARIOS, Project
 
 # Generally available versions in which every property that the templates use is there. Cosmos DB has full-text indexes
-# from 2025-10-15 on; Flex Consumption's functionAppConfig came with 2023-12-01.
+# from 2025-10-15 on; Flex Consumption's functionAppConfig came with 2023-12-01. Diagnostic settings have previews.
 API_VERSIONS = {
     "Microsoft.Authorization/roleAssignments": "2022-04-01",
     "Microsoft.CognitiveServices/accounts": "2025-06-01",
@@ -22,8 +22,10 @@ API_VERSIONS = {
     "Microsoft.DurableTask/schedulers": "2025-11-01",
     "Microsoft.Insights/actionGroups": "2023-01-01",
     "Microsoft.Insights/components": "2020-02-02",
+    "Microsoft.Insights/diagnosticSettings": "2021-05-01-preview",
     "Microsoft.Insights/metricAlerts": "2018-03-01",
     "Microsoft.Insights/scheduledQueryRules": "2023-12-01",
+    "Microsoft.Insights/workbooks": "2023-06-01",
     "Microsoft.ManagedIdentity/userAssignedIdentities": "2023-01-31",
     "Microsoft.Network/privateDnsZones": "2024-06-01",
     "Microsoft.Network/privateEndpoints": "2024-05-01",
