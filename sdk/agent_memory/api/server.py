@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI
@@ -35,6 +35,21 @@ async def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], No
     """
     with _listening(host, port) as listener:
         await _Server(server_config(app), lambda: on_ready(_url(listener))).serve(sockets=[listener])
+
+
+@asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[str]:
+    """Serves an app to programs on this machine as long as the block runs; the URL. Signals are the caller's matter."""
+    answers = asyncio.Event()
+    with _listening("127.0.0.1", 0) as listener:
+        server = _Quiet(server_config(app), answers.set)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            await answers.wait()
+            yield _url(listener)
+        finally:
+            server.should_exit = True
+            await task
 
 
 def server_config(app: FastAPI) -> uvicorn.Config:
@@ -137,6 +152,15 @@ class _Server(uvicorn.Server):
         finally:
             for number in (SIGINT, SIGTERM):
                 loop.remove_signal_handler(number)
+
+
+class _Quiet(_Server):
+    """A server that leaves signals to others."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Captures none."""
+        yield
 
 
 @contextmanager

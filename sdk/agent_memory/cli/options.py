@@ -19,7 +19,7 @@ import typer
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.terminal import stderr
-from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.errors import ConfigurationError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from agent_memory import Memory
@@ -149,11 +149,26 @@ def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
         chat, embeddings = (None, None) if offline else models_named_by(environment)
         if not Path(path).exists():
             _announce(chat, embeddings)
-        opened = Memory.local(
-            path, chat_model=chat, embedding_model=embeddings, policy=environment.policy, recall=patient
-        )
+        try:
+            opened = Memory.local(
+                path, chat_model=chat, embedding_model=embeddings, policy=environment.policy, recall=patient
+            )
+        except ConfigurationError as error:
+            opened = _of_its_holder(path, error)
     with acting_as_operator(), opened as memory:
         yield memory
+
+
+def _of_its_holder(path: str, error: ConfigurationError) -> Memory:
+    """The store through the process that has it open, if that one shares it."""
+    from agent_memory import Memory
+    from agent_memory.sharing.note import find_host
+    from agent_memory.sharing.shared import is_in_use
+
+    host = find_host(Path(path)) if is_in_use(error) else None
+    if host is None:
+        raise error
+    return Memory.remote(host.url, host.key)
 
 
 def _announce(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,6 +104,7 @@ async def _serve(
     from agent_memory.api import Explorer, HeaderIdentity, InlineProcessing, create_app
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
+    from agent_memory.sharing.hosting import hosting
 
     sys.setswitchinterval(SWITCH_SECONDS)
     identity = settings.identity(header=HeaderIdentity(allowed=not settings.knows_callers))
@@ -128,7 +131,8 @@ async def _serve(
             on_ready(url)
             on_address(explorer.address(url))
 
-        await serve(app, host, port, ready)
+        async with nullcontext() if store is None else hosting(memory, Path(store)):
+            await serve(app, host, port, ready)
 
 
 def api_key(

@@ -1,0 +1,113 @@
+"""A store file that several processes use: opened here, or through the process that has it open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from agent_memory.errors import ConfigurationError, StoreUnavailable
+from agent_memory.memory import AsyncMemory
+from agent_memory.sharing.note import Note, answers, find_host
+
+T = TypeVar("T")
+logger = logging.getLogger("agent_memory")
+
+PATIENCE_SECONDS = 30.0
+"""How long to wait for a file whose holder does not share it, in seconds: it opens it just now, or it soon ends."""
+_LOOK_SECONDS = 0.2
+_TAKEOVERS = 3
+"""How often one piece of work is begun anew because the process ended that was to do it."""
+
+
+class SharedStore:
+    """A store file, held by this process or by another one. When that one ends, this one takes over."""
+
+    def __init__(self, path: Path, open_here: Callable[[], AsyncMemory]) -> None:
+        """Opens nothing yet.
+
+        Args:
+            path: The store file.
+            open_here: Makes the memory that opens the file in this process. It raises `ConfigurationError` if the file
+                is in use.
+        """
+        self._path = path
+        self._open_here = open_here
+        self._stack = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._memory: AsyncMemory | None = None
+        self._host: Note | None = None
+        """Where the memory is, if another process has it."""
+
+    async def close(self) -> None:
+        """Closes what is open. A store that was opened here is free for the next process then."""
+        async with self._opening:
+            self._memory = None
+            await self._stack.aclose()
+
+    async def ask(self, work: Callable[[AsyncMemory], Awaitable[T]]) -> T:
+        """Does work on the memory, again if the process ended that was to do it. So the work must be repeatable.
+
+        Raises:
+            ConfigurationError: if the file cannot be opened, or if somebody who does not share it has it.
+            StoreUnavailable: if processes kept ending.
+        """
+        for attempt in range(_TAKEOVERS):
+            memory, host = await self.open()
+            try:
+                return await work(memory)
+            except StoreUnavailable:
+                if host is None or attempt == _TAKEOVERS - 1 or await asyncio.to_thread(answers, host):
+                    raise
+                logger.info("The process that had %s open has ended", self._path)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def open(self) -> tuple[AsyncMemory, Note | None]:
+        """The open memory, and the process that has it if it is another one."""
+        async with self._opening:
+            if self._memory is not None and self._host is not None:
+                if await asyncio.to_thread(answers, self._host):
+                    return self._memory, self._host
+                self._memory = None  # stays open until the end: other work may still wait for its answer
+            if self._memory is None:
+                self._memory, self._host = await self._connect()
+            return self._memory, self._host
+
+    async def _connect(self) -> tuple[AsyncMemory, Note | None]:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._enter_here(), None
+            except ConfigurationError as error:
+                if not is_in_use(error):
+                    raise
+                in_use = error
+            host = await asyncio.to_thread(find_host, self._path)
+            if host is not None:
+                return await self._stack.enter_async_context(AsyncMemory.remote(host.url, host.key)), host
+            if time.monotonic() > end:
+                raise in_use
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _enter_here(self) -> AsyncMemory:
+        # Most commands that look for another process never serve one, and need no web framework.
+        from agent_memory.sharing.hosting import hosting
+
+        async with AsyncExitStack() as opened:
+            memory = await opened.enter_async_context(self._open_here())
+            if memory.runtime.worker is not None:
+                memory.runtime.worker.give_way()
+            await opened.enter_async_context(hosting(memory, self._path))
+            self._stack.push_async_exit(opened.pop_all())
+            return memory
+
+
+def is_in_use(error: BaseException) -> bool:
+    """Whether a store could not be opened because another process has it."""
+    from embedded_cosmos import EngineFileInUse
+
+    return isinstance(error.__cause__, EngineFileInUse)
