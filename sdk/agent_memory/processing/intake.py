@@ -12,7 +12,7 @@ from typing import TypeVar
 from agent_memory.models import now
 from agent_memory.processing.coverage import covered
 from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
-from agent_memory.rules.switches import read_rules
+from agent_memory.rules.switches import known_rules, read_rules
 from agent_memory.settings import Cadence
 from agent_memory.steps.dead_letters import make_unreadable
 from agent_memory.steps.gather import Tools
@@ -140,7 +140,10 @@ async def is_wanted(tools: Tools, counters: Counters, work: Work) -> bool:
     Its turns stay as they are. Turns written while memory was on stay pending, and are processed when the switch is
     on again.
     """
-    rules = await read_rules(tools.store, tools.policy, work.user_id, work.thread_id or None)
+    place = (tools.store, tools.policy, work.user_id, work.thread_id or None)
+    if (await known_rules(*place)).derive:  # the work itself reads them again
+        return True
+    rules = await read_rules(*place)
     if not rules.derive:
         logger.info("nothing is derived for %s: %s", work.user_id, rules.reason)
         await mark(counters, work)

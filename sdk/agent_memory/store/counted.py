@@ -16,7 +16,7 @@ from agent_memory.store.ids import COUNTERS_THREAD
 
 _MOST_MARKS = 32
 _MOST_THREADS = 32
-"""Threads that a user's counter names beside those of the batch: a document of some 2 KB."""
+"""Threads that a user's counter names in the long run, beside those of the batch: a document of some 2 KB."""
 USER = "user"
 """The step name, in a thread's counter, of the steps that run for the whole user: reconciliation and profile."""
 
@@ -145,11 +145,15 @@ class UserCounter:
         """How many turns of a thread are missing in the total."""
         return max(0, counter.count - self.threads.get(counter.thread_id, counter.told))
 
-    def with_turns_of(self, counters: Sequence[ThreadCounter], total: int) -> UserCounter:
-        """The counter with these threads counted in, and only the newest other threads still named."""
+    def with_turns_of(self, counters: Sequence[ThreadCounter], total: int, most_dropped: int) -> UserCounter:
+        """The counter with these threads counted in.
+
+        If it then names too many threads, it drops the oldest, `most_dropped` at most: each costs a request.
+        """
         behind = {counter.thread_id: counter.count for counter in counters if self.owed(counter)}
         others = [item for item in self.threads.items() if item[0] not in behind]
-        kept = dict([*others[-_MOST_THREADS:], *behind.items()])
+        too_many = max(0, len(others) - _MOST_THREADS)
+        kept = dict([*others[min(too_many, most_dropped) :], *behind.items()])
         return replace(self, turns=total + sum(map(self.owed, counters)), threads=kept)
 
     def to_document(self) -> Document:

@@ -70,12 +70,14 @@ class Counting:
                 )
             )
         )
+        drops = 2 * len(turns) - 1  # so that all of it costs three requests a thread and one for the user at most
         if user.stored is not None and user.unconfirmed:
+            drops -= 1
             if not await self._are_there(turns):
                 await self._take_back(user.stored, list(turns))
                 return Counted(user, threads)
             user = replace(user, unconfirmed=False)
-        after = user.with_turns_of(threads, total)
+        after = user.with_turns_of(threads, total, drops)
         if user.stored is None:
             with racing():
                 created = await self._send(self._store.create(COUNTER, replace(after, unconfirmed=True).to_document()))
