@@ -17,6 +17,7 @@ export function Live() {
   const [text, setText] = useState("");
   const [role, setRole] = useState("user");
   const [error, setError] = useState(null);
+  const [told, setTold] = useState("");
   const known = useRef(null);
   const look = async () => {
     try {
@@ -56,7 +57,9 @@ export function Live() {
     await look();
   };
   const process = async () => {
-    await memory.process("extract", thread);
+    const run = await memory.process("extract", thread);
+    const { rejected = [], skipped_reason: skipped } = run.result || {};
+    setTold(run.error || skipped || rejected.join("; ") || "");
     await memory.process("reconcile").catch((problem) => setError(problem));
     await look();
   };
@@ -64,13 +67,13 @@ export function Live() {
   return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">in ${thread}</span></div>
     ${error && html`<${Problem} error=${error} />`}
     <div class="pair"><section aria-label="Conversation"><h2>Say something</h2>
-      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="An empty conversation">Try “I live in Lisbon.”, then “I moved to Porto last week.”<//>`}</div>
+      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="An empty conversation">Say “My budget for the trip is $3,000.”, learn, then “We raised the budget for the trip to $4,000.”, and learn again.<//>`}</div>
       <form class="say" onSubmit=${(event) => event.preventDefault()}>
         <label class="field"><span>Turn</span><textarea rows="2" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
         <div class="actions"><select aria-label="Who says it" value=${role} onChange=${(event) => setRole(event.target.value)}><option value="user">as the user</option><option value="assistant">as the assistant</option></select>
           <${Change} primary disabled=${!text.trim()} does=${say}>Say it<//>
           <${Change} disabled=${waiting === 0} does=${process}>Learn now<//></div>
-        <p class="quiet" role="status">${waiting > 0 ? `${waiting} turns wait; they are learned from after ten turns or a pause, or with “Learn now”.` : "Nothing waits."}</p>
+        <p class="quiet" role="status">${waiting > 0 ? `${waiting} turns wait; they are learned from after ten turns or a pause, or with “Learn now”.` : "Nothing waits."}${told && ` Not kept: ${told}.`}</p>
       </form></section>
     <section aria-label="What is remembered" aria-live="polite"><h2>Remembered</h2>
       ${fresh.length === 0 && html`<${Empty} title="Nothing new yet">What is learned from this conversation appears here.<//>`}

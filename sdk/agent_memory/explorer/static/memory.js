@@ -104,7 +104,7 @@ function Linked({ title, items, empty }) {
 export function MemoryView() {
   const { memory, id, user } = usePage();
   const answer = useAnswer(() => memory.why(id), [user, id]);
-  return html`<div class="view memory"><${Answered} of=${answer} what="Reading the memory">${(found) => {
+  return html`<div class="view memory">${answer[1] && html`<h1>Memory</h1>`}<${Answered} of=${answer} what="Reading the memory">${(found) => {
     const shown = found.memory;
     return html`<p class="crumb"><a href=${routeTo(user, "timeline")}>Timeline</a> / ${short(shown.content, 40)}</p>
     <div class="columns"><div>
