@@ -9,6 +9,7 @@ Frameworks hold shared packages at different versions, so they cannot all be ins
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,13 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".integrations"
+QUIET = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "OTEL_SDK_DISABLED": "true",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+}
+"""Keeps frameworks from asking servers of their makers."""
 TESTING = ("pytest>=9", "anyio")
 
 
@@ -36,6 +44,19 @@ FRAMEWORKS = {
     "langgraph": Framework("langgraph", "langchain", ("langchain-openai",)),
     "openai_agents": Framework("openai-agents", "openai-agents"),
     "pydantic_ai": Framework("pydantic-ai-slim", "pydantic-ai", ("pydantic-ai-slim[openai]",)),
+    "anthropic": Framework("anthropic", "anthropic"),
+    "claude_agent": Framework("claude-agent-sdk", "claude-agent"),
+    "litellm": Framework("litellm", "litellm"),
+    "google_adk": Framework("google-adk", "google-adk"),
+    "crewai": Framework("crewai", "crewai"),
+    "llama_index": Framework("llama-index-core", "llama-index", ("llama-index-llms-openai-like",)),
+    "smolagents": Framework("smolagents", None, ("smolagents[openai]",)),
+    "dspy": Framework("dspy"),
+    "semantic_kernel": Framework("semantic-kernel"),
+    "autogen": Framework("autogen-agentchat", None, ("autogen-ext[openai]",)),
+    "haystack": Framework("haystack-ai"),
+    "strands": Framework("strands-agents", None, ("strands-agents[openai]",)),
+    "pipecat": Framework("pipecat-ai", None, ("pipecat-ai[openai]",)),
 }
 
 
@@ -87,7 +108,7 @@ def run(name: str, framework: Framework, uv: str) -> Row:
     own = [f"tests/integrations/test_{name}.py"] if (ROOT / f"tests/integrations/test_{name}.py").exists() else []
     shared = ["tests/integrations/test_promises.py", "tests/integrations/test_pages.py"]
     tests = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *shared, *own, "-k", name, f"--junitxml={report}"]
-    done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr)
+    done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr, env=os.environ | QUIET)
     ran, skipped = counts(report) if report.exists() else ({}, 0)
     told = ", ".join(f"{count} {what}" for what, count in ran.items()) or "nothing"
     if skipped:

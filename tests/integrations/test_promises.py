@@ -81,7 +81,7 @@ async def test_what_was_recalled_is_not_learned_again(rig: Rig, memory: Any, ser
     await rig.say("alice", "monday", FACT)
     await drained(memory)
     await rig.say("alice", "friday", QUESTION)
-    assert HEADER in server.told
+    assert BUDGET in server.told
     kept = await texts(memory, "alice", "friday")
     assert kept == [QUESTION, KNOWS]
     assert not any(HEADER in text or NOTICE in text for text in kept)

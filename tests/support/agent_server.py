@@ -17,6 +17,10 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]
 CALL = re.compile(r"^call (\w+) (\{.*\})$", re.MULTILINE)
 BUDGET = "$10,000"
+RECALLED = "Relevant memories:"
+"""Behind this, CrewAI tells what it recalled, in the user's message."""
+DSPY = "[[ ## question ## ]]", "[[ ## answer ## ]]"
+"""DSPy has all fields in the user's message, and wants them marked in the answer."""
 KNOWS, KNOWS_NOT = f"Your budget is {BUDGET}.", "Noted."
 
 
@@ -47,6 +51,12 @@ class AgentServer:
             "OPENAI_API_KEY": "k",
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": "k",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "IS_SANDBOX": "1",
+            "GOOGLE_API_KEY": "k",
+            "GOOGLE_GEMINI_BASE_URL": self.url,
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
 
     @property
@@ -64,7 +74,8 @@ class AgentServer:
         call = CALL.search(asked.question)
         if call and not asked.answered and call[1] in asked.tools:
             return {"name": call[1], "arguments": call[2]}
-        return {"text": KNOWS if BUDGET in asked.told else KNOWS_NOT}
+        text = KNOWS if BUDGET in asked.told else KNOWS_NOT
+        return {"text": f"{DSPY[1]}\n{text}" if DSPY[0] in asked.told else text}
 
 
 def read(body: Json) -> Asked:
@@ -76,6 +87,9 @@ def read(body: Json) -> Asked:
     others = [body.get("system", ""), body.get("instructions", ""), body.get("systemInstruction", "")]
     others += [one for n, one in enumerate(messages) if n != last]
     question = words(messages[last]) if asking else ""
+    before, fields, question = question.rpartition(DSPY[0])
+    question, marker, recalled = question.partition(RECALLED)
+    others.append(before + fields + marker + recalled)
     answered = any(results(one) for one in messages[last:])
     return Asked(json.dumps(others, ensure_ascii=False), question, answered, tool_names(body))
 

@@ -145,6 +145,11 @@ def namespace_of(kept: Memory) -> tuple[str, ...]:
     return tuple(json.loads(f"[{kept.metadata[_NAMESPACE].removesuffix(',')}]"))
 
 
+def key_of(kept: Memory) -> str:
+    """The key of an item."""
+    return str(kept.metadata[_KEY])
+
+
 def is_indexed(kept: Memory) -> bool:
     """Whether a search by meaning finds the item."""
     return bool(kept.metadata[_INDEXED])

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agent_memory.errors import InvalidInput, NotFound
+from agent_memory.errors import InvalidInput
 from agent_memory.extras import require
 from agent_memory.integrations import items
 from agent_memory.integrations.bridge import AnyMemory, Bridge, complete, owner, text_of
 from agent_memory.integrations.ids import decode_id, encode_id
-from agent_memory.models import Memory
+from agent_memory.integrations.item_store import ItemStore
 from agent_memory.recall.context import DEFAULT_BUDGET
-from agent_memory.store.library import piece_id
 
 require("langgraph", "langchain")
 
@@ -84,7 +83,7 @@ class MemoryStore(BaseStore):
                 puts[op.namespace, op.key] = op
                 results.append(None)
             elif isinstance(op, GetOp):
-                kept = await self._kept(bridge, op.namespace, op.key)
+                kept = await self._of(bridge, op.namespace).get(op.namespace, op.key)
                 results.append(None if kept is None else Item(**items.fields_of(kept)))
             elif isinstance(op, SearchOp):
                 results.append(await self._search(bridge, op))
@@ -93,64 +92,34 @@ class MemoryStore(BaseStore):
             else:
                 raise InvalidInput(f"no operation of a store: {type(op).__name__}")
         for put in puts.values():
-            await self._put(bridge, put)
+            store = self._of(bridge, put.namespace)
+            if put.value is None:
+                await store.delete(put.namespace, put.key)
+            else:
+                await store.put(put.namespace, put.key, put.value, put.index)
         return results
 
-    async def _kept(self, bridge: Bridge, namespace: tuple[str, ...], key: str) -> Memory | None:
-        user = self._owner(namespace)
-        try:
-            kept: Memory = await bridge.ask(bridge.user(user).get, piece_id(user, items.document_id(namespace, key), 0))
-        except NotFound:
-            return None
-        return kept
-
-    async def _put(self, bridge: Bridge, put: PutOp) -> None:
-        user = self._owner(put.namespace)
-        scope, id = bridge.user(user), items.document_id(put.namespace, put.key)
-        if put.value is None:
-            await bridge.ask(scope.delete_document, id)
-            return
-        known = await self._kept(bridge, put.namespace, put.key)
-        made = items.document(
-            put.namespace, put.key, put.value, put.index, items.created_at(known) if known is not None else None
-        )
-
-        async def write(content: str, metadata: Mapping[str, Any]) -> list[str]:
-            receipt = await bridge.ask(
-                scope.add_document, id, content, metadata=metadata, chunk_size=items.WHOLE, chunk_overlap=0
-            )
-            return list(receipt.ids)
-
-        written = await write(made.content, made.metadata)
-        if not items.is_exact(made, [await bridge.ask(scope.get, one) for one in written]):
-            await bridge.ask(scope.delete_document, id)
-            if known is not None:
-                await write(known.content, known.metadata)
-            raise items.refusal(put.namespace, put.key)
-
     async def _search(self, bridge: Bridge, op: SearchOp) -> list[SearchItem]:
-        scope, within = bridge.user(self._owner(op.namespace_prefix)), items.within(op.namespace_prefix)
-        page = await bridge.ask(scope.memories, types=["document"], filters=within)
-        found = {one.id: one for one in page if items.matches(items.value_of(one), op.filter)}
-        scores: dict[str, float] = {}
-        if op.query and found:
-            hits = await bridge.ask(scope.search, op.query, limit=items.MOST_HITS, types=["document"], filters=within)
-            by_text = {hit.memory.content: hit.score for hit in hits}  # of equal texts, a search shows one
-            said = {id: one.content for id, one in found.items() if items.is_indexed(one)}
-            scores = {id: by_text[text] for id, text in said.items() if text in by_text}
+        store = self._of(bridge, op.namespace_prefix)
+        every = await store.within(op.namespace_prefix)
+        found = {one.id: one for one in every if items.matches(items.value_of(one), op.filter)}
+        by_text = await store.scores(op.namespace_prefix, op.query) if op.query and found else {}
+        said = {id: one.content for id, one in found.items() if items.is_indexed(one)}
+        scores = {id: by_text[text] for id, text in said.items() if text in by_text}
         ranked = sorted(scores, key=lambda id: (-scores[id], items.created_at(found[id]), id))
         rest = sorted(found.keys() - scores.keys(), key=lambda id: (items.created_at(found[id]), id))
         shown = [*ranked, *rest][op.offset : op.offset + op.limit]
-        return [_search_item(found[id], scores.get(id)) for id in shown]
+        return [SearchItem(**items.fields_of(found[id]), score=scores.get(id)) for id in shown]
 
     async def _namespaces(self, bridge: Bridge, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         prefix: tuple[str, ...] = max((c.path for c in conditions if c.match_type == "prefix"), key=len, default=())
-        scope = bridge.user(self._owner(tuple(prefix)))
-        page = await bridge.ask(scope.memories, types=["document"], filters=items.within(()))
-        every = {items.namespace_of(one) for one in page}
+        every = {items.namespace_of(one) for one in await self._of(bridge, tuple(prefix)).within(())}
         named = {one for one in every if all(items.is_under(one, c.path, c.match_type) for c in conditions)}
         return sorted({one[: op.max_depth] for one in named})[op.offset : op.offset + op.limit]
+
+    def _of(self, bridge: Bridge, namespace: tuple[str, ...]) -> ItemStore:
+        return ItemStore(bridge, self._owner(namespace))
 
     def _owner(self, namespace: tuple[str, ...]) -> str:
         """The user of a namespace.
@@ -216,7 +185,3 @@ def _where(config: RunnableConfig) -> tuple[str, str]:
 
 def _messages(state: Any) -> list[Any]:
     return list(state["messages"] if isinstance(state, Mapping) else state.messages)
-
-
-def _search_item(kept: Memory, score: float | None) -> SearchItem:
-    return SearchItem(**items.fields_of(kept), score=score)

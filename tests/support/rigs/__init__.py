@@ -53,7 +53,24 @@ ADAPTERS = [
     Adapter("langgraph", "langgraph,langchain_openai", sync=True),
     Adapter("openai_agents", "agents"),
     Adapter("pydantic_ai", "pydantic_ai,openai"),
+    Adapter("anthropic", "anthropic"),
+    Adapter("claude_agent", "claude_agent_sdk"),
+    Adapter("litellm", "litellm"),
+    Adapter("google_adk", "google.adk"),
+    Adapter("crewai", "crewai", sync=True),
+    Adapter("llama_index", "llama_index.core,llama_index.llms.openai_like"),
 ]
+
+RECIPES = [
+    Adapter("smolagents", "smolagents"),
+    Adapter("dspy", "dspy"),
+    Adapter("semantic_kernel", "semantic_kernel"),
+    Adapter("autogen", "autogen_agentchat,autogen_ext"),
+    Adapter("haystack", "haystack"),
+    Adapter("strands", "strands"),
+    Adapter("pipecat", "pipecat"),
+]
+"""What has a recipe in docs/integrations/recipes.md and no adapter."""
 
 
 async def drained(memory: AsyncMemory | Memory) -> None:

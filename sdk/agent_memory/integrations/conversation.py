@@ -1,0 +1,86 @@
+"""A conversation of one user, for frameworks without an adapter: recall before the model, keep what was said after it.
+
+talk = Conversation(memory, "alice", "monday")
+system = talk.recall_now(question)                       # goes into the instructions of the request
+talk.keep_now([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
+from agent_memory.integrations.tools import memory_tools, memory_tools_now
+from agent_memory.recall.context import DEFAULT_BUDGET
+
+_ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "tool": "tool"}
+"""The roles that are kept. Instructions are not: what was recalled stands in them."""
+
+
+class Conversation:
+    """One conversation. `recall` and `keep` never fail an agent: a store that fails is logged."""
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        user_id: str,
+        thread_id: str,
+        *,
+        budget: int = DEFAULT_BUDGET,
+        agent_id: str | None = None,
+    ) -> None:
+        """Over an open memory.
+
+        Args:
+            memory: An open memory; a `Memory` for the methods that end in `_now`.
+            user_id: Whose conversation it is.
+            thread_id: Its id.
+            budget: The most tokens of what is recalled.
+            agent_id: The agent that talks; stored with its turns.
+
+        Raises:
+            InvalidInput: if there is no user id.
+        """
+        self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
+        self.user_id = owner(user_id, "give one to the conversation")
+        self.thread_id = thread_id
+
+    async def recall(self, question: str) -> str:
+        """What is known that bears on a question, as quoted text; empty if nothing is."""
+        return await self._bridge.told(self.user_id, self.thread_id, question)
+
+    def recall_now(self, question: str) -> str:
+        """As `recall`."""
+        return complete(self._bridge.now.told(self.user_id, self.thread_id, question))
+
+    async def keep(self, messages: Sequence[Mapping[str, Any]], start: int = 0) -> None:
+        """Keeps messages with `role` and `content`. The same message at the same place is kept once.
+
+        Args:
+            messages: The conversation, or what is new of it.
+            start: The place of the first of them in the conversation, if they are what is new.
+        """
+        await self._bridge.keep(self.user_id, self.thread_id, turns_of(self.thread_id, messages, start))
+
+    def keep_now(self, messages: Sequence[Mapping[str, Any]], start: int = 0) -> None:
+        """As `keep`."""
+        complete(self._bridge.now.keep(self.user_id, self.thread_id, turns_of(self.thread_id, messages, start)))
+
+    def tools(self) -> list[Callable[..., Any]]:
+        """Coroutine functions for the model: search_memory, remember, forget_memory."""
+        return list(memory_tools(self._bridge, self.user_id))
+
+    def tools_now(self) -> list[Callable[..., str]]:
+        """The same as plain functions."""
+        return memory_tools_now(self._bridge, self.user_id)
+
+
+def turns_of(thread_id: str, messages: Sequence[Mapping[str, Any]], start: int = 0) -> list[Turn | None]:
+    """The turns of messages, identified by their place, their role and their words."""
+    made: list[Turn | None] = []
+    for place, message in enumerate(messages, start):
+        role, content = _ROLES.get(str(message.get("role", ""))), text_of(message.get("content"))
+        if role is not None and content.strip():
+            made.append(turn(role, content, turn_id(thread_id, str(place), role, content)))
+    return made
