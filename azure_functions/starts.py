@@ -44,6 +44,11 @@ _Status = df.OrchestrationRuntimeStatus
 ACTIVE = {_Status.Pending, _Status.Running, _Status.ContinuedAsNew, _Status.Suspended}
 
 
+MOST_AT_ONCE = 8
+"""Orchestrations that one batch of the change feed starts for the threads of one user. A choice: a person talks in one
+thread at a time, for which two steps are due at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """One orchestration to start. `counts` is noted when it is done: turns by thread, and "" for the user."""
@@ -130,6 +135,10 @@ async def start_due(
     If a user's threads have work, the user's own work waits: `finish` checks again after the threads' work. With the
     counters of the `users`, only what is due by the number of turns is looked at, which costs no request. What
     is due by extractions starts when an extraction has finished.
+
+    At most `MOST_AT_ONCE` of one user start together, so that a user with many busy threads, or an import, does not
+    fill the queues for the others. The rest waits until its threads get more turns or go quiet; the sweep of idle
+    threads then goes through them in one orchestration.
     """
     by_user = defaultdict(list)
     for counter in touched:
@@ -138,7 +147,10 @@ async def start_due(
 
     async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
         async with gate:
-            work = [one for one in due_work(counters, parts.cadence) if await _is_wanted(parts, one)]
+            due = due_work(counters, parts.cadence)
+            if parts.cadence.idle_seconds > 0:  # the sweep of idle threads finds the rest
+                due = due[:MOST_AT_ONCE]
+            work = [one for one in due if await _is_wanted(parts, one)]
             if work:
                 return sum([await start(client, of_work(one)) for one in work])
             if users is None:

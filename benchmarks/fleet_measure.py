@@ -32,7 +32,7 @@ from agent_memory.language.tasks import Embedded
 from agent_memory.models import Usage
 from agent_memory.processing.activities import Activity, Json
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.intake import count_turns
+from agent_memory.processing.intake import count_batch
 from agent_memory.settings import Environment
 from agent_memory.store.documents import Document
 from azure_functions import starts
@@ -174,8 +174,9 @@ async def opened() -> AsyncIterator[tuple[Parts, Starts]]:
 
 async def feed(parts: Parts, client: Any, documents: list[Document]) -> None:
     """What `triggers.on_memory_change` does with a batch."""
-    touched = await count_turns(parts.runtime.tools, parts.runtime.counters, documents)
-    await starts.start_due(parts, client, touched)
+    at_once = parts.environment.feed_concurrency
+    batch = await count_batch(parts.runtime.tools, parts.runtime.counters, documents, at_once)
+    await starts.start_due(parts, client, batch.threads, batch.users)
 
 
 async def batch_of(parts: Parts, users: int, threads: int, label: str, turns: int = BATCH) -> list[Document]:

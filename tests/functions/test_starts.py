@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -23,11 +25,11 @@ from agent_memory.errors import StoreUnavailable
 from agent_memory.models import now
 from agent_memory.processing.clock import claim_deepening, end_deepening, set_clock
 from agent_memory.processing.due import Work
-from agent_memory.processing.intake import count_turns
+from agent_memory.processing.intake import count_batch, count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
 from azure_functions import triggers, wiring
-from azure_functions.starts import Start, finish, of_work, start, start_due, start_idle
+from azure_functions.starts import MOST_AT_ONCE, Start, finish, of_work, start, start_due, start_idle
 from azure_functions.wiring import Parts
 from functions_host.invoker import client_binding
 
@@ -108,6 +110,37 @@ async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df
             await start_idle(parts, client, "alice", {one.thread_id: one.count for one in quiet})
         await thread.process("extract")
         assert not await start_idle(parts, client, "alice", {"t1": 1})
+
+
+class Noted:
+    """Stands in for the Durable client: notes what is started."""
+
+    def __init__(self) -> None:
+        self.users: list[str] = []
+
+    async def get_status(self, instance: str) -> SimpleNamespace:
+        return SimpleNamespace(runtime_status=None)
+
+    async def start_new(self, name: str, instance: str, given: dict[str, Any]) -> None:
+        self.users.append(given["request"]["user_id"])
+
+
+@pytest.mark.parametrize(("quiet", "of_the_noisy"), [(120.0, MOST_AT_ONCE), (0.0, 20)])
+async def test_a_user_with_many_busy_threads_starts_a_few_at_a_time_if_a_sweep_finds_the_rest(
+    memory: AsyncMemory, quiet: float, of_the_noisy: int
+):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=quiet)
+    parts, client = Parts(memory, Environment(), cadence), Noted()
+    for thread in range(20):
+        await memory.user("noisy").thread(f"t{thread}").add("user", "fact: city=Lisbon, since 2019")
+    for user in ("ann", "bob"):
+        await memory.user(user).thread("t").add("user", "fact: city=Porto, since 2020")
+    turns = await memory.runtime.store.query(TURNS, "SELECT * FROM c")
+    batch = await count_batch(memory.runtime.tools, memory.runtime.counters, turns)
+    assert await start_due(parts, client, batch.threads, batch.users) == of_the_noisy + 2  # type: ignore[arg-type]
+    assert {user: client.users.count(user) for user in client.users} == {"noisy": of_the_noisy, "ann": 1, "bob": 1}
+    left = [one for one in await memory.runtime.counters.pending() if one.user_id == "noisy"]
+    assert len(left) == 20, "nothing is noted as done by being put off"
 
 
 @pytest.mark.req("S0-044")

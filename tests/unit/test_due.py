@@ -4,7 +4,16 @@ import re
 
 import pytest
 
-from agent_memory.processing.due import Work, crossed, due_work, enabled_steps, ending_steps, idle, instance_id
+from agent_memory.processing.due import (
+    Work,
+    crossed,
+    due_work,
+    enabled_steps,
+    ending_steps,
+    idle,
+    in_turn,
+    instance_id,
+)
 from agent_memory.settings import Cadence
 from agent_memory.store.counted import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
@@ -123,3 +132,10 @@ def test_one_call_joins_the_two_steps_only_where_the_same_turns_wait_for_both():
 def test_one_call_does_both_for_a_thread_that_went_quiet():
     assert ending_steps(Cadence(one_call=True, archive=True)) == ["extract_and_summarize", "archive"]
     assert ending_steps(Cadence(one_call=True, summarize=0)) == ["extract"]
+
+
+def test_users_take_turns_whoever_has_most():
+    noisy, ann, bob = (Work("extract", user, f"t{n}", 10, 10) for user, n in (("noisy", 0), ("ann", 0), ("bob", 0)))
+    more = [Work("extract", "noisy", f"t{n}", 10, 10) for n in (1, 2, 3)]
+    assert in_turn([noisy, *more, ann, bob]) == [noisy, ann, bob, *more]
+    assert in_turn([]) == []

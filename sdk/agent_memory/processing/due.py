@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Protocol, TypeVar
 
 from agent_memory.language.roles import is_off, shares_a_model
 from agent_memory.language.tasks import EXTRACT, SUMMARIZE, ChatModel
@@ -167,3 +168,19 @@ def idle(counters: Iterable[ThreadCounter], cadence: Cadence, timestamp: float) 
     if cadence.idle_seconds <= 0:
         return []
     return [counter for counter in counters if timestamp - counter.cursor.ts >= cadence.idle_seconds]
+
+
+class _OfUser(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+W = TypeVar("W", bound=_OfUser)
+
+
+def in_turn(work: Iterable[W]) -> list[W]:
+    """The same work, one piece of each user after another, so that a user with much of it delays nobody by all."""
+    by_user: dict[str, list[W]] = {}
+    for one in work:
+        by_user.setdefault(one.user_id, []).append(one)
+    return [one for turn in zip_longest(*by_user.values()) for one in turn if one is not None]

@@ -32,6 +32,7 @@ from agent_memory.processing.due import (
     due_work,
     enabled_steps,
     idle,
+    in_turn,
     joined,
     user_steps,
     waiting_work,
@@ -227,7 +228,7 @@ class Worker:
 
     async def _run_due(self, counters: Sequence[ThreadCounter]) -> bool:
         """Runs the work that is due, threads first; True if all of it succeeded."""
-        done = all(await self._all([partial(self._run, work) for work in due_work(counters, self._cadence)]))
+        done = all(await self._all([partial(self._run, work) for work in in_turn(due_work(counters, self._cadence))]))
         for user_id in sorted({counter.user_id for counter in counters}):
             done &= await self._run_due_of_user(user_id)
         return done
@@ -268,7 +269,7 @@ class Worker:
             return True
 
         report(0)
-        done = all(await self._all([partial(settle_thread, counter) for counter in counters]))
+        done = all(await self._all([partial(settle_thread, counter) for counter in in_turn(counters)]))
         for user_id in sorted({counter.user_id for counter in counters}):
             done &= await self._settle_user(user_id, [c for c in counters if c.user_id == user_id])
         return done
