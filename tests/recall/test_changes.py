@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Turn
-from agent_memory.recall.changes import Newer, newer_versions, with_newer
+from agent_memory.recall.changes import MARKED, MOVED, Newer, newer_versions, with_newer
 from agent_memory.screening.injected import without_injected
 from agent_memory.store.chunks import chunk_of
 
@@ -137,7 +137,9 @@ def test_a_later_question_makes_nothing_older():
 def test_few_lines_of_a_context_are_marked():
     hits = [chunk(number, f"Monday choir sings song {'abcdefgh'[number]}.") for number in range(8)]
     newer = newer_versions(hits, "What does the Monday choir sing?", 20)
-    assert 0 < len(newer) <= 2
+    assert 0 < len(newer) <= MOVED
+    newest_first = newer_versions(hits, "What does the Monday choir sing?", 20, hits[::-1])
+    assert len(newest_first) == MARKED
     assert not any(one.is_change for one in newer.values())
 
 

@@ -100,10 +100,10 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     hits = [hit for hit in unshown if not repeats_question(hit.memory, query, since)]
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
-    newer = _newer(found, query, wanted.limit) if wanted.as_of is None else {}
     current = found if wanted.as_of is not None else [hit for hit in found if not _is_overtaken(hit)]
     best = bearing(current, query, settings.context_least, wanted.limit, cosines)
     near = [hit for hit in _once([*parts.standing, *best]) if hit.memory.id not in standing]
+    newer = _newer(found, query, wanted.limit, near) if wanted.as_of is None else {}
     told = with_newer(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
     known = bool(hits or parts.profile)
@@ -175,11 +175,11 @@ def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
     return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
 
 
-def _newer(found: Sequence[Hit], query: str, limit: int) -> dict[str, Newer]:
+def _newer(found: Sequence[Hit], query: str, limit: int, told: Sequence[Hit]) -> dict[str, Newer]:
     """What is newer than a memory, among those of its own user or group: what others say does not overtake it."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
-    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, limit).items()}
+    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, limit, told).items()}
 
 
 def _is_overtaken(hit: Hit) -> bool:
