@@ -3,12 +3,15 @@
 import json
 from typing import Any
 
+import azure.functions as func
 import httpx2
 import pytest
 from api_world import serving
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_world import GENERATIONS, data_of, memory_in_ram, over_http
 
-from agent_memory.api import ApiSettings, HeaderIdentity
+from agent_memory.api import ApiSettings, HeaderIdentity, InlineProcessing, create_app
 from agent_memory.api.credentials import new_key
 from agent_memory.errors import ConfigurationError
 
@@ -49,6 +52,31 @@ async def test_each_user_has_their_own_memory(memory: Any, mode: str, streams: b
             found = data_of(await acting.call_tool("search", {"query": "Lisbon"}))["memories"]
             assert made["id"] in [one["id"] for one in found]
     assert {entry.via for entry in await memory.user("alice").audit()} == {"mcp"}
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+async def test_the_adapter_of_the_function_app_hands_whole_answers_on(memory: Any, mode: str):
+    identity = HeaderIdentity(allowed=True, behind_key=True)
+    adapter = func.AsgiMiddleware(
+        create_app(memory, InlineProcessing(memory.runtime), identity, mcp=ApiSettings().mcp(streams=False))
+    )
+
+    class Host(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            body = await request.aread()
+            asked = func.HttpRequest(
+                method=request.method, url=str(request.url), headers=dict(request.headers), body=body
+            )
+            answer = await adapter.handle_async(asked)
+            return httpx2.Response(answer.status_code, headers=dict(answer.headers), content=answer.get_body())
+
+    http = httpx2.AsyncClient(transport=Host(), headers={"x-user-id": "alice"})
+    url = "https://memory.azurewebsites.example/mcp"
+    async with http, Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+        assert client.protocol_version == GENERATIONS[mode]
+        made = data_of(await client.call_tool("remember", {"content": "Lives in Lisbon"}))["memory"]
+        found = data_of(await client.call_tool("search", {"query": "Lisbon"}))["memories"]
+        assert [one["id"] for one in found] == [made["id"]]
 
 
 async def test_who_shows_no_credentials_is_told_where_to_get_them(memory: Any):

@@ -94,11 +94,11 @@ class SharedStore:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _enter_here(self) -> AsyncMemory:
-        # Most commands that look for another process never serve one, and need no web framework.
-        from agent_memory.sharing.hosting import hosting
-
         async with AsyncExitStack() as opened:
             memory = await opened.enter_async_context(self._open_here())
+            # A process that goes through another one serves nobody: it starts without a web framework.
+            from agent_memory.sharing.hosting import hosting
+
             if memory.runtime.worker is not None:
                 memory.runtime.worker.give_way()
             await opened.enter_async_context(hosting(memory, self._path))
