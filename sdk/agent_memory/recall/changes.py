@@ -82,10 +82,10 @@ LEAST = 8.0
 LEAST_TO_MOVE = 9.2
 """Evidence from which on a newer memory is put above an older one.
 
-With 9.2 for both and two marks, 4 of 16 contexts of BEAM and 19 of 75 of the project's own conversations tell the old and
-the new value without a mark; so 2 and 15, and no context has other evidence. With 8.5 for both and four marks 0 and 10,
-but all evidence in 44.0 instead of 46.1 of 100 contexts of REALTALK and in 75.1 instead of 76.1 of LoCoMo. With 8 for
-the clearest pair 3 and 11, but in small stores it is often a wrong one."""
+With 9.2 for both and two marks, 4 of 16 contexts of BEAM and 19 of 75 of the project's own conversations tell the old
+and the new value without a mark; so 2 and 15, and no context has other evidence. With 8.5 for both and four marks 0 and
+10, but all evidence in 44.0 instead of 46.1 of 100 contexts of REALTALK and in 75.1 instead of 76.1 of LoCoMo. With 8
+for the clearest pair 3 and 11, but in small stores it is often a wrong one."""
 MOVED = 2
 """The most older memories of one context above which a newer one is put. A question asks for one thing, which usually
 stands twice: in the talk and in what was derived from it."""
