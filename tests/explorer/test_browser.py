@@ -90,7 +90,7 @@ def test_every_view_fits_and_says_whose_memory_it_shows(
 ):
     seen = look(*size, color_scheme="dark" if size[0] < 500 else "light")
     fact = world.do(world.memory.user("maya").memories(types=["fact"]))[0]
-    for view in [*VIEWS, f"memory/{fact.id}", "turns/trip"]:
+    for view in [*VIEWS, f"memory/{fact.id}", "turns/trip", "entities/Hawaii"]:
         text = seen.show(view)
         assert "That did not work" not in text, (view, text)
         assert "Not found" not in text, (view, text)
@@ -328,7 +328,7 @@ def test_axe_finds_nothing_serious(look: Callable[..., Looking], axe: str, schem
     seen = look(1280, 900, bypass_csp=True, color_scheme=scheme, reduced_motion="reduce")
     fact = world.do(world.memory.user("maya").memories(types=["fact"]))[0]
     found = {}
-    for view in [*VIEWS, f"memory/{fact.id}", "turns/trip"]:
+    for view in [*VIEWS, f"memory/{fact.id}", "turns/trip", "entities/Hawaii"]:
         seen.show(view)
         seen.page.evaluate(axe)
         report = seen.page.evaluate("axe.run(document, {resultTypes: ['violations']})")

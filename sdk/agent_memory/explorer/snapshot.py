@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from agent_memory.errors import NotFound
 from agent_memory.explorer.page import one_file
@@ -16,6 +16,7 @@ from agent_memory.sync import UserScope
 
 MOST_MEMORIES = 500
 """Memories of a user whose evidence is in the file; the timeline has all. A choice: a megabyte or two."""
+MOST_ENTITIES = 30
 HITS = 10
 
 Asked = tuple[str, datetime | None, Context]
@@ -46,6 +47,10 @@ def _answers(user: UserScope, asked: Sequence[Asked]) -> Iterator[tuple[str, Any
     yield "GET /v1/review", {"memories": _all(user.review())}
     for memory in memories[:MOST_MEMORIES]:
         yield from _about(user, memory)
+    entities = user.entities(limit=MOST_ENTITIES)
+    yield "GET /v1/entities", {"entities": _all(entities)}
+    for entity in entities:
+        yield f"GET /v1/entities/by-name?{urlencode({'name': entity.name})}", _of(user.entity(entity.name))
     threads = user.threads()
     yield "GET /v1/threads", {"threads": _all(threads), "next": None}
     for thread in threads:

@@ -113,7 +113,7 @@ export function memoryOf(user) {
     add: (thread, turns) => post(`/v1/threads/${part(thread)}/turns`, { turns }),
     process: (step, thread) => post(`/v1/process/${part(step)}`, thread ? { thread_id: thread } : {}),
     entities: (params) => get("/v1/entities", params),
-    entity: (id) => get(`/v1/entities/${part(id)}`),
+    entity: (name) => get("/v1/entities/by-name", { name }),
     health: () => get("/v1/admin/health"),
     deadLetters: () => get("/v1/admin/dead-letters"),
     replay: (id) => post(`/v1/admin/dead-letters/${part(id)}/replay`),

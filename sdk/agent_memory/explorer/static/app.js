@@ -133,7 +133,7 @@ function App() {
 
   if (error) return html`<${SignIn} error=${error} used=${route.view === "used"} done=${begin} />`;
   if (!session || !users) return html`<${Loading} what="Opening" />`;
-  const names = snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS).filter((one) => one !== "entities");
+  const names = snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS);
   const lock = async (locked) => setSession(await sessionApi.lock(locked));
   const save = async () => {
     setExporting("Exporting…");

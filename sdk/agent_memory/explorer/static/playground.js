@@ -111,7 +111,7 @@ function Settings({ params, side, change }) {
   const chosen = settings(params, side);
   const field = (name, value) => (event) => change({ [`${name}${side}`]: event.target.value || value });
   return html`<fieldset class="settings"><legend>${side ? "Second settings" : "Settings"}</legend>
-    <${Field} label="Conversation"><input value=${chosen.thread} placeholder="none: a new session" onChange=${field("thread", "")} /><//>
+    <${Field} label="Conversation"><input value=${chosen.thread} placeholder="a new one" onChange=${field("thread", "")} /><//>
     <${Field} label="Budget (tokens)"><input type="number" min="0" max="100000" value=${chosen.budget} onChange=${field("budget", "")} /><//>
     <${Field} label="Most memories"><input type="number" min="1" max="100" value=${chosen.limit} onChange=${field("limit", "")} /><//>
     <${Field} label="As of"><input type="date" value=${chosen.asof} onChange=${field("asof", "")} /><//>

@@ -68,7 +68,7 @@ function Filters({ items, set, params }) {
   const [text, setText] = useState(params.q || "");
   useEffect(() => setText(params.q || ""), [params.q]);
   const some = ["q", "kind", "tag", "agent", "project", "sure"].some((name) => params[name]);
-  return html`<form class="filters" role="search" aria-label="Filter the timeline" onSubmit=${(event) => event.preventDefault()}>
+  return html`<details class="filters-box" open=${some || innerWidth > 900}><summary>Filters</summary><form class="filters" role="search" aria-label="Filter the timeline" onSubmit=${(event) => event.preventDefault()}>
     <${Field} label="Text"><input type="search" value=${text} placeholder="words" onInput=${(event) => { setText(event.target.value); set({ q: event.target.value }); }} /><//>
     <${Choice} label="Kind" name="kind" values=${distinct((one) => [one.kind || one.type])} set=${set} params=${params} />
     <${Choice} label="Tag" name="tag" values=${distinct((one) => one.tags).slice(0, 300)} set=${set} params=${params} />
@@ -79,14 +79,14 @@ function Filters({ items, set, params }) {
       ${[["", "subject"], ["kind", "kind"], ["thread", "conversation"], ["agent", "agent"], ["project", "project"]].map(([value, name]) => html`<option value=${value} selected=${(params.by || "") === value}>${name}</option>`)}
     </select><//>
     ${some && html`<button type="button" onClick=${() => set({ q: "", kind: "", tag: "", agent: "", project: "", sure: "" })}>Clear</button>`}
-  </form>`;
+  </form></details>`;
 }
 
 function AsOf({ range, at, set, count }) {
   const days = Math.max(1, Math.round((range.last - range.first) / 86_400_000));
   const position = at === null ? days : Math.round((at - range.first) / 86_400_000);
   return html`<div class="asof">
-    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} held</span></label>
+    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} ${at === null ? "hold" : "held"}</span></label>
     <input id="asof" type="range" min="0" max=${days} value=${position} aria-valuetext=${at === null ? "now" : day(at)}
       onInput=${(event) => set(Number(event.target.value) >= days ? "" : isoDay(range.first + Number(event.target.value) * 86_400_000))} />
     <button type="button" disabled=${at === null} onClick=${() => set("")}>Now</button>
@@ -99,7 +99,7 @@ function Bar({ memory, range, at, successor, roomy }) {
   const { from, to } = span(memory);
   const out = at === null ? memory.superseded_by !== null && memory.superseded_by !== undefined : !held(memory, at);
   const words = `${memory.content}. True from ${day(from)}${to === null ? "" : ` to ${day(to)}`}.${memory.superseded_by ? ` ${reasonOf(memory)}${successor ? `: ${successor.content}` : ""}.` : ""}`;
-  const name = `bar${out ? " out" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
+  const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
   const beside = place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
     <span class=${beside && !memory.superseded_by ? "beside" : ""}>${memory.content}</span>
@@ -119,6 +119,17 @@ function Lane({ lane, range, at, ticks }) {
   </section>`;
 }
 
+// Lanes of memories under one axis.
+export function Lanes({ items, by, at, all }) {
+  const range = rangeOf(items, all);
+  const { ticks, unit } = ticksOf(range);
+  const lanes = useMemo(() => lanesOf(items, by), [items, by]);
+  return html`<div class="lanes">
+    <div class="axis" aria-hidden="true">${ticks.map((tick) => html`<span style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}>${unit === "day" ? day(tick) : unit === "month" ? MONTH.format(tick) : new Date(tick).getUTCFullYear()}</span>`)}</div>
+    <${Part} items=${lanes} size=${30} noun="lane">${(lane) => html`<${Lane} key=${lane.name} lane=${lane} range=${range} at=${at} ticks=${ticks} />`}<//>
+  </div>`;
+}
+
 function Table({ items, at }) {
   const { user } = usePage();
   const shown = at === null ? items : items.filter((one) => held(one, at));
@@ -134,8 +145,6 @@ export function Timeline() {
   const items = useMemo(() => found.items.filter((one) => passes(one, params)), [found.items.length, found.answer[0], JSON.stringify(params)]);
   const at = params.asof && !Number.isNaN(Date.parse(params.asof)) ? Date.parse(endOfDay(params.asof)) : null;
   const range = rangeOf(items, params.range === "all");
-  const { ticks, unit } = ticksOf(range);
-  const lanes = useMemo(() => lanesOf(items, params.by), [items, params.by]);
   const count = items.filter((one) => one.status === "active" && (at === null ? !one.superseded_by : held(one, at))).length;
   const table = params.show === "table";
   return html`<div class="view timeline">
@@ -149,12 +158,9 @@ export function Timeline() {
       return html`<${Filters} items=${found.items} set=${set} params=${params} />
         ${items.length === 0 ? html`<${Empty} title="Nothing matches">Take a filter away to see more.<//>` : html`
         <${AsOf} range=${range} at=${at} count=${count} set=${(value) => set({ asof: value })} />
-        ${table ? html`<${Table} items=${items} at=${at} />` : html`<div class="lanes">
-          <div class="axis" aria-hidden="true">${ticks.map((tick) => html`<span style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}>${unit === "day" ? day(tick) : unit === "month" ? MONTH.format(tick) : new Date(tick).getUTCFullYear()}</span>`)}</div>
-          <${Part} items=${lanes} size=${30} noun="lane">${(lane) => html`<${Lane} key=${lane.name} lane=${lane} range=${range} at=${at} ticks=${ticks} />`}<//>
-        </div>
+        ${table ? html`<${Table} items=${items} at=${at} />` : html`<${Lanes} items=${items} by=${params.by} at=${at} all=${params.range === "all"} />`}
         <p class="legend"><span class="sample"></span> holds <span class="sample replaced"></span> replaced <span class="sample waits"></span> waits for review
-          <button class="link" onClick=${() => set({ range: params.range === "all" ? "" : "all" })}>${params.range === "all" ? "Show the time of the talk" : "Show all time"}</button></p>`}`}
+          <button class="link" onClick=${() => set({ range: params.range === "all" ? "" : "all" })}>${params.range === "all" ? "Show the time of the talk" : "Show all time"}</button></p>`}
         ${found.next && !snapshot && html`<p class="more-line">The newest ${counted(found.items.length, "memory", "memories")} are shown. <button disabled=${found.busy} onClick=${found.more}>${found.busy ? "Reading…" : "Read older ones"}</button>${found.problem && html` <span class="said-wrong" role="alert">${found.problem.message}</span>`}</p>`}`;
     }}<//>
   </div>`;

@@ -1,0 +1,107 @@
+"""How fast the explorer shows a store, in a real browser: the time until the timeline is there, and its next pages.
+
+python benchmarks/explorer.py [--memories 100 10000 100000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from api_world import serving
+
+from agent_memory import AsyncMemory
+from agent_memory.api import Explorer
+from agent_memory.explorer.page import static_files
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.offline import OfflineChat
+
+BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
+TOPICS = ("trip", "kitchen", "work", "garden", "music", "health", "car", "family")
+RUNS = 5
+
+
+async def fill(memory: AsyncMemory, count: int) -> None:
+    """Imports facts, each with a topic and a time, as an export has them."""
+    user = memory.user("maya")
+    await user.remember("A fact that gives the others their form", tags=["trip"])
+    written: list[str] = []
+    await user.export(written.append)
+    header, form = written[0], json.loads(written[1])
+    for start in range(0, count, 1000):
+        lines = [header]
+        for number in range(start, min(count, start + 1000)):
+            at, topic = (BEGIN + timedelta(minutes=37 * number)).isoformat(), TOPICS[number % len(TOPICS)]
+            content = f"Statement {number} about the {topic}, said on some day"
+            own = {"id": f"fact_{number:032x}", "content": content, "tags": [topic], "content_hash": f"{number:032x}"}
+            lines.append(json.dumps(form | own | {"created_at": at, "recorded_at": at, "valid_from": at}))
+        await user.import_lines(lines)
+
+
+def look(url: str, address: str) -> list[dict[str, float]]:
+    """Opens the page several times; milliseconds to its first paint and to the first bar."""
+    from playwright.sync_api import sync_playwright
+
+    found: list[dict[str, float]] = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.goto(address)
+        for _ in range(RUNS):
+            page.goto("about:blank")
+            page.goto(f"{url}/ui/#/u/maya/timeline", wait_until="commit")
+            page.wait_for_selector(".bar")
+            found.append(
+                page.evaluate(
+                    "({paint: performance.getEntriesByType('paint')[0]?.startTime ?? -1, bars: performance.now()})"
+                )
+            )
+        browser.close()
+    return found
+
+
+def measure(count: int) -> None:
+    """Prints the figures of a store of this size."""
+    ready: list[Any] = []
+    started, stop = threading.Event(), threading.Event()
+
+    async def run() -> None:
+        explorer = Explorer()
+        memory = AsyncMemory.local(chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
+        async with memory, serving(memory, explorer=explorer) as url:
+            await fill(memory, count)
+            ready.extend((url, explorer.address(url)))
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    started.wait()
+    found = look(*ready)
+    stop.set()
+    thread.join()
+    for name in ("paint", "bars"):
+        times = sorted(one[name] for one in found)
+        print(f"{count:>8} memories  {name:<6} median {times[len(times) // 2]:6.0f} ms  worst {times[-1]:6.0f} ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--memories", type=int, nargs="+", default=[100, 10_000])
+    sizes = static_files()
+    print(f"{sum(map(len, sizes.values()))} bytes in {len(sizes)} files")
+    for count in parser.parse_args().memories:
+        measure(count)
+
+
+if __name__ == "__main__":
+    main()
