@@ -15,7 +15,7 @@ from typing import Any
 import azure.durable_functions as df
 
 from agent_memory.errors import ModelError
-from agent_memory.processing.workflows import Call, Checkpoint, workflow, workflow_names
+from agent_memory.processing.workflows import VERSION, Call, Checkpoint, workflow, workflow_names
 from azure_functions.activities import FINISH
 from azure_functions.names import function_name, orchestrator_name
 
@@ -37,12 +37,14 @@ class StepFailed(Exception):
 def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestration:
     """Runs a workflow to its end. Returns the results of its steps.
 
-    The input holds the workflow's `request`; `counts`, if `starts.finish` must note that it is done; and the `earlier`
-    results from before it continued as new.
+    The input holds the workflow's `request`; `counts`, if `starts.finish` must note that it is done; the `version` of
+    the workflows that started it (none is 1); and the `earlier` results from before it continued as new, which it does
+    in the newest version.
     """
     given: Json = context.get_input()
     earlier: list[Json] = given.get("earlier", [])
-    run = workflow(name, given["request"])
+    same_version = {"version": given["version"]} if "version" in given else {}
+    run = workflow(name, given["request"], given.get("version", 1))
     checkpoints = 0
     outcome: Any = None
     while True:
@@ -63,11 +65,11 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
             outcome = None
             checkpoints += 1
             if checkpoints == CHECKPOINTS:
-                context.continue_as_new(given | {"earlier": earlier + effect.results})
+                context.continue_as_new(given | {"earlier": earlier + effect.results, "version": VERSION})
                 return None
         else:
             outcome = yield context.call_sub_orchestrator(
-                orchestrator_name(effect.workflow), {"request": effect.payload}
+                orchestrator_name(effect.workflow), {"request": effect.payload, **same_version}
             )
 
 

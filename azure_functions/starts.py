@@ -28,6 +28,7 @@ from agent_memory.processing.intake import (
     together,
     user_total,
 )
+from agent_memory.processing.workflows import VERSION
 from agent_memory.rules.budgets import over_budget
 from agent_memory.store.counted import ThreadCounter, UserCounter
 from agent_memory.store.vectors import field_of
@@ -61,7 +62,7 @@ class Start:
     @property
     def input(self) -> Json:
         """The orchestrator's input."""
-        return {"request": dict(self.request), "counts": dict(self.counts)}
+        return {"request": dict(self.request), "counts": dict(self.counts), "version": VERSION}
 
 
 def of_work(work: Work) -> Start:

@@ -16,6 +16,7 @@ ALLOWED = {
     "collections.abc",
     "dataclasses",
     "functools",
+    "operator",
     "typing",
     "azure.durable_functions",
     "agent_memory.errors",
@@ -30,6 +31,7 @@ ALLOWED = {
 NAMES = {"azure.durable_functions": {"DurableOrchestrationContext", "RetryOptions", "Blueprint"}}
 TAKEN = {
     "functools": {"partial"},
+    "operator": {"itemgetter"},
     "azure_functions.activities": {"FINISH"},
     "azure_functions.orchestrators": {"RETRY"},
     "agent_memory.errors": {"ModelError"},

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from agent_memory.steps.step import Step
@@ -264,8 +265,18 @@ _COMPOSED: dict[str, Callable[[Json], Workflow]] = {
 }
 
 
-def workflow(name: str, request: Json) -> Workflow:
-    """The workflow with this name, of one step or of several, for a request."""
+VERSION = 1
+"""The version of the workflows' shapes: which effects they want, in which order. A history replays only the shape that
+wrote it. Who changes a shape raises this, and keeps the earlier one in `EARLIER` until no history has it any more."""
+EARLIER: dict[tuple[str, int], Callable[[Json], Workflow]] = {}
+"""Earlier shapes of workflows, each by its name and the last version that had it."""
+
+
+def workflow(name: str, request: Json, version: int = VERSION) -> Workflow:
+    """The workflow with this name, of one step or of several, for a request, in the shape that it had in a version."""
+    shapes = [(last, shape) for (earlier, last), shape in EARLIER.items() if earlier == name and last >= version]
+    if shapes:
+        return min(shapes, key=itemgetter(0))[1](request)
     composed = _COMPOSED.get(name)
     return alone(name, request) if composed is None else composed(request)
 

@@ -1,0 +1,45 @@
+"""The store file of the release before this one is read and carried on (`tools/record_release.py` made it)."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.store.containers import COUNTER
+from agent_memory.store.ids import COUNTERS_THREAD
+
+RELEASE = Path(__file__).parents[1] / "data/release"
+TURNS = {"alice": {"trip": 4}, "bob": {"work": 3, "home": 2}}
+
+
+async def test_a_store_of_the_previous_release_is_read_and_carried_on(tmp_path: Path):
+    file = tmp_path / "memory.db"
+    file.write_bytes(gzip.decompress((RELEASE / "store.db.gz").read_bytes()))
+    cadence = Cadence(extract=1, summarize=1, profile=1, reconcile=0, idle_seconds=0)
+    async with AsyncMemory.local(file, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice, counters = memory.user("alice"), memory.runtime.counters
+        for user, threads in TURNS.items():
+            for thread, turns in threads.items():
+                assert len(await memory.user(user).thread(thread).turns()) == turns
+        known = {fact.content for fact in await alice.memories()}
+        assert any("Lisbon" in fact for fact in known)
+        assert any("$10,000" in fact for fact in known)
+        assert (await alice.search("Where do I live?"))[0].memory.content
+        assert await alice.profile() is not None
+        assert await alice.thread("trip").summary() is not None
+        assert [(await counters.user(user)).turns for user in TURNS] == [4, 5]
+
+        await alice.thread("trip").add("user", "My brother is called Tom.")
+        await memory.user("bob").thread("home").add("user", "I moved to Bergen in March.")
+        assert await memory.drain(timeout=60) == 0
+        for user, counted in (("alice", 5), ("bob", 6)):
+            document = await memory.runtime.store.read(COUNTER, "user", (user, COUNTERS_THREAD))
+            assert document is not None
+            assert document["turns"] == counted, "the total was taken over from the counters of the threads"
+        facts = {fact.content for fact in await alice.memories()}
+        assert known <= facts
+        assert any("Tom" in fact for fact in facts)
+        await memory.user("bob").forget(everything=True)
+        assert await memory.user("bob").threads() == []
