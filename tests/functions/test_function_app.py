@@ -282,7 +282,7 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
         time.sleep(1.5)  # a time of the server's is in whole seconds
         assert host.call("POST", "/admin/functions/settle_idle_threads", {})[0] == 202
         until(lambda: run(store.query(COUNTER, counted)) == [0, 0] and host.is_quiet(), "both threads are settled")
-        assert host.orchestrations() == {"sweep-idle": "Completed", "settle_user:zoe::idle": "Completed"}
+        assert host.orchestrations() == {"settle_user:zoe::idle": "Completed"}
         facts = {fact.content for fact in zoe.memories()}
         assert facts == {"I live in Lisbon now.", "I am allergic to peanuts and to cats."}
         assert zoe.profile() is not None

@@ -152,13 +152,16 @@ class Host(Process):
             return error.code, _json(error.read())
 
     def orchestrations(self) -> dict[str, str]:
-        """The orchestrations, with their states."""
+        """The orchestrations, with their states, but for sweeps, which the clock starts."""
+        return {name: state for name, state in self._instances().items() if not name.startswith("sweep-")}
+
+    def _instances(self) -> dict[str, str]:
         _, found = self.call("GET", "/runtime/webhooks/durabletask/instances")
         return {one["instanceId"]: one["runtimeStatus"] for one in found}
 
     def is_quiet(self) -> bool:
         """Whether nothing runs."""
-        return not set(self.orchestrations().values()) & {"Pending", "Running"}
+        return not set(self._instances().values()) & {"Pending", "Running"}
 
     def process(self, step: str, user: str, **body: Any) -> Json:
         """Runs a step by pull, to its end."""
