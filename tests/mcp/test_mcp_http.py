@@ -1,5 +1,6 @@
 """`/mcp` on the HTTP API, by the real client over a real port; and as somebody who should not be let in."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 from api_world import serving
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_world import GENERATIONS, data_of, memory_in_ram, over_http
+from mcp_world import GENERATIONS, data_of, memory_in_ram, over_http, text_of
 
+from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, HeaderIdentity, InlineProcessing, create_app
 from agent_memory.api.credentials import new_key
 from agent_memory.errors import ConfigurationError
+from agent_memory.mcp import OneUser, make_server
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 BOTH = {"accept": "application/json, text/event-stream"}
@@ -162,3 +165,40 @@ async def test_the_limit_of_requests_holds_for_agents_too(memory: Any):
         asked = BOTH | {"x-user-id": "alice"}
         statuses = [(await http.post(f"{url}/mcp", json=LIST, headers=asked)).status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
+
+
+async def test_requests_at_the_same_time_keep_their_users_apart(memory: Any):
+    users = [f"user-{number}" for number in range(6)]
+    for user in users:
+        await memory.user(user).remember(f"The word of {user} is {user}-word")
+
+    async with serving(memory) as url:
+
+        async def ask(user: str, mode: str) -> list[str]:
+            async with over_http(url, mode, **{"x-user-id": user}) as client:
+                calls = [client.call_tool("search", {"query": "the word"}) for _ in range(4)]
+                found = [data_of(one)["memories"] for one in await asyncio.gather(*calls)]
+                read = (await client.read_resource("memory://memories")).contents[0].text
+            assert user in read
+            assert not [other for other in users if other != user and other in read]
+            return [memory["content"] for memories in found for memory in memories]
+
+        answers = await asyncio.gather(*(ask(user, mode) for user in users for mode in GENERATIONS))
+    for user, said in zip([user for user in users for _ in GENERATIONS], answers, strict=True):
+        assert set(said) == {f"The word of {user} is {user}-word"}
+
+
+async def test_a_key_of_one_user_opens_no_other_memory_from_the_command_line(memory: Any):
+    given, settings = keys(alice="alice")
+    identity = settings.identity(header=HeaderIdentity(allowed=False))
+    async with serving(memory, identity) as url:
+        for user, allowed in (("alice", True), ("bob", False)):
+            async with (
+                AsyncMemory.remote(url, given["alice"]) as remote,
+                Client(make_server(OneUser(remote, user))) as client,
+            ):
+                result = await client.call_tool("remember", {"content": "Lives in Lisbon"})
+                assert result.is_error is not allowed
+                if not allowed:
+                    assert "configuration" in text_of(result)
+    assert await memory.user("bob").memories() == []
