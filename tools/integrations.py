@@ -57,6 +57,7 @@ FRAMEWORKS = {
     "haystack": Framework("haystack-ai"),
     "strands": Framework("strands-agents", None, ("strands-agents[openai]",)),
     "pipecat": Framework("pipecat-ai", None, ("pipecat-ai[openai]",)),
+    "livekit": Framework("livekit-agents", None, ("livekit-agents[openai]",)),
 }
 
 
@@ -119,7 +120,7 @@ def run(name: str, framework: Framework, uv: str) -> Row:
 
 def counts(report: Path) -> tuple[dict[str, int], int]:
     """How many tests of each kind ran, and how many were skipped."""
-    kinds = {"test_promises": "promises", "test_pages": "page"}
+    kinds = {"test_promises": "promises", "test_pages": "program"}
     ran: dict[str, int] = {}
     skipped = 0
     for case in ElementTree.parse(report).iter("testcase"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -28,12 +29,12 @@ class Hashed:
         return [list(vector) for vector in (await HashingEmbeddings().embed(texts)).vectors]
 
 
-@pytest.fixture(params=["theirs", "ours", "ours of one user"])
+@pytest.fixture(params=["theirs", "ours"])
 async def store(request: pytest.FixtureRequest, memory: AsyncMemory) -> AsyncIterator[Any]:
     if request.param == "theirs":
         yield InMemoryStore(index={"dims": HashingEmbeddings().dimensions, "embed": Hashed().__call__})
     else:
-        yield MemoryStore(memory, user=1 if request.param == "ours" else "app")
+        yield MemoryStore(memory)
 
 
 def found(items: list[Any]) -> list[tuple[tuple[str, ...], str]]:
@@ -189,6 +190,15 @@ async def test_a_namespace_that_names_no_user_is_refused(memory: AsyncMemory):
             await call
 
 
+async def test_all_namespaces_can_belong_to_one_user(memory: AsyncMemory):
+    store = MemoryStore(memory, user="app")
+    for namespace in (("a",), ("a", "b"), ("c",)):
+        await store.aput(namespace, "key", {"of": list(namespace)})
+    assert await store.alist_namespaces() == [("a",), ("a", "b"), ("c",)]
+    assert found(await store.asearch(())) == [(("a",), "key"), (("a", "b"), "key"), (("c",), "key")]
+    assert len(await memory.user("app").memories(types=["document"])) == 3
+
+
 async def test_users_do_not_see_each_others_items_and_forgetting_one_deletes_theirs(memory: AsyncMemory):
     store = MemoryStore(memory)
     await store.aput(HERS, "key", {"text": "hers"})
@@ -214,6 +224,13 @@ async def test_a_value_that_the_policy_would_change_is_refused_and_the_old_one_s
             await store.aput(HERS, key, value, index=["text"])
     assert (await store.aget(HERS, "key")).value == {"text": "the old one"}  # type: ignore[union-attr]
     assert await store.aget(HERS, "new") is None
+
+
+async def test_puts_of_one_key_at_once_leave_one_of_them(memory: AsyncMemory):
+    store = MemoryStore(memory)
+    await asyncio.gather(*(store.aput(HERS, "key", {"n": number}) for number in range(6)))
+    assert (await store.aget(HERS, "key")).value["n"] in range(6)  # type: ignore[union-attr]
+    assert len(await store.asearch(HERS)) == 1
 
 
 async def test_what_is_no_json_is_refused(memory: AsyncMemory):

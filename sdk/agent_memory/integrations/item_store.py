@@ -45,11 +45,14 @@ class ItemStore:
         known = await self.get(namespace, key)
         made = items.document(namespace, key, value, index, None if known is None else items.created_at(known))
         written = await self._write(namespace, key, made.content, made.metadata)
-        if items.is_exact(made, [await self._bridge.ask(self._scope.get, id) for id in written]):
+        kept = await self.get(namespace, key) if written else None
+        # If another put or a deletion came behind this one, theirs counts, and this one is past.
+        if written and (kept is None or not items.is_version(made, kept) or items.is_exact(made, kept)):
             return
-        await self.delete(namespace, key)
         if known is not None:
             await self._write(namespace, key, known.content, known.metadata)
+        else:
+            await self.delete(namespace, key)
         raise items.refusal(namespace, key)
 
     async def delete(self, namespace: Sequence[str], key: str) -> bool:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
 from agent_memory.errors import InvalidInput, MemoryDisabled
 from agent_memory.models import Memory, iso, now
@@ -21,6 +22,7 @@ WHOLE = 10**9
 MOST_HITS = 100
 """The most items that a search ranks; those behind them come in the order of their making."""
 _VALUE, _NAMESPACE, _KEY, _MADE, _INDEXED = "item", "item_namespace", "item_key", "item_created_at", "item_indexed"
+_VERSION = "item_version"
 _END = "\U0010ffff"
 """Sorts behind every character of a label."""
 
@@ -62,15 +64,20 @@ def document(
         _KEY: key,
         _MADE: iso(created_at or now()),
         _INDEXED: index is not False,
+        _VERSION: uuid4().hex,
     }
     return Made(said or key.strip() or "-", metadata)
 
 
-def is_exact(made: Made, kept: Sequence[Memory]) -> bool:
-    """Whether an item was stored as it was given, and is told."""
-    return [(one.metadata.get(_VALUE), one.metadata.get(_KEY), one.content, one.status) for one in kept] == [
-        (made.metadata[_VALUE], made.metadata[_KEY], folded(made.content).strip(), "active")
-    ]
+def is_version(made: Made, kept: Memory) -> bool:
+    """Whether what is stored comes from this put, and not from another one of the same key."""
+    return bool(kept.metadata.get(_VERSION) == made.metadata[_VERSION])
+
+
+def is_exact(made: Made, kept: Memory) -> bool:
+    """Whether an item was stored as it was given, and is shown."""
+    stored = (kept.metadata.get(_VALUE), kept.metadata.get(_KEY), kept.content, kept.status)
+    return stored == (made.metadata[_VALUE], made.metadata[_KEY], folded(made.content).strip(), "active")
 
 
 def refusal(namespace: Sequence[str], key: str) -> MemoryDisabled:

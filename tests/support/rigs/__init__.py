@@ -69,6 +69,7 @@ RECIPES = [
     Adapter("haystack", "haystack"),
     Adapter("strands", "strands"),
     Adapter("pipecat", "pipecat"),
+    Adapter("livekit", "livekit.agents"),
 ]
 """What has a recipe in docs/integrations/recipes.md and no adapter."""
 
