@@ -10,10 +10,12 @@ from typer.testing import CliRunner, Result
 
 from agent_memory.cli.main import app
 from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
+from agent_memory.evaluation.baselines import Index, smoothed
 from agent_memory.evaluation.metrics import distinct, hit, measures, ndcg, recall
 from agent_memory.evaluation.reading import read_dataset
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import TurnInput
+from agent_memory.recall.bm25 import Bm25
 
 TALK = {
     "session_1_date_time": "1:56 pm on 8 May, 2023",
@@ -76,6 +78,7 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     assert (report["conversations"], report["turns"], report["questions_without_evidence"]) == (1, 5, 2)
     assert report["overall"]["questions"] == 2
     assert report["overall"]["recall@20"] == 1
+    assert report["overall"]["recall@10_off_by"] == 0
     assert {name: figures["questions"] for name, figures in report["categories"].items()} == {
         "adversarial": 1,
         "multi-hop": 1,
@@ -83,10 +86,10 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     }
     assert report["context"]["hit"] == 1
     assert 0 < report["context"]["tokens"] <= report["context"]["budget"] == 650
-    assert set(report["baselines"]) == {"dense", "bm25", "rrf"}
+    assert set(report["baselines"]) == {"dense", "bm25", "rrf", "smoothed"}
     assert all(figures["recall@20"] == 1 for figures in report["baselines"].values())
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(rows) == 3 * 4
+    assert len(rows) == 3 * 5
     assert rows[0]["found"][0] == "talk-1:D1:2"
     assert rows[0]["figures"]["recall@5"] == 1
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -184,6 +187,15 @@ def test_baselines_find_what_shares_words():
         assert found[0] == ["t3"]
         assert len(found) == 2
         assert baseline.context(talk(), "zebra", 100) is None
+
+
+def test_a_turn_beside_a_hit_gains_half_of_its_score():
+    index = Index(
+        vectors={"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.0, 1.0]},
+        words=Bm25({"a": "a zebra", "b": "bread", "c": "butter"}),
+        beside={"a": ["b"], "b": ["a", "c"], "c": ["b"]},
+    )
+    assert smoothed(index, [1.0, 0.0], "Which zebra?") == pytest.approx({"a": 2.0, "b": 1.0, "c": 0.0})
 
 
 def test_what_a_system_is_asked_and_told():

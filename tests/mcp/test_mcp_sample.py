@@ -2,23 +2,17 @@
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
-from mcp_world import memory_in_ram
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
-
-from agent_memory.mcp import OneUser, make_server
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "coding_agent.py"
 
 
-def work(folder: Path, *tasks: str) -> list[str]:
+def work(folder: Path, *tasks: str, **environment: str) -> list[str]:
     """What the agent prints of each session."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "AZURE", "COSMOS"))}
     done = subprocess.run(
@@ -26,7 +20,7 @@ def work(folder: Path, *tasks: str) -> list[str]:
         capture_output=True,
         text=True,
         cwd=folder,
-        env=kept,
+        env=kept | environment,
         timeout=240,
     )
     assert done.returncode == 0, done.stderr
@@ -44,7 +38,7 @@ def test_a_later_session_keeps_to_what_was_said_in_an_earlier_one(tmp_path: Path
     assert "-- remember" not in second
 
 
-async def test_a_model_calls_the_tools_and_reads_their_answers(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch):
+def test_a_model_calls_the_tools_and_reads_their_answers(tmp_path: Path, httpserver: HTTPServer):
     asked: list[dict[str, object]] = []
 
     def complete(request: Request) -> Response:
@@ -59,13 +53,8 @@ async def test_a_model_calls_the_tools_and_reads_their_answers(httpserver: HTTPS
         return Response(json.dumps(answer), content_type="application/json")
 
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(complete)
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("OPENAI_BASE_URL", httpserver.url_for("/v1"))
-    sample: Any = runpy.run_path(str(SAMPLE))
-    async with memory_in_ram() as memory:
-        # In the place of a process: the other test runs those.
-        sample["session"].__globals__["StdioServerParameters"] = lambda **_: make_server(OneUser(memory, "ann"))
-        assert await sample["session"]("Use tabs.", "m.db", "ann") == "Noted: tabs."
+    (said,) = work(tmp_path, "Use tabs.", OPENAI_API_KEY="k", OPENAI_BASE_URL=httpserver.url_for("/v1"))
+    assert said.endswith("Noted: tabs.\n")
     offered = {tool["function"]["name"] for tool in asked[0]["tools"]}  # type: ignore[attr-defined]
     assert {"context", "remember"} <= offered
     assert "forget" not in offered

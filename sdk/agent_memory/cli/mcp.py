@@ -54,8 +54,6 @@ def mcp(
     except ImportError as error:
         missing = ConfigurationError(f"the Model Context Protocol needs the extra 'mcp': {error}")
         raise with_hint(missing, how_to_install("mcp")) from error
-    if sys.stdin.isatty():
-        typer.echo("Waiting for MCP on stdin; programs start this command themselves. Ctrl-C ends it.", err=True)
     ended = asyncio.run(_serve(os.path.expanduser(store), url, user))
     if ended:
         # A thread may still wait for stdin, and nothing would end it.

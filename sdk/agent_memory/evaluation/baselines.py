@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agent_memory.evaluation.adapters import Told
 from agent_memory.evaluation.dataset import Conversation
@@ -27,6 +28,8 @@ class Index:
 
     vectors: Mapping[str, Vector]
     words: Bm25
+    beside: Mapping[str, Sequence[str]]
+    """The turns before and after each one in its conversation."""
 
 
 class Baseline:
@@ -42,7 +45,12 @@ class Baseline:
         """Indexes the turns."""
         texts = {turn.id: chunk_text(turn) for turn in _turns(conversation)}
         vectors = asyncio.run(self._embeddings.embed(list(texts.values()))).vectors
-        self._indices[conversation.name] = Index(dict(zip(texts, vectors, strict=True)), Bm25(texts))
+        beside: dict[str, list[str]] = {key: [] for key in texts}
+        for one, other in pairwise(_turns(conversation)):
+            if one.thread_id == other.thread_id:
+                beside[one.id].append(other.id)
+                beside[other.id].append(one.id)
+        self._indices[conversation.name] = Index(dict(zip(texts, vectors, strict=True)), Bm25(texts), beside)
 
     def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
         """Scores every turn."""
@@ -56,11 +64,12 @@ class Baseline:
 
 
 def baselines(embeddings: EmbeddingModel) -> list[Baseline]:
-    """Cosine of the vectors, BM25 of the stemmed words, and reciprocal rank fusion of both with k = 60."""
+    """Cosine of the vectors, BM25 of the stemmed words, reciprocal rank fusion of both with k = 60, and their sum."""
     return [
         Baseline("dense", embeddings, dense),
         Baseline("bm25", embeddings, words),
         Baseline("rrf", embeddings, reciprocal_ranks),
+        Baseline("smoothed", embeddings, smoothed),
     ]
 
 
@@ -81,6 +90,18 @@ def reciprocal_ranks(index: Index, vector: Vector, question: str) -> Scores:
         for place, key in enumerate(ranking, 1):
             scores[key] = scores.get(key, 0.0) + 1 / (RRF_K + place)
     return scores
+
+
+def smoothed(index: Index, vector: Vector, question: str) -> Scores:
+    """Cosine and BM25, each brought to 0 to 1 and added, with half of the better neighbour's sum."""
+    by_vector, by_words = _scaled(dense(index, vector, question)), _scaled(words(index, vector, question))
+    own = {key: by_vector[key] + by_words[key] for key in index.vectors}
+    return {key: score + 0.5 * max((own[one] for one in index.beside[key]), default=0.0) for key, score in own.items()}
+
+
+def _scaled(scores: Scores) -> Scores:
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    return {key: (score - low) / (high - low) if high > low else 0.0 for key, score in scores.items()}
 
 
 def _ranked(scores: Scores) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from agent_memory.evaluation.adapters import Adapter, Told
 from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Conversation, Question
-from agent_memory.evaluation.metrics import DEPTHS, distinct, measures
+from agent_memory.evaluation.metrics import CUT, DEPTHS, distinct, measures
 
 Progress = Callable[[int, int], None]
 """Told how many turns and questions are dealt with, and of how many."""
@@ -147,11 +148,13 @@ def _counted(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def _figures(answers: Iterable[Answer]) -> dict[str, float]:
-    """The means over questions, and the median time."""
+    """The means over questions, how far the recall at `CUT` may be off (95 %), and the median time."""
     chosen = list(answers)
     if not chosen:
         return {"questions": 0}
     means = {name: _mean(answer.figures[name] for answer in chosen) for name in chosen[0].figures}
+    spread = statistics.pstdev(answer.figures[f"recall@{CUT}"] for answer in chosen)
+    means[f"recall@{CUT}_off_by"] = round(1.96 * spread / math.sqrt(len(chosen)), 4)
     milliseconds = statistics.median(answer.milliseconds for answer in chosen)
     return {"questions": len(chosen), **means, "milliseconds_p50": round(milliseconds, 2)}
 

@@ -55,9 +55,8 @@ function sectionsOf(text) {
   return sections.filter((one) => one.lines.join("").trim());
 }
 
-function Context({ context, budget, hits }) {
+function Context({ context, budget }) {
   const { user } = usePage();
-  const contents = new Map(hits.map((hit) => [hit.memory.id, hit.memory.content]));
   const sections = sectionsOf(context.text);
   const letters = sections.map((one) => one.lines.join("\n").length);
   const all = letters.reduce((sum, one) => sum + one, 0) || 1;
@@ -69,7 +68,7 @@ function Context({ context, budget, hits }) {
     ${context.degraded.map((one) => html`<p class="notice waits">${one}</p>`)}
     <dl class="decisions">${Object.entries(context.decisions).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}${context.query && html`<div><dt>searched for</dt><dd>${context.query}</dd></div>`}</dl>
     ${context.text ? html`<div class="told" tabindex="0" role="region" aria-label="The context as the agent gets it">${sections.map((one, at) => html`<div class=${`section section-${at % 6}`}>${one.lines.join("\n")}</div>`)}</div>` : html`<${Empty} title="The context is empty">Nothing in memory bears on this question.<//>`}
-    ${context.left_out.length > 0 && html`<h3>Left out</h3><ul>${context.left_out.map((one) => html`<li>${one.id ? html`<a href=${routeTo(user, "memory", one.id)}>${short(contents.get(one.id) || one.id, 120)}</a>` : short(JSON.stringify(one), 160)} <span class="quiet">${one.reason || one.why || "no room in the budget"}${one.type ? `, ${one.type}` : ""}</span></li>`)}</ul>`}
+    ${context.left_out.length > 0 && html`<h3>Left out</h3><ul>${context.left_out.map((one) => html`<li>${one.id ? html`<a href=${routeTo(user, "memory", one.id)}>${short(String(one.content || one.text || one.id), 120)}</a>` : short(JSON.stringify(one), 160)} <span class="quiet">${one.reason || one.why || "no room in the budget"}</span></li>`)}</ul>`}
     ${context.used.some((one) => one.earlier) && html`<p class="quiet">${context.used.filter((one) => one.earlier).length} of its lines are marked as older than another one.</p>`}
   </div>`;
 }
@@ -100,7 +99,7 @@ function Result({ query, side, chosen }) {
   };
   return html`<section class="result" aria-label=${side ? "Second settings" : "Result"}>
     <${Answered} of=${answer} what="Searching">${({ hits, context }) => html`
-      <h2>Context</h2><${Context} context=${context} budget=${chosen.budget} hits=${hits} />
+      <h2>Context</h2><${Context} context=${context} budget=${chosen.budget} />
       <h2>Hits</h2><${Hits} hits=${hits} />
       <div class="actions"><${Copy} text=${python(user, query, chosen)}>Copy as Python<//>
         ${!snapshot && html`<button onClick=${() => save(hits)}>Save as evaluation case</button>`}</div>

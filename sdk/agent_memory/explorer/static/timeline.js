@@ -93,7 +93,7 @@ function AsOf({ range, at, set, count }) {
   </div>`;
 }
 
-function Bar({ memory, range, at, successor, roomy, alone }) {
+function Bar({ memory, range, at, successor, roomy }) {
   const { user } = usePage();
   const place = placeOf(memory, range);
   const { from, to } = span(memory);
@@ -102,7 +102,7 @@ function Bar({ memory, range, at, successor, roomy, alone }) {
   const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
   const beside = place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
-    <span class=${beside && alone ? "beside" : ""}>${memory.content}</span>
+    <span class=${beside && !memory.superseded_by ? "beside" : ""}>${memory.content}</span>
   </a>`;
 }
 
@@ -113,7 +113,7 @@ function Lane({ lane, range, at, ticks }) {
       <div class="grid" aria-hidden="true">${ticks.map((tick) => html`<i style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}></i>`)}
         ${at !== null && html`<b style=${{ left: `${Math.min(100, Math.max(0, (100 * (at - range.first)) / (range.last - range.first)))}%` }}></b>`}</div>
       <${Part} items=${lane.rows} size=${40} noun="row">${(chain) => html`<div class="row" key=${chain[0].id}>
-        ${chain.map((memory, index) => html`<${Bar} key=${memory.id} memory=${memory} range=${range} at=${at} successor=${chain.find((one) => one.id === memory.superseded_by)} alone=${chain.length === 1} roomy=${index === chain.length - 1 || placeOf(memory, range).width > 9} />`)}
+        ${chain.map((memory, index) => html`<${Bar} key=${memory.id} memory=${memory} range=${range} at=${at} successor=${chain.find((one) => one.id === memory.superseded_by)} roomy=${index === chain.length - 1 || placeOf(memory, range).width > 9} />`)}
       </div>`}<//>
     </div>
   </section>`;
