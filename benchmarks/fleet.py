@@ -104,6 +104,11 @@ class Scene:
     """Orchestrations that one batch starts for one user's threads; 0: any number."""
 
 
+def _spread(user: int, places: int) -> int:
+    """Which of so many places a user belongs to: an even hash, as partition keys have."""
+    return (user * 2654435761 % 2**32 ^ user >> 3) * places >> 32
+
+
 class Fleet:
     """One simulation."""
 
@@ -123,9 +128,9 @@ class Fleet:
         self._model = Bucket(cloud.chat_capacity * 1000 / 60)
         queue_rate = 1e9 if cloud.scheduler else MESSAGES_A_QUEUE
         self._control = [Bucket(queue_rate) for _ in range(CONTROL_QUEUES)]
-        self._instances, self._busy = 1, 0
+        self._instances, self._busy = self.expected.instances, 0
         self._waiting: deque[tuple[float, Callable[[float], None]]] = deque()
-        self.most_instances = 1
+        self.most_instances, self._instance_seconds = 1, 0.0
         self.counted, self.messages, self.batches = 0, 0, 0
         self.lag, self.others, self.found = Waits(self.random), Waits(self.random), Waits(self.random)
         self.started: dict[str, int] = dict.fromkeys(figures.runs, 0)
@@ -182,7 +187,7 @@ class Fleet:
 
     def _written(self, at: float, user: int, *, live: bool) -> None:
         self._charge(at, user, self.figures.add.units)
-        lease = user * 2654435761 % 2**32 * self.leases >> 32
+        lease = _spread(user, self.leases)
         self._queues[lease].append((at, user, live))
         if self._asleep[lease]:
             self._asleep[lease] = False
@@ -265,6 +270,7 @@ class Fleet:
         wanted = -(-(self._busy + len(self._waiting)) // ACTIVITIES_AT_ONCE)
         grown = min(max(1, wanted), self._instances * 2, self.cloud.instances)
         self._instances = max(grown, self._instances - 1) if wanted < self._instances else grown
+        self._instance_seconds += self._instances * SCALE_OUT
         self.most_instances = max(self.most_instances, self._instances)
         while self._waiting and self._busy < self._instances * ACTIVITIES_AT_ONCE:
             self._busy += 1
@@ -276,7 +282,7 @@ class Fleet:
         when = at
         for name, value in units.items():
             buckets = self._partitions[name]
-            when = max(when, buckets[user * 40503 % len(buckets)].take(at, value))
+            when = max(when, buckets[_spread(user, len(buckets))].take(at, value))
         return when
 
     def report(self) -> dict[str, Any]:
@@ -286,7 +292,7 @@ class Fleet:
         }
         return {
             "users": self.load.users,
-            "turns_a_second": round(self.counted / self.seconds, 1),
+            "turns_a_second": round(self.counted / self.seconds, 2),
             "leases": self.leases,
             "left_in_the_feed": sum(map(len, self._queues)),
             "lag_p99": round(self.others.p99(), 1),
@@ -299,10 +305,12 @@ class Fleet:
             "hottest_partition": max(hottest, key=lambda name: hottest[name]),
             "hottest_partition_ru": round(max(hottest.values())),
             "durable_messages_a_second": round(self.messages / self.seconds, 1),
-            "instances": self.most_instances,
+            "instances": round(self._instance_seconds / self.seconds, 1),
+            "most_instances": self.most_instances,
             "model_says": {
                 "lag_p99": self.expected.lag_p99,
                 "instances": self.expected.instances,
+                "hottest_partition_ru": self.expected.hottest_partition_ru,
                 "durable_messages_a_second": self.expected.durable_messages_a_second,
             },
             "cost_a_month": round(self.expected.total),
@@ -344,7 +352,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     }
     lines = ["".join(f"{name:>14}" for name in names.values())]
     for row in rows:
-        lines.append("".join(f"{row[name] if row[name] is not None else 'behind':>14}" for name in names))
+        lines.append("".join(f"{'-' if row[name] is None else row[name]:>14}" for name in names))
     return "\n".join(lines)
 
 

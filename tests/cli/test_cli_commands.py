@@ -204,3 +204,14 @@ def test_reprocess_says_that_there_is_nothing_to_do_when_nothing_has_changed(sto
     assert "read again" in run("reprocess", "--store", store).stdout
     assert parsed("reprocess", "--store", store)["usage"]["model_calls"] == 0
     assert {m["id"] for m in parsed("show", "--store", store)["memories"]} == before
+
+
+def test_a_pace_bounds_how_fast_turns_are_written(tmp_path, monkeypatch):
+    slept: list[float] = []
+    monkeypatch.setattr("agent_memory.cli.ingest.sleep", slept.append)
+    result = parsed(
+        "ingest", transcript(tmp_path), "--user", "maya", "--store", tmp_path / "m.db", "--no-process", "--pace", 2
+    )
+    assert result["created"] == 7
+    assert len(slept) >= 4
+    assert max(slept) > 1.5

@@ -24,7 +24,8 @@ def test_each_limit_is_reached_at_the_users_that_it_names():
             next(one.used for one in of(users).limits if one.name == limit.name)
             for users in (limit.users, int(limit.users * 1.05))
         ]
-        assert used[0] <= 1 < used[1], limit.name
+        assert used[0] <= 1, limit.name
+        assert used[1] > 1 or limit.users == 10**9, limit.name
     assert [limit.used for limit in small.limits] == sorted((limit.used for limit in small.limits), reverse=True)
 
 

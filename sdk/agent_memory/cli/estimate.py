@@ -75,6 +75,10 @@ def estimate(
         stdout().print(_view(found))
 
 
+def _enough(users: int) -> str:
+    return f"{users:,} users" if users < 10**9 else "any number"
+
+
 def _view(found: Estimate) -> RenderableType:
     needs = Table.grid(padding=(0, 2))
     lag = "the change feed falls behind" if found.lag_p99 is None else f"{found.lag_p99:g} s"
@@ -93,7 +97,7 @@ def _view(found: Estimate) -> RenderableType:
         needs.add_row(name, value)
     limits = table("limit", "used", "enough for", "moved by", right=["used", "enough for"])
     for limit in found.limits:
-        limits.add_row(limit.name, f"{limit.used:.0%}", f"{limit.users:,} users", limit.setting)
+        limits.add_row(limit.name, f"{limit.used:.0%}", _enough(limit.users), limit.setting)
     cost = table("item", "a month", right=["a month"])
     for item, price in found.cost.items():
         cost.add_row(item, f"{price:,.2f}")

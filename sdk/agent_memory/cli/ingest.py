@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -66,6 +66,12 @@ def ingest(
     process: Annotated[
         bool, typer.Option("--process/--no-process", help="Whether to turn them into memories now.")
     ] = True,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            "--pace", metavar="TURNS", min=0.1, help="Write at most so many turns a second, beside live traffic."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read conversations and turn them into memories.
@@ -76,7 +82,7 @@ def ingest(
     """
     utterances = read_all(files, format)
     with any_store(store) as memory:
-        result = write(memory, utterances, user, process=process)
+        result = write(memory, utterances, user, process=process, pace=pace)
     if as_json:
         emit(result)
         return
@@ -97,8 +103,19 @@ def read_all(files: Iterable[Path], format: Format | None = None) -> list[Uttera
     return [utterance for file in files for utterance in read_transcript(file, format)]
 
 
-def write(memory: Memory, utterances: list[Utterance], user: str | None, *, process: bool = True) -> Ingested:
-    """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars."""
+def write(
+    memory: Memory,
+    utterances: list[Utterance],
+    user: str | None,
+    *,
+    process: bool = True,
+    pace: float | None = None,
+) -> Ingested:
+    """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars.
+
+    With a `pace` it writes at most so many turns a second.
+    """
+    batch = BATCH if pace is None else max(1, min(BATCH, int(pace)))
 
     def scope(utterance: Utterance) -> tuple[str, str]:
         return user or utterance.user_id or DEFAULT_USER, utterance.thread_id
@@ -113,9 +130,11 @@ def write(memory: Memory, utterances: list[Utterance], user: str | None, *, proc
         for (user_id, thread_id), group in groupby(ordered, key=scope):
             turns = [utterance.turn for utterance in group]
             thread = memory.user(user_id).thread(thread_id)
-            for start in range(0, len(turns), BATCH):
-                created += thread.add_many(turns[start : start + BATCH]).created
-                show(done := done + len(turns[start : start + BATCH]), len(ordered))
+            for start in range(0, len(turns), batch):
+                if pace is not None:
+                    sleep(max(0.0, began + done / pace - perf_counter()))
+                created += thread.add_many(turns[start : start + batch]).created
+                show(done := done + len(turns[start : start + batch]), len(ordered))
     written = perf_counter()
     users = sorted({user_id for user_id, _ in threads})
     left = work_off(memory) if process else sum(memory.user(name).stats().unprocessed_turns for name in users)

@@ -87,7 +87,7 @@ class Limit:
     used: float
     """Share of what there is; above 1 it is too little."""
     users: int
-    """How many users it is enough for."""
+    """How many users it is enough for; a billion stands for more as well."""
     setting: str
 
 
@@ -249,7 +249,8 @@ def _limits(load: Load, cloud: Cloud, figures: Measured) -> list[Limit]:
     return sorted(limits, key=lambda limit: -limit.used)
 
 
-_EVERYBODY = 10**10
+_EVERYBODY = 10**9
+"""More users than the search for a limit looks at."""
 
 
 def _enough_for(name: str, load: Load, cloud: Cloud, figures: Measured) -> int:
@@ -261,7 +262,7 @@ def _enough_for(name: str, load: Load, cloud: Cloud, figures: Measured) -> int:
             few = between
         else:
             many = between
-    return few
+    return _EVERYBODY if many == _EVERYBODY else few
 
 
 def _units_a_turn(load: Load, figures: Measured) -> dict[str, float]:
