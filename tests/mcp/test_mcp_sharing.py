@@ -122,6 +122,12 @@ async def test_another_mistake_is_not_waited_for(tmp_path: Path):
         await SharedStore(tmp_path / "m.db", broken).open()
 
 
+async def test_without_the_engine_the_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "embedded_cosmos", None)
+    with pytest.raises(ConfigurationError, match="extra 'local'"):
+        await shared_store(tmp_path / "m.db").open()
+
+
 def test_a_note_is_for_its_owner_alone(tmp_path: Path):
     store, note = tmp_path / "m.db", Note("http://127.0.0.1:9", "secret")
     before = os.umask(0)

@@ -108,6 +108,8 @@ class SharedStore:
 
 def is_in_use(error: BaseException) -> bool:
     """Whether a store could not be opened because another process has it."""
-    from embedded_cosmos import EngineFileInUse
-
+    try:
+        from embedded_cosmos import EngineFileInUse
+    except ImportError:  # without the engine nothing can be in use
+        return False
     return isinstance(error.__cause__, EngineFileInUse)
