@@ -30,9 +30,16 @@ def check_retention(days: Mapping[str, int]) -> dict[str, int]:
 
 
 def with_retention(documents: Sequence[Document], rules: Rules) -> list[Document]:
-    """The documents, each with the time to live that the settings give to its type, if any."""
-    days = rules.retention_days
-    return [
-        document | {"ttl": days[document["type"]] * SECONDS_PER_DAY} if document.get("type") in days else document
-        for document in documents
-    ]
+    """The documents, each with the time to live that the settings give to its type, if any.
+
+    Raw talk may have a shorter one (`talk_days`); what was derived from it stays.
+    """
+
+    def limited(document: Document) -> Document:
+        days = [rules.retention_days.get(str(document.get("type")))]
+        if document.get("kind") == "chunk":
+            days.append(rules.talk_days)
+        shortest = min((number for number in days if number is not None), default=None)
+        return document if shortest is None else document | {"ttl": shortest * SECONDS_PER_DAY}
+
+    return [limited(document) for document in documents]

@@ -48,6 +48,8 @@ class Rules:
     deny: frozenset[str] = frozenset()
     allow: frozenset[str] | None = None
     retention_days: Mapping[str, int] = field(default_factory=dict)
+    talk_days: int | None = None
+    """For how many days the searchable raw talk is kept; None for ever."""
     threads_off: frozenset[str] = frozenset()
     """The user's threads that are switched off. Nothing from them is shown in other threads."""
     time_zone: str = "UTC"
@@ -102,6 +104,7 @@ def effective(
         deny=frozenset(category for settings in scopes.values() for category in settings.deny_categories),
         allow=frozenset.intersection(*allowed) if allowed else None,
         retention_days=_shortest([settings.retention_days for settings in scopes.values()]),
+        talk_days=policy.talk_days,
         time_zone=next((zone for zone in zones if zone), "UTC"),
     )
 

@@ -122,6 +122,7 @@ class Environment(BaseSettings):
     secrets: SecretsAction = Field(default="redact", validation_alias="MEMORY_SECRETS")
     instructions: InstructionsAction = Field(default="quarantine", validation_alias="MEMORY_INSTRUCTIONS")
     audit_days: int = Field(default=0, ge=0, le=3650, validation_alias="MEMORY_AUDIT_DAYS")
+    talk_days: int | None = Field(default=None, ge=1, le=36_500, validation_alias="MEMORY_TALK_DAYS")
     daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
     daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
 
@@ -212,6 +213,7 @@ class Environment(BaseSettings):
             secrets=self.secrets,
             instructions=self.instructions,
             audit_days=self.audit_days,
+            talk_days=self.talk_days,
             daily_model_calls=self.daily_model_calls,
             daily_tokens=self.daily_tokens,
         )

@@ -55,8 +55,9 @@ class PolicySettings:
     A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`: `unlimited`, which needs
     no entry in `tiers`. Secrets in what is
     remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
-    to a model. The audit is kept for `audit_days`; 0 for none. What the processing of one user may cost in a day (UTC)
-    is bounded by `daily_model_calls` and `daily_tokens`; None for no bound.
+    to a model. The audit is kept for `audit_days`; 0 for none. Raw talk can be searched for
+    `talk_days`, None for ever. What the processing of one user may cost in a day (UTC) is bounded by
+    `daily_model_calls` and `daily_tokens`; None for no bound.
     """
 
     enabled: bool = True
@@ -67,6 +68,7 @@ class PolicySettings:
     secrets: SecretsAction = "redact"
     instructions: InstructionsAction = "quarantine"
     audit_days: int = 0
+    talk_days: int | None = None
     daily_model_calls: int | None = None
     daily_tokens: int | None = None
 
