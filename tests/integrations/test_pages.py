@@ -65,3 +65,13 @@ def run(code: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setenv(variable, value)
         exec(compile(code, f"{name}.md", "exec"), {"__name__": "__main__"})
     assert any(BUDGET in asked.told for asked in server.asked)
+
+
+def test_the_table_has_each_adapter_and_counts_its_lines() -> None:
+    rows = re.findall(r"^\| .+?\]\(([a-z-]+)\.md\) \|.*\| (\d+) \|$", (DOCS / "README.md").read_text(), re.MULTILINE)
+    lines = {
+        name: len([line for line in BLOCK.findall(page.read_text())[0].split("\n") if line.strip()])
+        for name, page in PAGES.items()
+    }
+    assert {name.replace("-", "_"): int(count) for name, count in rows} == lines
+    assert {adapter.name for adapter in ADAPTERS} == lines.keys()
