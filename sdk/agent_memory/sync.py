@@ -662,12 +662,18 @@ class UserScope:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         project_id: str | None = None,
+        agent_id: str | None = None,
         related_ids: Sequence[str] = (),
+        expires_at: datetime | None = None,
+        ttl: int | None = None,
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory. `kind` is for facts. `related_ids` links the
-        memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
+        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+
+        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
+        the store.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -690,7 +696,10 @@ class UserScope:
                 tags=tags,
                 metadata=metadata,
                 project_id=project_id,
+                agent_id=agent_id,
                 related_ids=related_ids,
+                expires_at=expires_at,
+                ttl=ttl,
             )
         )
 
@@ -710,6 +719,8 @@ class UserScope:
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
+        expires_at: datetime | Literal["never"] | None = None,
+        ttl: int | None = None,
     ) -> models.Memory:
         """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
 
@@ -719,6 +730,8 @@ class UserScope:
             pinned: Whether the memory is kept however seldom it is used.
             related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
+            expires_at: When it is to expire; "never" takes that back.
+            ttl: In how many seconds it is to expire.
 
         Raises:
             NotFound: if the user has no such memory, or no memory with one of `related_ids`.
@@ -729,7 +742,15 @@ class UserScope:
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(
-            self._inner.update(id, content=content, pinned=pinned, related_ids=related_ids, reason=reason)
+            self._inner.update(
+                id,
+                content=content,
+                pinned=pinned,
+                related_ids=related_ids,
+                reason=reason,
+                expires_at=expires_at,
+                ttl=ttl,
+            )
         )
 
     def history(self, id: str) -> list[models.Memory]:
@@ -1223,12 +1244,18 @@ class GroupScope:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         project_id: str | None = None,
+        agent_id: str | None = None,
         related_ids: Sequence[str] = (),
+        expires_at: datetime | None = None,
+        ttl: int | None = None,
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory. `kind` is for facts. `related_ids` links the
-        memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
+        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+
+        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
+        the store.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -1251,7 +1278,10 @@ class GroupScope:
                 tags=tags,
                 metadata=metadata,
                 project_id=project_id,
+                agent_id=agent_id,
                 related_ids=related_ids,
+                expires_at=expires_at,
+                ttl=ttl,
             )
         )
 
@@ -1271,6 +1301,8 @@ class GroupScope:
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
+        expires_at: datetime | Literal["never"] | None = None,
+        ttl: int | None = None,
     ) -> models.Memory:
         """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
 
@@ -1280,6 +1312,8 @@ class GroupScope:
             pinned: Whether the memory is kept however seldom it is used.
             related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
+            expires_at: When it is to expire; "never" takes that back.
+            ttl: In how many seconds it is to expire.
 
         Raises:
             NotFound: if the user has no such memory, or no memory with one of `related_ids`.
@@ -1290,7 +1324,15 @@ class GroupScope:
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(
-            self._inner.update(id, content=content, pinned=pinned, related_ids=related_ids, reason=reason)
+            self._inner.update(
+                id,
+                content=content,
+                pinned=pinned,
+                related_ids=related_ids,
+                reason=reason,
+                expires_at=expires_at,
+                ttl=ttl,
+            )
         )
 
     def history(self, id: str) -> list[models.Memory]:

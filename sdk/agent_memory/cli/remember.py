@@ -35,6 +35,9 @@ UPDATE_EXAMPLES = examples(
 
 Kind = Literal["fact", "preference", "context", "requirement", "decision"]
 Type = Literal["fact", "episodic", "procedural"]
+TtlOption = Annotated[
+    int | None, typer.Option("--ttl", metavar="SECONDS", min=1, help="In how many seconds it expires and is deleted.")
+]
 
 
 def remember(
@@ -49,6 +52,7 @@ def remember(
     importance: Annotated[
         float, typer.Option("--importance", metavar="0-1", min=0, max=1, help="How much it matters.")
     ] = 0.8,
+    ttl: TtlOption = None,
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
@@ -64,7 +68,7 @@ def remember(
         if user is None and not memory.users():
             user = DEFAULT_USER
         scope = one_user(memory, None) if user is None else memory.user(user)
-        made = scope.remember(content, kind=kind, type=type, tags=tags or (), importance=importance)
+        made = scope.remember(content, kind=kind, type=type, tags=tags or (), importance=importance, ttl=ttl)
     _show(made, as_json)
 
 
@@ -75,6 +79,7 @@ def update(
         bool | None, typer.Option("--pin/--unpin", help="Whether it is kept however seldom it is used.")
     ] = None,
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why it is corrected.")] = None,
+    ttl: TtlOption = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
@@ -85,7 +90,7 @@ def update(
     """
     with existing_store(store) as memory:
         scope = one_user(memory, user)
-        made = scope.update(full_id(scope, memory_id), content=content, pinned=pinned, reason=reason)
+        made = scope.update(full_id(scope, memory_id), content=content, pinned=pinned, reason=reason, ttl=ttl)
     _show(made, as_json)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from agent_memory.models.base import Model, UtcTime, day, one_line
+from agent_memory.models.base import Model, UtcTime, day, now, one_line
 from agent_memory.models.talk import Role, Turn
 
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "document", "static"]
@@ -70,6 +70,7 @@ class Memory(Model):
     valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
     recorded_at: UtcTime = Field(description="When the store learned it.")
+    expires_at: UtcTime | None = Field(default=None, description="When it is deleted; nothing shows it from then on.")
     superseded_at: UtcTime | None = None
     superseded_by: str | None = Field(default=None, description="What replaced it; `__nobody__` if nothing did.")
     supersede_reason: SupersedeReason | None = None
@@ -85,6 +86,11 @@ class Memory(Model):
     def last_said_at(self) -> datetime:
         """When it was said, or last said again."""
         return max(self.created_at, self.reaffirmed_at or self.created_at)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time is up, though the store may not have deleted it yet."""
+        return self.expires_at is not None and self.expires_at <= now()
 
     def __repr__(self) -> str:
         """One line: id, kind, state and the beginning of the text. `model_dump()` has all fields."""

@@ -94,7 +94,7 @@ async def search(
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
     if hits is not None:
-        return Found(hits, [], cache.get(f"standing {key}") or [])
+        return Found(_living(hits), [], _living(cache.get(f"standing {key}") or []))
     found = await _search(searcher, partition, query, limit, filters, standing=standing, links=links)
     # Results with unindexed talk are not kept: whether it may be shown depends on settings that do not change the mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
@@ -173,6 +173,11 @@ async def _search(
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(one) for one in linked]
     return Found([*hits[:limit], *behind], degraded, orders)
+
+
+def _living(hits: Sequence[Hit]) -> list[Hit]:
+    """Of hits that were found a while ago, those that have not expired since."""
+    return [hit for hit in hits if not hit.memory.is_expired]
 
 
 def _given(result: T | BaseException) -> T:

@@ -57,5 +57,7 @@ class Searcher:
         rows = await self.store.query(MEMORIES, sql, partition, **{**parameters, "model": model})
         found = [(found_memory(row, partition[0], model), row.get("similarity")) for row in rows]
         return [
-            Candidate(memory, similarity if memory.embedding_model == model else None) for memory, similarity in found
+            Candidate(memory, similarity if memory.embedding_model == model else None)
+            for memory, similarity in found
+            if not memory.is_expired
         ]

@@ -87,7 +87,7 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
     memory = desk.screened(validated(Memory, fields))
     known = await active_by_hash(store, user_id, [memory.content_hash])
     if known:
-        return known[memory.content_hash]
+        return await mark(desk, known[memory.content_hash], {"expires_at": memory.expires_at})
     await require_room(store, rules, user_id)
     await store.create(MEMORIES, await desk.document(memory))
     await keep_within(store, rules, user_id, lambda: store.delete(MEMORIES, memory.id, (user_id, USER_THREAD)))
@@ -114,10 +114,17 @@ async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, s
     return memory, etag
 
 
-async def mark(store: Store, memory: Memory, marks: Mapping[str, Any]) -> Memory:
-    """Sets whether a memory is pinned and what it is linked with. Writes nothing if nothing changes."""
-    same = all(getattr(memory, name) == value for name, value in marks.items())
-    return memory if same else await amend(store, memory, marks)
+async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
+    """Sets whether a memory is pinned, what it is linked with, when it expires. Writes nothing if nothing changes."""
+    changes = {name: value for name, value in marks.items() if getattr(memory, name) != value}
+    if not changes:
+        return memory
+    ends = marks.get("expires_at", memory.expires_at)
+    if ends is not None or "expires_at" in changes:
+        lasting = {"type": memory.type, "expires_at": None if ends is None else iso(ends)}
+        [kept] = with_retention([lasting], desk.rules)
+        changes |= {"expires_at": kept["expires_at"], "ttl": kept.get("ttl", -1)}
+    return await amend(desk.store, memory, changes)
 
 
 async def correct(

@@ -1,17 +1,24 @@
 """Retention: after how many days the store deletes memories of a type. By default it never does.
 
 The days count from the last write of a document. A memory that is said again is written again, so its time starts anew.
+A memory can also have a time of its own at which it expires (`expires_at`). Nothing shows it from then on; the store
+deletes it then, or, if it was changed since it was written, within the same span after that change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import ceil
 
 from agent_memory.errors import InvalidInput
+from agent_memory.models import iso, now
 from agent_memory.rules.switches import Rules
 from agent_memory.store.documents import Document
 
 SECONDS_PER_DAY = 86_400
+LONGEST = 2**31 - 1
+"""Seconds of a time to live at most (Azure Cosmos DB, time to live)."""
 TYPES = ("fact", "episodic", "procedural", "reflection")
 
 
@@ -29,17 +36,45 @@ def check_retention(days: Mapping[str, int]) -> dict[str, int]:
     return dict(days)
 
 
+def check_expiry(expires_at: datetime | None, ttl: int | None) -> datetime | None:
+    """When a memory is to expire, as a time or in so many seconds; None if neither is given.
+
+    Raises:
+        InvalidInput: for both, for a time that has passed or has no date, or for seconds outside 1 to 2^31 - 1.
+    """
+    if ttl is not None:
+        if expires_at is not None:
+            raise InvalidInput("a memory expires at a time or after seconds: give expires_at or ttl, not both")
+        if isinstance(ttl, bool) or not isinstance(ttl, int) or not 1 <= ttl <= LONGEST:
+            raise InvalidInput(f"ttl is a number of seconds from 1 to {LONGEST}, not {ttl!r:.60}")
+        return now() + timedelta(seconds=ttl)
+    if expires_at is None:
+        return None
+    if not isinstance(expires_at, datetime):
+        raise InvalidInput(f"expires_at is a datetime, not {expires_at!r:.60}")
+    at = expires_at.replace(tzinfo=UTC) if expires_at.tzinfo is None else expires_at.astimezone(UTC)
+    if at <= now():
+        raise InvalidInput(f"expires_at has passed: {iso(at)}")
+    return at
+
+
 def with_retention(documents: Sequence[Document], rules: Rules) -> list[Document]:
-    """The documents, each with the time to live that the settings give to its type, if any.
+    """The documents, each with its time to live: what the settings give to its type, or less if it expires earlier.
 
     Raw talk may have a shorter one (`talk_days`); what was derived from it stays.
     """
+    return [
+        document if (seconds := _seconds(document, rules)) is None else document | {"ttl": seconds}
+        for document in documents
+    ]
 
-    def limited(document: Document) -> Document:
-        days = [rules.retention_days.get(str(document.get("type")))]
-        if document.get("kind") == "chunk":
-            days.append(rules.talk_days)
-        shortest = min((number for number in days if number is not None), default=None)
-        return document if shortest is None else document | {"ttl": shortest * SECONDS_PER_DAY}
 
-    return [limited(document) for document in documents]
+def _seconds(document: Document, rules: Rules) -> int | None:
+    days = [rules.retention_days.get(str(document.get("type")))]
+    if document.get("kind") == "chunk":
+        days.append(rules.talk_days)
+    ends = [number * SECONDS_PER_DAY for number in days if number is not None]
+    if document.get("expires_at") is not None:
+        left = (datetime.fromisoformat(document["expires_at"]) - now()).total_seconds()
+        ends.append(max(1, min(LONGEST, ceil(left))))
+    return min(ends, default=None)

@@ -12,6 +12,7 @@ from agent_memory.models import FactKind, Filter, ForgetReceipt, Memory, Page, P
 from agent_memory.recall.provenance import why
 from agent_memory.remembering.by_hand import Desk, correct, current, links, mark, remember
 from agent_memory.rules.quotas import keep_within, require_room
+from agent_memory.rules.retention import check_expiry
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed
@@ -71,12 +72,18 @@ class UserMemories(UserPart):
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         project_id: str | None = None,
+        agent_id: str | None = None,
         related_ids: Sequence[str] = (),
+        expires_at: datetime | None = None,
+        ttl: int | None = None,
     ) -> Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory. `kind` is for facts. `related_ids` links the
-        memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
+        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+
+        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
+        the store.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -101,7 +108,9 @@ class UserMemories(UserPart):
             "tags": list(tags),
             "metadata": dict(metadata or {}),
             "project_id": None if project_id is None else check_id(project_id, "project_id"),
+            "agent_id": None if agent_id is None else check_id(agent_id, "agent_id"),
             "contributor_id": self.member,
+            "expires_at": check_expiry(expires_at, ttl),
         }
         desk = await self._desk()
         desk.rules.require_enabled()
@@ -128,6 +137,8 @@ class UserMemories(UserPart):
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
+        expires_at: datetime | Literal["never"] | None = None,
+        ttl: int | None = None,
     ) -> Memory:
         """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
 
@@ -137,6 +148,8 @@ class UserMemories(UserPart):
             pinned: Whether the memory is kept however seldom it is used.
             related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
+            expires_at: When it is to expire; "never" takes that back.
+            ttl: In how many seconds it is to expire.
 
         Raises:
             NotFound: if the user has no such memory, or no memory with one of `related_ids`.
@@ -146,8 +159,10 @@ class UserMemories(UserPart):
             InvalidInput: if there is nothing to change, or the content is empty.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
-        if content is None and pinned is None and related_ids is None:
-            raise InvalidInput("nothing to change: give a content, pinned or related_ids")
+        lasts = expires_at == "never"
+        ends = check_expiry(None if expires_at == "never" else expires_at, ttl)
+        if content is None and pinned is None and related_ids is None and ends is None and not lasts:
+            raise InvalidInput("nothing to change: give a content, pinned, related_ids, expires_at or ttl")
         if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
         check_json([content, reason], "the correction")
@@ -156,9 +171,10 @@ class UserMemories(UserPart):
         marks = {
             "pinned": old.pinned if pinned is None else pinned,
             "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),
+            "expires_at": None if lasts else ends or old.expires_at,
         }
         if content is None or old.content == folded(content).strip():
-            return await mark(store, old, marks)
+            return await mark(await self._desk(), old, marks)
         return await correct(await self._desk(), old, etag, content, marks, reason)
 
     async def _desk(self) -> Desk:

@@ -50,8 +50,9 @@ async def list_memories(
         )
         return await store.query(MEMORIES, sql, partition, **given, **bounds)
 
-    page = Page(from_document(Memory, row) for row in await newest(fetch, before=before, limit=limit))
-    page.next = None if limit is None else next_token(page, limit, "created_at")
+    found = [from_document(Memory, row) for row in await newest(fetch, before=before, limit=limit)]
+    page = Page(memory for memory in found if not memory.is_expired)
+    page.next = None if limit is None else next_token(found, limit, "created_at")
     return page
 
 
@@ -62,16 +63,17 @@ async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory
         NotFound: if the user has no such memory.
     """
     rows = await store.query(MEMORIES, queries.MEMORY_BY_ID.format(types=_TYPES), (user_id,), id=memory_id)
-    if not rows:
+    memory = from_document(Memory, rows[0]) if rows else None
+    if memory is None or memory.is_expired:
         raise NotFound(f"no memory {memory_id} in this scope")
-    return from_document(Memory, rows[0]), rows[0]["_etag"]
+    return memory, rows[0]["_etag"]
 
 
 async def get_memories(store: Store, user_id: str, ids: Sequence[str]) -> list[Memory]:
     """The user's memories with these ids, in no order; missing ones are left out."""
     sql = queries.MEMORIES_BY_ID.format(types=_TYPES)
     rows = await store.query(MEMORIES, sql, (user_id,), ids=list(ids)) if ids else []
-    return [from_document(Memory, row) for row in rows]
+    return [memory for row in rows if not (memory := from_document(Memory, row)).is_expired]
 
 
 async def made_from(store: Store, user_id: str, memory_id: str) -> list[Memory]:
@@ -83,7 +85,8 @@ async def made_from(store: Store, user_id: str, memory_id: str) -> list[Memory]:
 async def active_by_hash(store: Store, user_id: str, hashes: list[str]) -> dict[str, Memory]:
     """The active memories of a user that have one of these content hashes, by hash."""
     rows = await store.query(MEMORIES, queries.MEMORIES_BY_HASH, (user_id,), hashes=hashes) if hashes else []
-    return {row["content_hash"]: from_document(Memory, row) for row in rows}
+    found = (from_document(Memory, row) for row in rows)
+    return {memory.content_hash: memory for memory in found if not memory.is_expired}
 
 
 async def reaffirm(store: Store, partition: Sequence[str], memory_id: str, at: datetime) -> None:

@@ -71,7 +71,8 @@ async def _head(store: Store, user_id: str) -> list[Record]:
             continue
         hidden = ("id", "thread_id") if document["thread_id"] == SETTINGS_THREAD else ("id",)
         settings.append({name: value for name, value in _plain(document).items() if name not in hidden})
-    rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
+    every = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
+    rows = [row for row in every if (row.get("expires_at") or "9999") > iso(now())]
     memories = [_plain(row) | {"type": "memory", "memory_type": row["type"]} for row in rows]
     # A memory that was made from others comes after them.
     memories.sort(key=lambda one: (one["thread_id"].startswith("__"), one["created_at"], one["id"]))

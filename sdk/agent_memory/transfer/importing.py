@@ -147,8 +147,9 @@ class Importer:
             _check(memory)
         ids = [memory.id for memory in read]
         there = set(await self._store.query(MEMORIES, queries.IDS_THAT_EXIST, (self._user_id,), ids=ids))
-        new = [memory for memory in read if memory.id not in there]
-        _count(self.receipt.existing, "memory", len(read) - len(new))
+        new = [memory for memory in read if memory.id not in there and not memory.is_expired]
+        _count(self.receipt.existing, "memory", sum(memory.id in there for memory in read))
+        _count(self.receipt.unwanted, "memory", sum(memory.is_expired and memory.id not in there for memory in read))
         fresh = [kept for memory in new for kept in await self._allowed(memory)]
         if not fresh:
             return
