@@ -15,6 +15,7 @@ from mcp_world import GENERATIONS, data_of, memory_in_ram, over_http, text_of
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, HeaderIdentity, InlineProcessing, create_app
 from agent_memory.api.credentials import new_key
+from agent_memory.contract.schemas import ProcessQuery, ProcessRun
 from agent_memory.errors import ConfigurationError
 from agent_memory.mcp import OneUser, make_server
 
@@ -202,3 +203,20 @@ async def test_a_key_of_one_user_opens_no_other_memory_from_the_command_line(mem
                 if not allowed:
                     assert "configuration" in text_of(result)
     assert await memory.user("bob").memories() == []
+
+
+@pytest.mark.parametrize(("status", "said"), [("running", "are being made"), ("failed", "model: it is broken")])
+async def test_what_becomes_of_the_end_of_a_conversation_is_told(memory: Any, status: Any, said: str):
+    class Elsewhere(InlineProcessing):
+        async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
+            failed = {"error": "it is broken", "code": "model"} if status == "failed" else {}
+            return ProcessRun(id="1", step=step, status=status, **failed)
+
+    turns = [{"role": "user", "content": "fact: budget=10"}]
+    async with (
+        serving(memory, processing=Elsewhere(memory.runtime)) as url,
+        over_http(url, **{"x-user-id": "alice"}) as client,
+    ):
+        answer = await client.call_tool("add_turns", {"thread_id": "t", "turns": turns, "end": True})
+    assert answer.is_error is (status == "failed")
+    assert said in text_of(answer)

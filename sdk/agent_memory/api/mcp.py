@@ -29,6 +29,7 @@ from agent_memory.contract.schemas import ProcessQuery
 from agent_memory.errors import ConfigurationError
 from agent_memory.extras import require
 from agent_memory.memory import AsyncMemory
+from agent_memory.remote.http import error_of
 
 if TYPE_CHECKING:
     from agent_memory.mcp.door import Work
@@ -162,6 +163,8 @@ class _HttpDoor:
 
         async def end(thread_id: str) -> bool:
             run = await processing.start(guest.user_id, "settle", ProcessQuery(thread_id=thread_id))
+            if run.status == "failed":
+                raise error_of(run.code or "", run.error or "the turns could not be processed")
             return run.status == "completed"
 
         return await work(Visit(memory.user(guest.user_id), end))

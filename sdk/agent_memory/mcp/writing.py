@@ -127,7 +127,7 @@ def writing_tools(door: Door) -> list[Tool]:
             )
 
         done = await answer(door, work, request, "storing and processing" if end else "storing")
-        return told(_kept(done), done)
+        return told(_kept(done, end), done)
 
     return [
         Tool.from_function(remember, annotations=writing("Remember", idempotent=True)),
@@ -136,10 +136,12 @@ def writing_tools(door: Door) -> list[Tool]:
     ]
 
 
-def _kept(done: TurnsAnswer) -> str:
+def _kept(done: TurnsAnswer, ended: bool) -> str:
     if done.skipped_reason is not None:
         return f"Nothing was stored: {done.skipped_reason}."
     text = f"{done.created} of {len(done.ids)} turns are new."
     if done.forgotten:
         text += f" Not stored, because they were forgotten: {json.dumps(done.forgotten)}."
-    return text + (" Memories were made of them." if done.processed else "")
+    if ended:
+        text += " Memories were made of them." if done.processed else " Memories are being made of them."
+    return text
