@@ -52,6 +52,7 @@ def test_a_store_that_is_there_is_left_alone(open_memory: Callable[[], Memory]):
         assert memory.health().ok
 
 
+@pytest.mark.needs("vectors", "words")
 def test_turns_become_memories_that_are_found(open_memory: Callable[[], Memory], user_id: str):
     with open_memory() as memory:
         told(memory, user_id)
@@ -72,7 +73,17 @@ def test_users_do_not_see_each_other(open_memory: Callable[[], Memory], user_id:
         memory.drain(timeout=120)
         stranger = memory.user(f"{user_id}-stranger")
         assert stranger.memories() == []
-        assert stranger.search("budget for Hawaii") == []
+        assert stranger.threads() == []
+        assert stranger.thread("hawaii").turns(last=10) == []
+
+
+@pytest.mark.req("S0-003")
+@pytest.mark.needs("vectors", "words")
+def test_nobody_finds_what_another_user_said(open_memory: Callable[[], Memory], user_id: str):
+    with open_memory() as memory:
+        told(memory, user_id)
+        memory.drain(timeout=120)
+        assert memory.user(f"{user_id}-stranger").search("budget for Hawaii") == []
 
 
 def test_writing_a_turn_again_adds_nothing(open_memory: Callable[[], Memory], user_id: str):
