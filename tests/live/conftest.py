@@ -67,7 +67,7 @@ def refused(account: Account) -> dict[str, str]:
         try:
             list(memories.query_items(query, parameters=vector, partition_key=["probe", "probe"]))
         except CosmosHttpResponseError as error:
-            found[name] = str(error.message).split("\n", 1)[0][:120]
+            found[name] = " ".join(str(error.message).removeprefix("Status code: 400").split())[:120]
     return found
 
 
