@@ -8,8 +8,18 @@ from fastapi.routing import iter_route_contexts
 
 from agent_memory import AsyncMemory
 from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
+from agent_memory.api.mcp import METADATA_PATH, PATH
 
-PUBLIC = {"/", "/health", "/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
+PUBLIC = {
+    "/",
+    "/health",
+    "/openapi.json",
+    "/docs",
+    "/docs/oauth2-redirect",
+    "/redoc",
+    METADATA_PATH,
+    METADATA_PATH + PATH,
+}
 """What everybody may ask."""
 
 
