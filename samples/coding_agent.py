@@ -79,7 +79,7 @@ def scripted(messages: list[Message]) -> Message:
     task = messages[1]["content"]
     results = [message["content"] for message in messages if message["role"] == "tool"]
     if not results:
-        return _call("context", question=task)
+        return _call("context", query=task)
     sentences = [one for one in re.split(r"(?<=[.!?])\s+", task) if not one.endswith("?")]
     rules = [one for one in sentences if TO_KEEP.search(one)]
     if len(results) <= len(rules):

@@ -77,7 +77,7 @@ async def test_a_memory_is_made_found_corrected_and_explained(memory: AsyncMemor
         assert versions[0]["replaced_by"] == newer["id"]
         evidence = data_of(await client.call_tool("why", {"id": newer["id"]}))
         assert [one["id"] for one in evidence["replaced"]] == [made["id"]]
-        known = await client.call_tool("context", {"question": "Lives in Porto"})
+        known = await client.call_tool("context", {"query": "Lives in Porto"})
         assert "Lives in Porto" in text_of(known)
         assert newer["id"] in data_of(known)["memory_ids"]
 
@@ -144,8 +144,8 @@ async def test_one_users_code_deletes_nothing_of_anothers(memory: AsyncMemory):
         ("search", {"query": "x" * 5000}, "query"),
         ("search", {"query": ""}, "query"),
         ("search", {"query": "x", "filters": {"user_id": "bob"}}, "filters"),
-        ("context", {"question": "x", "budget": 10**9}, "budget"),
-        ("context", {"question": "x", "thread_id": "a/b"}, "thread_id"),
+        ("context", {"query": "x", "budget": 10**9}, "budget"),
+        ("context", {"query": "x", "thread_id": "a/b"}, "thread_id"),
         ("remember", {"content": "x" * 5000}, "content"),
         ("remember", {"content": "x", "metadata": {"user_id": "bob"}}, "metadata"),
         ("add_turns", {"thread_id": "t", "turns": [{"role": "user", "content": "x", "user_id": "bob"}]}, "user_id"),
@@ -257,7 +257,7 @@ async def test_a_switch_that_is_off_reaches_the_model_with_advice(memory: AsyncM
         assert refused.is_error
         assert "memory_disabled" in text_of(refused)
         assert "do not repeat" in text_of(refused)
-        known = await client.call_tool("context", {"question": "where?"})
+        known = await client.call_tool("context", {"query": "where?"})
         assert data_of(known)["skipped_reason"]
 
 

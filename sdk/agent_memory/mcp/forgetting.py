@@ -112,6 +112,6 @@ def _as_text(done: ForgetAnswer) -> str:
         return f"Forgotten: {done.total} documents."
     lines = [f"- {item.type}, {item.why}: {item.content or item.id}" for item in done.items]
     lines += [f"- and {done.left_out} more"] if done.left_out else []
-    head = f"Nothing is deleted yet. {done.total} documents would be:"
+    head = f"Nothing is deleted yet. This would be ({done.total} in all):"
     ask = f'Ask the user. If they agree, call forget with the same arguments and confirm="{done.confirm}".'
     return "\n".join([head, *lines, "", done.notice, ask])

@@ -84,7 +84,7 @@ def reading_tools(door: Door) -> list[Tool]:
 
     async def context(
         request: Request,
-        question: Annotated[Query, Field(description="What the user asks, or what you are about to do.")],
+        query: Annotated[Query, Field(description="What the user asks, or what you are about to do.")],
         thread_id: Annotated[ThreadId | None, Field(description="The conversation that goes on now.")] = None,
         budget: Annotated[int, Field(ge=50, le=MOST_TOKENS, description="The most tokens that it may have.")] = 650,
         project_id: Annotated[str | None, Field(max_length=255, description="The project that you work on.")] = None,
@@ -96,9 +96,9 @@ def reading_tools(door: Door) -> list[Tool]:
 
         async def work(visit: Visit) -> ContextAnswer:
             if thread_id is None:
-                found = await visit.user.context(question, budget=budget)
+                found = await visit.user.context(query, budget=budget)
             else:
-                found = await visit.user.thread(thread_id, project_id=project_id).context(question, budget=budget)
+                found = await visit.user.thread(thread_id, project_id=project_id).context(query, budget=budget)
             ids = [one for used in found.used for one in (used.get("ids") or [used.get("id")]) if one]
             return ContextAnswer(
                 text=found.text,
