@@ -42,6 +42,16 @@ FRAMEWORKS = {
     "agent_framework": Framework("agent-framework-core", "agent-framework", ("agent-framework-openai",)),
     "langchain": Framework("langchain", "langchain", ("langchain-openai",)),
     "langgraph": Framework("langgraph", "langchain", ("langchain-openai",)),
+    "azure_cosmos_memory": Framework(
+        "agent-framework-azure-cosmos-memory",
+        None,
+        # Versions before 1.0 are named, because the installer takes none of them otherwise.
+        (
+            "agent-framework-azure-cosmos-memory>=1.0.0a1",
+            "azure-cosmos-agent-memory>=0.3.0b2",
+            "agent-framework-openai",
+        ),
+    ),
     "openai_agents": Framework("openai-agents", "openai-agents"),
     "pydantic_ai": Framework("pydantic-ai-slim", "pydantic-ai", ("pydantic-ai-slim[openai]",)),
     "anthropic": Framework("anthropic", "anthropic"),

@@ -191,7 +191,7 @@ async def test_an_import_without_an_embedding_model_says_so(memory: AsyncMemory,
     async def broken(_: list[str]) -> None:
         raise ModelError("no embeddings today", retryable=True)
 
-    monkeypatch.setattr(memory.runtime.tools.embeddings, "embed", broken)
+    monkeypatch.setattr(memory.runtime.tools.embeddings.asked, "embed", broken)
     with pytest.raises(ModelError):
         await memory.user("bob").import_lines(lines)
     monkeypatch.undo()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,14 +20,22 @@ from agent_memory.cli.options import (
     examples,
     existing_store,
     invocation,
+    is_url,
     one_user,
 )
 from agent_memory.cli.terminal import counted, emit, progress, shown_json, stderr, stdout
 from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from agent_memory.models import ImportReceipt
+
 EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user maya | gzip > maya.jsonl.gz")
-IMPORT_EXAMPLES = examples("import maya.jsonl --user maya --store new.db", "import mem0-export.json --user maya")
+IMPORT_EXAMPLES = examples(
+    "import maya.jsonl --user maya --store new.db",
+    "import mem0-export.json --user maya",
+    "import https://NAME.documents.azure.com --from azure-cosmos-agent-memory --store new.db",
+)
 
 
 def export(
@@ -58,6 +67,44 @@ def export(
     stderr().print(f"{counted(lines, 'line')} written to {file}")
 
 
+def _take_over(source: str, url: str, database: str, store: str, *, as_json: bool) -> None:
+    if source != "azure-cosmos-agent-memory" or not is_url(url) or is_url(store):
+        raise InvalidInput(
+            "--from azure-cosmos-agent-memory takes the URL of an account of Azure Cosmos DB, and a store file"
+        )
+    receipts = asyncio.run(_migrated(url, database, store))
+    if as_json:
+        emit(receipts)
+        return
+    made = table("user", "new", "there already", "left out", right=["new", "there already", "left out"])
+    for user_id, receipt in receipts.items():
+        left = [receipt.forgotten, receipt.refused, receipt.unwanted, receipt.screened]
+        counts = [receipt.created, receipt.existing, *left]
+        new, there, *others = (sum(part.values()) for part in counts)
+        made.add_row(user_id, str(new), str(there), str(sum(others)))
+    stdout().print(made)
+
+
+async def _migrated(url: str, database: str, store: str) -> dict[str, ImportReceipt]:
+    from azure.cosmos.aio import CosmosClient
+
+    from agent_memory import AsyncMemory
+    from agent_memory.compat.azure_cosmos import migrate
+    from agent_memory.language.defaults import models_named_by
+    from agent_memory.settings import Environment
+    from agent_memory.store.client import default_credential
+
+    environment = Environment()
+    chat, embeddings = models_named_by(environment)
+    key = environment.cosmos_key
+    credential: Any = default_credential() if key is None else key.get_secret_value()
+    async with (
+        CosmosClient(url, credential, connection_verify=environment.cosmos_connection_verify) as client,
+        AsyncMemory.local(store, chat_model=chat, embedding_model=embeddings) as memory,
+    ):
+        return await migrate(memory, client, database, lambda user_id, found: stderr().print(f"{user_id}: {found}"))
+
+
 def import_(
     file: Annotated[
         str,
@@ -65,14 +112,23 @@ def import_(
     ],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[str, typer.Option("--user", metavar="ID", help="Whose memory it becomes.")] = DEFAULT_USER,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="SYSTEM", help="azure-cosmos-agent-memory: FILE is the URL of its account."),
+    ] = None,
+    database: Annotated[str, typer.Option("--database", help="With --from: the database.")] = "ai_memory",
     as_json: JsonOption = False,
 ) -> None:
     """Take an export in. Repeating it is harmless, and goes on where it was cut short.
 
-    What was forgotten here since it was said stays forgotten. ChatGPT's exports are conversations: see `ingest`.
+    What was forgotten here since it was said stays forgotten. ChatGPT's exports are conversations: see `ingest`. With
+    --from, every user of a database is taken over; COSMOS_DB_KEY is its key, else who you are to Azure.
     """
     from agent_memory.transfer.formats import as_export
 
+    if source is not None:
+        _take_over(source, file, database, store, as_json=as_json)
+        return
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

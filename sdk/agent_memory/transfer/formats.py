@@ -108,7 +108,9 @@ def _from_toolkit(records: Iterable[Record]) -> Iterator[Record]:
 
 def _toolkit_turn(record: Record) -> Record:
     names = ("id", "thread_id", "role", "content", "created_at", "metadata", "agent_id")
-    return {"type": "turn"} | {name: record[name] for name in names if record.get(name) is not None}
+    turn = {"type": "turn"} | {name: record[name] for name in names if record.get(name) is not None}
+    tags = {"tags": record["tags"]} if record.get("tags") else {}
+    return turn | {"metadata": {**(turn.get("metadata") or {}), **tags}}
 
 
 def _toolkit_memory(record: Record) -> Record:

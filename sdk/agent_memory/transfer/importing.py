@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after, forgotten_turns, sent_again
+from agent_memory.language.current import for_writing
 from agent_memory.language.tasks import ProfileView, SummaryView
 from agent_memory.models import (
     ImportReceipt,
@@ -86,7 +87,7 @@ class Importer:
         self._store = tools.store
         self._rules = rules
         self._policy = tools.policy
-        self._embeddings = tools.embeddings
+        self._embeddings = for_writing(tools.embeddings)
         self._state_seconds = tools.limits.state_ttl_seconds
         self._user_id = user_id
         self._known_rules: dict[str | None, Rules] = {}
