@@ -34,6 +34,30 @@ with Memory.local("memory.db") as memory:
     memory.user("alice").thread("t").context("What's my budget?")
 """,
 }
+_CLOUD = """
+import asyncio, os, sys
+sys.modules["agents"] = None  # the SDK of Durable Functions loads it if it is there; a deployed app does not have it
+sys.path.insert(0, {root!r})
+os.environ |= {{"COSMOS_DB_ENDPOINT": "https://x.invalid/", "COSMOS_DB_KEY": "a2V5", "AZURE_OPENAI_API_KEY": "key"}}
+os.environ |= {{"AZURE_OPENAI_ENDPOINT": "https://y.invalid"}}
+import function_app
+"""
+_ROOT = str(Path(__file__).parents[1])
+_OPENED = """
+from agent_memory import AsyncMemory
+memory = AsyncMemory.from_env()
+"""
+PROGRAMS |= {
+    "the function app": _CLOUD.format(root=_ROOT),
+    "and its memory": _CLOUD.format(root=_ROOT) + _OPENED,
+    "and its HTTP API": _CLOUD.format(root=_ROOT) + _OPENED + "import agent_memory.api",
+    "and its models and tokenizers": _CLOUD.format(root=_ROOT)
+    + _OPENED
+    + """
+import agent_memory.api
+asyncio.run(memory.warm())
+""",
+}
 _AFTER = """
 import json, sys, time
 print(json.dumps([time.process_time(), len(sys.modules)]))
