@@ -40,7 +40,7 @@ from agent_memory.store.threads import read_state, read_summary
 class AsyncThreadScope(ThreadTalk):
     """One conversation of one user."""
 
-    @audited(changes=False)
+    @audited(changes=False, operation="search_memory")
     async def context(
         self,
         query: str,
