@@ -23,8 +23,8 @@ from agent_memory.errors import (
     NotFound,
     StoreUnavailable,
 )
-from agent_memory.remote.scopes import RemoteThreadScope, RemoteUserScope
-from agent_memory.scopes import AsyncThreadScope, AsyncUserScope
+from agent_memory.remote.scopes import RemoteGroupScope, RemoteThreadScope, RemoteUserScope
+from agent_memory.scopes import AsyncGroupScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.settings import Environment
 
 Answer = tuple[int, dict[str, str], Any]
@@ -37,14 +37,19 @@ async def remote(memory: AsyncMemory) -> AsyncIterator[AsyncMemory]:
 
 
 @pytest.mark.parametrize(
-    ("local", "remote"), [(AsyncUserScope, RemoteUserScope), (AsyncThreadScope, RemoteThreadScope)]
+    ("local", "remote"),
+    [
+        (AsyncUserScope, RemoteUserScope),
+        (AsyncGroupScope, RemoteGroupScope),
+        (AsyncThreadScope, RemoteThreadScope),
+    ],
 )
 def test_every_method_of_a_scope_is_there(local: type, remote: type):
     """`add` is made of `add_many`, and `export` of `export_part`."""
     methods = {name for name, _ in inspect.getmembers(local, inspect.isfunction) if name[0] != "_"} - {"add", "export"}
     assert {name for name in methods if getattr(remote, name) is getattr(local, name)} == set()
     assert {endpoint.name for endpoint in ENDPOINTS} <= {
-        name for kind in (AsyncUserScope, AsyncThreadScope) for name in dir(kind)
+        name for kind in (AsyncGroupScope, AsyncThreadScope) for name in dir(kind)
     }
 
 
