@@ -80,3 +80,14 @@ def test_the_threads_of_a_user_are_listed_newest_first(tmp_path: Path):
 @pytest.mark.parametrize("command", ["remember", "update", "threads"])
 def test_help_shows_examples(command: str):
     assert f"agent-memory {command}" in run(command, "--help").stdout
+
+
+def test_a_group_is_read_when_it_is_named_and_a_memory_can_expire(tmp_path: Path):
+    store = tmp_path / "shared.db"
+    assert parsed("remember", "My office chair is blue", "--ttl", "60", "--user", "ann", "--store", store)["expires_at"]
+    with Memory.local(store) as memory:
+        memory.group("team").remember("The office chair budget is 300 euros")
+    assert [hit["group"] for hit in parsed("search", "office chair", "--store", store)] == [None]
+    hits = parsed("search", "office chair", "--group", "team", "--store", store)
+    assert {hit["group"] for hit in hits} == {None, "team"}
+    assert "shared in team" in parsed("context", "office chair", "--group", "team", "--store", store)["text"]

@@ -37,6 +37,12 @@ CONTEXT_EXAMPLES = examples(
 )
 
 
+GroupsOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="ID", help=f"A group of the user, whose memory is read too{REPEAT}."),
+]
+
+
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
     store: StoreOption = DEFAULT_STORE,
@@ -70,6 +76,7 @@ def search(
     agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="From talks in this project.")] = None,
     filters: FilterOption = None,
+    groups: GroupsOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say below each result what its score is made of.")
     ] = False,
@@ -81,6 +88,7 @@ def search(
         hits = (scope if thread is None else scope.thread(thread)).search(
             query,
             limit=limit,
+            groups=groups or (),
             types=types,
             kinds=kinds,
             tags=tags,
@@ -112,6 +120,7 @@ def context(
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens at most.")] = 650,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
+    groups: GroupsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print the context that an agent gets before it answers."""
@@ -119,7 +128,7 @@ def context(
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)
         memory.warm()  # what loading takes is none of what a context costs
-        found = asked.context(query, budget=budget, as_of=as_of, filters=filters)
+        found = asked.context(query, budget=budget, as_of=as_of, filters=filters, groups=groups or ())
     if as_json:
         emit(found)
     else:
