@@ -147,9 +147,9 @@ def test_sessions_of_zep_are_read(tmp_path):
             "an export of this toolkit",
             "agent-memory import",
         ),
-        ({"edges": [{"fact": "Ann likes tea"}]}, "facts of Zep", "sessions"),
-        ({"agents": [], "blocks": [], "tools": []}, "an agent file of Letta", "messages"),
-        ([{"message_type": "reasoning_message", "reasoning": "…"}], "messages of Letta", "user_message"),
+        ({"edges": [{"fact": "Ann likes tea"}]}, "facts of Zep", "agent-memory import"),
+        ([{"id": "passage-1", "text": "Likes tea", "archive_id": "a"}], "passages of Letta", "agent-memory import"),
+        ([{"namespace": ["a"], "key": "k", "value": {}}], "items of a LangGraph store", "agent-memory import"),
     ],
 )
 def test_what_holds_no_conversations_is_named_with_what_to_do(tmp_path, document, what, hint):

@@ -77,8 +77,8 @@ def ingest(
     """Read conversations and turn them into memories.
 
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
-    conversations.json), ShareGPT and LoCoMo. Reading the same file again adds nothing; a line that cannot be read
-    stops the command before anything is written.
+    conversations.json), agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the same file again adds
+    nothing; a line that cannot be read stops the command before anything is written.
     """
     utterances = read_all(files, format)
     with any_store(store) as memory:

@@ -34,6 +34,7 @@ EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user may
 IMPORT_EXAMPLES = examples(
     "import maya.jsonl --user maya --store new.db",
     "import mem0-export.json --user maya",
+    "import langgraph-items.json --only maya --user maya",
     "import https://NAME.documents.azure.com --from azure-cosmos-agent-memory --store new.db",
 )
 
@@ -108,10 +109,17 @@ async def _migrated(url: str, database: str, store: str) -> dict[str, ImportRece
 def import_(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="An export of this toolkit or of mem0, or AgentMemoryToolkit documents."),
+        typer.Argument(
+            metavar="FILE",
+            help="An export of this toolkit, mem0, Zep, Letta or LangGraph's store, or AgentMemoryToolkit documents.",
+        ),
     ],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[str, typer.Option("--user", metavar="ID", help="Whose memory it becomes.")] = DEFAULT_USER,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="NAME", help="Whose memories, if the file of another system holds several's."),
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option("--from", metavar="SYSTEM", help="azure-cosmos-agent-memory: FILE is the URL of its account."),
@@ -135,7 +143,7 @@ def import_(
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise InvalidInput(f"cannot read {file}: {reason}") from error
     try:
-        lines = list(as_export(text))
+        lines = list(as_export(text, only))
     except InvalidInput as error:
         raise with_hint(error, f"conversations are taken in with: {invocation('ingest', 'FILE')}") from error
     with any_store(store) as memory, progress("importing") as report:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import iso, now
-from agent_memory.store.ids import USER_THREAD, derived_id
+from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.values import check_json, read_json
 from agent_memory.transfer.export import FORMAT, VERSION
+from agent_memory.transfer.systems import SYSTEMS, only_of, records_in
 
 Record = dict[str, Any]
 _KINDS = ("preference", "requirement", "context", "decision")
@@ -25,35 +27,45 @@ _TYPES = ("fact", "episodic", "procedural")
 _LEFT_OUT = ("thread_summary", "user_summary", "summary", "episode_cursor", "counter")
 
 
-def as_export(text: str) -> Iterator[str]:
-    """Reads a text as the lines of an export. It may be an export, mem0's `get_all`, or AgentMemoryToolkit documents.
+def as_export(text: str, only: str | None = None) -> Iterator[str]:
+    """Reads a text as the lines of an export.
+
+    It may be an export, AgentMemoryToolkit documents, or memories of mem0, Zep, Letta or LangGraph's store. `only`
+    says whose memories to take from a file of those with several owners: a `user_id` or `group_id`, or a label of a
+    namespace.
 
     Raises:
-        InvalidInput: if it is none of these.
+        InvalidInput: if it is none of these, or holds memories of several owners and `only` is not given.
     """
     records = _records(text)
-    first = records[0] if records else {}
-    if first.get("type") == "header":
+    system = next((one for one in SYSTEMS if records and all(one.recognises(record) for record in records)), None)
+    if records and records[0].get("type") == "header":
         converted: Iterable[Record] = records
-    elif all("memory" in record for record in records) and records:
-        converted = _from_mem0(records)
-    elif all("type" in record for record in records) and records:
+    elif system is not None:
+        converted = chain([_header()], system.read(only_of(system, records, only)))
+    elif records and all("type" in record for record in records):
         converted = _from_toolkit(records)
     else:
-        raise InvalidInput("not an export: not of this toolkit, not of mem0, no documents of the AgentMemoryToolkit")
+        raise InvalidInput(
+            "not an export: not of this toolkit, mem0, Zep, Letta or LangGraph's store, and no documents of the "
+            "AgentMemoryToolkit"
+        )
     for record in converted:
         yield json.dumps(record, ensure_ascii=False)
 
 
 def _records(text: str) -> list[Record]:
-    """The objects of JSON lines, or of a JSON list. The list may be under `results`, `memories` or `documents`."""
+    """The objects of JSON lines, of a JSON list, or of an object in which a system keeps its memories."""
     try:
         value = json.loads(text)
+        if isinstance(value, str):  # some agent files of Letta are JSON in a JSON text
+            value = json.loads(value)
     except (ValueError, RecursionError):
         value = [read_json(line, f"line {number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(value, dict):
-        lists = (value[name] for name in ("results", "memories", "documents") if isinstance(value.get(name), list))
-        value = next(lists, [value])
+        check_json(value, "the file")
+        found = records_in(value)
+        value = [value] if found is None else found
     if not isinstance(value, list) or any(not isinstance(record, dict) for record in value):
         raise InvalidInput("not an export: no list of objects")
     for number, record in enumerate(value, 1):
@@ -63,31 +75,6 @@ def _records(text: str) -> list[Record]:
 
 def _header() -> Record:
     return {"type": "header", "format": FORMAT, "version": VERSION, "exported_at": iso(now())}
-
-
-def _from_mem0(records: Iterable[Record]) -> Iterator[Record]:
-    yield _header()
-    for record in records:
-        said = record.get("created_at") or iso(now())
-        yield _present(
-            {
-                "type": "memory",
-                "memory_type": "fact",
-                "id": derived_id("fact", "mem0", str(record.get("id", record["memory"]))),
-                "thread_id": USER_THREAD,
-                "kind": "fact",
-                "content": record["memory"],
-                "source": "imported",
-                "created_at": said,
-                "valid_from": said,
-                "updated_at": record.get("updated_at"),
-                "recorded_at": iso(now()),
-                "tags": record.get("categories"),
-                "agent_id": record.get("agent_id"),
-                "run_id": record.get("run_id"),
-                "metadata": {**(record.get("metadata") or {}), "imported_from": "mem0"},
-            }
-        )
 
 
 def _from_toolkit(records: Iterable[Record]) -> Iterator[Record]:

@@ -9,4 +9,5 @@ class Format(StrEnum):
     MESSAGES = "messages"
     CHATGPT = "chatgpt"
     CLAUDE = "claude"
+    LETTA = "letta"
     LOCOMO = "locomo"

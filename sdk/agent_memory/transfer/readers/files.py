@@ -24,6 +24,7 @@ UNPACKED_TIMES = 200
 _SMALL = 1024 * 1024
 """Up to this size in bytes, the ratio does not matter."""
 
+_DOCUMENTS = (".json", ".af")
 _LINES = (".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -86,7 +87,7 @@ def _rows(name: str, suffix: str, data: bytes) -> list[Row]:
         return [(place, _parse(place, line)) for place, line in lines if line.strip()]
     if not text.strip():
         return []
-    if suffix != ".json" and not text.lstrip().startswith(("{", "[")):
+    if suffix not in _DOCUMENTS and not text.lstrip().startswith(("{", "[")):
         if is_table(text):
             return list(read_table(name, text))
         raise FilePlace(name).error("plain text, which does not say who speaks", _hint_for_text(text))
@@ -129,6 +130,8 @@ def _is_lines(text: str) -> bool:
 def _document(name: str, text: str) -> list[Row]:
     """One JSON document: a list, or a single object, which counts as a list of one."""
     whole = _parse(FilePlace(name), text)
+    if isinstance(whole, str) and whole.startswith("{"):  # some agent files of Letta are JSON in a JSON text
+        whole = _parse(FilePlace(name), whole)
     items = whole if isinstance(whole, list) else [whole]
     return [(FilePlace(name, item=f"item {number}"), item) for number, item in enumerate(items, start=1)]
 

@@ -18,20 +18,16 @@ class _Foreign:
 
 
 _IMPORT = "import memories with: agent-memory import FILE --user ID"
-_MESSAGES = 'write the messages as lines like {"role": "user", "content": "…"}'
 _ZEP = ("edges", "facts", "fact")
 _FOREIGN = (
     _Foreign("an export of this toolkit", _IMPORT, frozenset({"type", "format", "version"})),
     _Foreign("memories of mem0", _IMPORT, frozenset({"memory"})),
     _Foreign("memories of mem0", _IMPORT, frozenset({"results"})),
-    *(_Foreign("facts of Zep", "export the sessions that they come from", frozenset({name})) for name in _ZEP),
-    _Foreign("an agent file of Letta", f"list the agent's messages, and {_MESSAGES}", frozenset({"agents", "blocks"})),
-    _Foreign(
-        "messages of Letta",
-        f"take those of the types user_message and assistant_message, and {_MESSAGES}",
-        frozenset({"message_type"}),
-        frozenset({"role"}),
-    ),
+    *(_Foreign("facts of Zep", _IMPORT, frozenset({name})) for name in _ZEP),
+    _Foreign("passages of Letta", _IMPORT, frozenset({"passages"})),
+    _Foreign("passages of Letta", _IMPORT, frozenset({"text", "archive_id"})),
+    _Foreign("items of a LangGraph store", _IMPORT, frozenset({"namespace", "key", "value"})),
+    _Foreign("items of a LangGraph store", _IMPORT, frozenset({"items"})),
 )
 
 

@@ -28,7 +28,7 @@ _SAME = {
     "uuid": "id",
 }
 """Names of turn fields in other systems. Our own names have priority."""
-_THREADS = ("thread_id", "conversation_id", "session_id", "chat_id")
+_THREADS = ("thread_id", "thread_uuid", "conversation_id", "session_id", "chat_id")
 """Names of the thread id in other systems."""
 
 
@@ -87,6 +87,8 @@ def _turn(place: FilePlace, row: Mapping[str, Any], thread: object, user: object
 def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(row.get("role_type"), str):  # Zep has the speaker's name in `role`
         row = {"name": row.get("role"), **row, "role": row["role_type"]}
+    if row.get("reference_time"):  # Zep's `created_at` is when it received the message
+        row = {**row, "created_at": row["reference_time"]}
     named: dict[str, Any] = {}
     for name, value in row.items():
         ours = _SAME.get(name, name)

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.errors import InvalidInput
-from agent_memory.text.patterns import linear
 from agent_memory.transfer.readers import Format
 from agent_memory.transfer.readers.chatgpt import is_chatgpt, read_chatgpt
 from agent_memory.transfer.readers.claude import is_claude, read_claude
 from agent_memory.transfer.readers.files import Row, rows_of
 from agent_memory.transfer.readers.foreign import refuse_foreign
+from agent_memory.transfer.readers.letta import is_letta, read_letta
 from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
 from agent_memory.transfer.readers.messages import read_messages
-from agent_memory.transfer.readers.utterances import Utterance
-
-_FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
+from agent_memory.transfer.readers.utterances import Utterance, id_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +32,7 @@ class _Reader:
 READERS = {
     Format.CHATGPT: _Reader(is_chatgpt, lambda rows, _: read_chatgpt(rows)),
     Format.CLAUDE: _Reader(is_claude, lambda rows, _: read_claude(rows)),
+    Format.LETTA: _Reader(is_letta, read_letta),
     Format.LOCOMO: _Reader(is_locomo, lambda rows, _: read_locomo(rows)),
     Format.MESSAGES: _Reader(lambda _: True, read_messages),
 }
@@ -44,7 +43,8 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
     """Reads a transcript, in the order of the file.
 
     `messages` is JSON, JSON lines or CSV with turns, or with conversations of messages as in chat APIs. `chatgpt` and
-    `claude` are the `conversations.json` of an export, or the zip that holds it. `locomo` is the data set of that name.
+    `claude` are the `conversations.json` of an export, or the zip that holds it. `letta` is an agent
+    file, or messages that Letta's API lists. `locomo` is the data set of that name.
     Without `format`, the content decides.
 
     Raises:
@@ -63,4 +63,4 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
 
 def _thread_id(path: Path) -> str:
     """The default thread: the file's name, without characters that ids must not have."""
-    return _FORBIDDEN.sub("-", path.stem).lstrip("_")[:200] or "transcript"
+    return id_of(path.stem) or "transcript"

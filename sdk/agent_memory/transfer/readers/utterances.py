@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from agent_memory.errors import InvalidInput
 from agent_memory.models import ROLE_ALIASES, Role, TurnInput
 from agent_memory.store.ids import check_id, derived_id
+from agent_memory.text.patterns import linear
 
+_FORBIDDEN = linear(r"[/\\?#\x00-\x1f\x7f]")
 _ROLES = {
     **dict.fromkeys(get_args(Role)),
     **ROLE_ALIASES,
@@ -22,6 +24,7 @@ _ROLES = {
     "model": "agent",
     "function_call": "agent",
     "observation": "tool",
+    "norole": "user",
 }
 """The roles of chat APIs and data sets, with ours."""
 _ROLES_TO_NAME = "user, assistant (or agent), tool, system"
@@ -31,6 +34,11 @@ def known_role(text: str) -> str | None:
     """Our name for a role; None if the role is unknown."""
     name = text.strip().lower()
     return (_ROLES[name] or name) if name in _ROLES else None
+
+
+def id_of(name: str) -> str:
+    """A name as an id, without characters that ids must not have. It may be empty."""
+    return _FORBIDDEN.sub("-", name).lstrip("_")[:200]
 
 
 @dataclass(frozen=True, slots=True)
