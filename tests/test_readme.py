@@ -17,7 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-SERVE = re.compile(r"^agent-memory serve .*\n", re.MULTILINE)
+SERVERS = re.compile(r"^agent-memory (serve|explore) .*\n", re.MULTILINE)
+"""Commands that run until Ctrl-C; tests/cli and tests/explorer run them."""
 NOT_RUN = {
     "make quickstart     # real": "makes an environment; tests/cli runs the quickstart, and this is the test suite",
 }
@@ -70,7 +71,7 @@ def test_the_readme_runs_from_top_to_bottom_in_one_folder(tmp_path: Path) -> Non
             with serving(tmp_path) as address:
                 said.append(run(language, block.replace("localhost:8900", address), tmp_path))
         else:
-            said.append(run(language, SERVE.sub("", block), tmp_path, **(key if "OpenAI" in block else {})))
+            said.append(run(language, SERVERS.sub("", block), tmp_path, **(key if "OpenAI" in block else {})))
     ten_lines, scope, models, commands, *served = said
     assert "$10,000" in ten_lines
     assert "Hawaii" in scope  # the dry run says what would go

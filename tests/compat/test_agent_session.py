@@ -479,7 +479,7 @@ async def test_sessions_share_one_connection_and_the_models_that_were_injected(c
         assert memory.runtime.store._clients == clients
         assert all(agent.knowledge_base is None for agent in agents)
         assert chat.calls["summarize"] == 5
-        assert memory.runtime.tools.embeddings is embeddings
+        assert memory.runtime.tools.embeddings.asked is embeddings
 
 
 @pytest.mark.req("S2-11", "S2-38", "S2-62")

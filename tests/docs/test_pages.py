@@ -46,6 +46,7 @@ NOT_RUN = {
     "make func": "tests/functions runs the function app on this machine",
     "docker compose up": "needs Docker",
     "make live ": "make live is a suite of its own",
+    "agent-memory eval locomo10.json --store": "needs the file of LoCoMo; tests/evaluation runs the command",
     "make check": "this is the test suite",
 }
 """How the snippets begin that are not run here, and why."""

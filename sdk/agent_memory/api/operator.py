@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic.json_schema import SkipJsonSchema
 
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Operator
@@ -32,7 +33,9 @@ async def users(memory: OpenMemory, _: Operator) -> Users:
 
 
 @router.get("/groups", responses=documented(), operation_id="admin_groups")
-async def groups(memory: OpenMemory, _: Operator, contributor: str | None = None) -> Groups:
+async def groups(
+    memory: OpenMemory, _: Operator, contributor: Annotated[str | SkipJsonSchema[None], Query(max_length=255)] = None
+) -> Groups:
     """Every group of which something is kept, or to which a user has contributed."""
     return Groups(groups=await memory.groups(contributor))
 

@@ -305,6 +305,7 @@ def _strategy(config: FilterConfig) -> Overflow:
 def _own(store: UserScope, part: str, provider: Any, name: str) -> None:
     """Refuses a provider that is not the memory's own."""
     own = getattr(getattr(store.home, "tools", None), part, None)
+    own = getattr(own, "asked", own)  # the embedding model is held by what may change it while the store moves
     if provider is not None and provider is not own:
         raise ConfigurationError(f"{name}: the memory works with its own model; open it with this one, or leave it out")
 
