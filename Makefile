@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,11 @@ docs: .venv/.dev  ## The documentation site, in site/; a broken link is an error
 
 bench: .venv/.dev  ## What the main calls, recall, the HTTP API and processing cost on this machine
 	for part in imports local recall api pipeline; do $(BIN)/python benchmarks/$$part.py || exit 1; done
+
+bench-peers: .venv/.dev  ## Search beside the closest peer's, through one server (ARGS="--memories 500" for a quick one)
+	$(UV) venv --quiet --allow-existing --python $(BIN)/python .integrations/peers
+	$(UV) pip install --quiet --python .integrations/peers/$(SCRIPTS)/python -e sdk/embedded_cosmos -e ".[local]" "azure-cosmos-agent-memory==0.3.0b2"
+	.integrations/peers/$(SCRIPTS)/python benchmarks/peers.py $(ARGS)
 
 eval: .venv/.dev  ## Recall on conversations with known answers (DATA=FILE), beside baselines
 	$(BIN)/agent-memory eval $(DATA) $(ARGS)
