@@ -1,6 +1,8 @@
 """What health says of the store: how long turns wait, whether writes are taken, and what that costs."""
 
+import itertools
 import sqlite3
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import StoreUnavailable
 from agent_memory.health import glance_at
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.scopes import AsyncThreadScope
 from agent_memory.store.client import Store
+from agent_memory.store.containers import LEASES
 from agent_memory.store.counted import ThreadCounter
 
 QUIET = Cadence(extract=1000, summarize=1000, profile=0, reconcile=0, idle_seconds=0)
@@ -70,8 +72,11 @@ async def test_a_store_that_takes_no_writes_is_told_as_long_as_it_lasts(
         connection = _connection(memory)
         connection.executescript(breaks)
         for length in (1_000_000, 10_000, 1000, 100):  # what is left of the last pages is filled
-            while await _is_taken(thread, "x" * length, reason):
+            while await _is_taken(thread.add("user", "x" * length), reason):
                 pass
+        numbers = itertools.count()
+        while await _is_taken(memory.runtime.store.upsert(LEASES, {"id": f"small-{next(numbers)}"}), reason):
+            pass
         assert await glance_at(memory.runtime) == (False, ["store"])
         health = await memory.health()
         assert (health.ok, health.store_answers) == (False, False)
@@ -88,9 +93,9 @@ def _connection(memory: AsyncMemory) -> sqlite3.Connection:
     return connection
 
 
-async def _is_taken(thread: AsyncThreadScope, text: str, reason: str) -> bool:
+async def _is_taken(write: Awaitable[object], reason: str) -> bool:
     try:
-        await thread.add("user", text)
+        await write
     except StoreUnavailable as error:
         if reason not in str(error):
             raise

@@ -9,7 +9,7 @@ import random
 import pytest
 from azure.cosmos.aio import ContainerProxy, DatabaseProxy
 
-from agent_memory import AsyncMemory, ConfigurationError
+from agent_memory import AsyncMemory, Cadence, ConfigurationError
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
@@ -48,6 +48,7 @@ FACTS = [
     "Plays the cello in a quartet",
     "Drives an old blue van",
 ]
+NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 QUESTIONS = {"Which allergy?": 2, "What music instrument, a cello?": 4, "Where does she live, Lisbon?": 1, "old van": 5}
 
 
@@ -59,7 +60,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def filled(path: object = None) -> AsyncMemory:
-    memory = AsyncMemory.local(path, embedding_model=HashingEmbeddings())
+    memory = AsyncMemory.local(path, embedding_model=HashingEmbeddings(), cadence=NOTHING_BY_ITSELF)
     await memory.open()
     alice, bob = memory.user("alice"), memory.user("bob")
     for fact in FACTS:
@@ -206,7 +207,7 @@ async def _model_of(path) -> str:
 
 
 async def test_searches_and_writes_during_a_move_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(moving, "ALONE_SECONDS", 0.5)  # what has begun with the old vectors ends with them
+    monkeypatch.setattr(moving, "ALONE_SECONDS", 2.0)  # what has begun with the old vectors ends with them
     memory = await filled(tmp_path / "m.db")
     alice, before, done = memory.user("alice"), await found(memory), asyncio.Event()
     seen: list[dict[str, float]] = []

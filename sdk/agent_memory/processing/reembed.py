@@ -35,8 +35,8 @@ PAGE = 100
 AT_ONCE = 8
 """Writes at a time. A choice."""
 SETTLING_SECONDS = 90.0
-"""How long old vectors stay after the switch where other processes use the store: these look every 30 s which model it
-has, and a search that has begun ends with the old one."""
+"""How long both vectors are written before the switch, and stay after it, where other processes use the store: these
+look every 30 s which model it has, and what has begun with the old one ends with it."""
 ALONE_SECONDS = 12.0
 """The same where this process alone uses the store, and has a memory open: a search waits for its vector for 10 s."""
 CHARACTERS_PER_TOKEN = 4
@@ -138,15 +138,15 @@ async def move(
     filled = await _fill(store, here, there, target, rate)
     if filled is not None:
         return filled
+    settling = SETTLING_SECONDS if not store.in_process else ALONE_SECONDS if current is not None else 0.0
+    settles = settling - (time.time() - moving.get("switched_at" if switched else "began_at", 0.0))
+    if settles > 0:
+        await asyncio.sleep(min(settles, 30.0))
+        return ReembedResult(to_model=target.model_id, switched=switched)
     if not switched:
         await _switch(store, identity, target, there)
         if current is not None:
             follow(store, await _identity(store), current, target)
-        return ReembedResult(to_model=target.model_id, switched=True)
-    settling = SETTLING_SECONDS if not store.in_process else ALONE_SECONDS if current is not None else 0.0
-    settles = settling - (time.time() - moving["switched_at"])
-    if settles > 0:
-        await asyncio.sleep(min(settles, 30.0))
         return ReembedResult(to_model=target.model_id, switched=True)
     removed = await _clean(store, here, there)
     if removed:
@@ -164,7 +164,6 @@ def follow(store: Store, identity: Document, current: CurrentEmbeddings, target:
     store.vectors.settle(identity)
     moving = identity.get("move") or {}
     if identity["embedding_model"] == target.model_id:
-        store.vectors.stop_beside()
         if current.model_id != target.model_id:
             current.adopt(target)
     elif moving.get("to") == target.model_id and current.writes is current.asked:
@@ -190,7 +189,8 @@ async def _begin(store: Store, identity: Document, target: EmbeddingModel) -> Re
     await add_vector_path(store, there, target.dimensions)
     first = identity["embedding_model"]
     fields = {first: here, target.model_id: there}
-    await _replace(store, identity, {"move": {"from": first, "to": target.model_id, "fields": fields}})
+    begun = {"from": first, "to": target.model_id, "fields": fields, "began_at": time.time()}
+    await _replace(store, identity, {"move": begun})
     return ReembedResult(to_model=target.model_id)
 
 

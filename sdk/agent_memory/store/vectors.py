@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -19,8 +20,9 @@ from agent_memory.store.documents import VECTOR_DECIMALS, Document, Operation
 FIRST = "embedding"
 """The field of the first model of a store."""
 MODEL = "embedding_model"
-MOST_BESIDE = 4096
-"""Second vectors that wait for their document. A choice; a document that comes later gets its own in the next pass."""
+MOST_BESIDE = 2048
+"""Second vectors that are kept for their documents: 25 MB of 1,536 dimensions. A choice; a document that comes later
+gets its own in the next pass."""
 
 _SELECTED = re.compile(r"(?<=, )c\.embedding(_model)?(?=, | FROM )")
 _ELSEWHERE = re.compile(r"\bc\.embedding(_model)?\b")
@@ -47,15 +49,18 @@ class VectorFields:
         self.current = FIRST
         self._fields: dict[str, str] = {}
         self._second: tuple[str, str] | None = None
-        self._beside: OrderedDict[int, Sequence[float]] = OrderedDict()
+        self._beside: OrderedDict[int, array[float]] = OrderedDict()
 
     def settle(self, identity: Mapping[str, Any]) -> None:
-        """Takes the fields from the document that says which model a store has."""
+        """Takes the fields from the document that says which model a store has. After a move, one vector is written."""
         self.current = identity.get("field", FIRST)
         self._fields = {identity[MODEL]: self.current}
         move = identity.get("move") or {}
         for model, field in (move.get("fields") or {}).items():
             self._fields[model] = field
+        if not move:
+            self._second = None
+            self._beside.clear()
 
     def of(self, model_id: str | None) -> str:
         """The field with the vectors of a model; the current one for a model that is not known here."""
@@ -74,7 +79,7 @@ class VectorFields:
         if field != FIRST:
             stored = {_renamed(name, FIRST, field): value for name, value in document.items()}
         if self._second is not None and FIRST in document:
-            second = self._beside.pop(_key(document[FIRST]), None)
+            second = self._beside.get(_key(document[FIRST]))  # it stays: a write may be repeated
             if second is not None:
                 name, model_id = self._second
                 stored = stored | {name: list(second), f"{name}_model": model_id}
@@ -101,16 +106,10 @@ class VectorFields:
 
     def put_beside(self, vector: Sequence[float], second: Sequence[float]) -> None:
         """Keeps the second vector of a text until the document with the first one is written."""
-        self._beside[_key([round(value, VECTOR_DECIMALS) for value in vector])] = [
-            round(value, VECTOR_DECIMALS) for value in second
-        ]
+        key = _key([round(value, VECTOR_DECIMALS) for value in vector])
+        self._beside[key] = array("d", (round(value, VECTOR_DECIMALS) for value in second))
         while len(self._beside) > MOST_BESIDE:
             self._beside.popitem(last=False)
-
-    def stop_beside(self) -> None:
-        """Documents get one vector again."""
-        self._second = None
-        self._beside.clear()
 
 
 def _key(vector: Sequence[float]) -> int:
