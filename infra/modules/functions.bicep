@@ -106,6 +106,7 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    keyVaultReferenceIdentity: identityId
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: { minTlsVersion: '1.2' }
     functionAppConfig: {
@@ -130,6 +131,7 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
   }
 }
 
+// Settings without a parameter of their own are in ../app-settings.json; they win.
 resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
   parent: app
   name: 'appsettings'
@@ -167,7 +169,7 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     ARCHIVE_IDLE_THREADS: archiveIdleThreads ? 'true' : 'false'
     AGENT_MEMORY_IDLE_SECONDS: string(idleSeconds)
     ALLOW_HEADER_IDENTITY: allowHeaderIdentity ? 'true' : 'false'
-  }, schedulerSettings, tokenSettings)
+  }, schedulerSettings, tokenSettings, loadJsonContent('../app-settings.json'))
 }
 
 // Publishing is by Entra ID too: these switch user name and password off.

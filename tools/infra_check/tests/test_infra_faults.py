@@ -21,6 +21,7 @@ APP_ALERTS = "infra/modules/app-alerts.bicep"
 CONTAINERS = "infra/modules/containers.bicep"
 COSMOS = "infra/modules/cosmos.bicep"
 FUNCTIONS = "infra/modules/functions.bicep"
+OWN_SETTINGS = "infra/app-settings.json"
 MODELS = "infra/modules/models.bicep"
 ENDPOINT = "infra/modules/private-endpoint.bicep"
 MONITORING = "infra/modules/monitoring.bicep"
@@ -206,6 +207,18 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
     },
     "settings_are_read": {
         "misspelt setting": (FUNCTIONS, "AGENT_MEMORY_CHAT_MODEL", "AGENT_MEMORY_CHATMODEL", "by nobody"),
+        "misspelt setting of one's own": (
+            OWN_SETTINGS,
+            "{}",
+            '{"MEMORY_TALK_DAY": "30"}',
+            "MEMORY_TALK_DAY is read by",
+        ),
+        "setting that is no text": (
+            OWN_SETTINGS,
+            "{}",
+            '{"MEMORY_TALK_DAYS": 30}',
+            "MEMORY_TALK_DAYS is 30, not a text",
+        ),
         "setting that Flex refuses": (
             FUNCTIONS,
             "    AZURE_CLIENT_ID:",

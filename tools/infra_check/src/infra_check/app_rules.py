@@ -7,13 +7,15 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from pydantic import AliasChoices
 
-from agent_memory.settings import Environment
+from agent_memory.api.settings import ApiSettings
+from agent_memory.settings import RECALL_PREFIX, Environment, RecallSettings
 from infra_check.project import SCENARIOS, Project
 
 # Settings that the platform reads itself.
@@ -106,7 +108,7 @@ def _by_identity(project: Project, scenario: str, connection: str, addresses: tu
 
 
 def settings_are_read(project: Project) -> Iterator[str]:
-    """Every setting is read by somebody: the library, the app, a binding, or the platform; none is refused by Flex."""
+    """Every setting is a text that somebody reads: library, app, binding or platform; none is refused by Flex."""
     readers = _read_by_the_library() | _read_by_the_app(project)
     connections = {b["connection"] for found in project.bindings.values() for b in found if b.get("connection")}
     names = {name for scenario in SCENARIOS for name in project.settings(scenario)}
@@ -115,11 +117,14 @@ def settings_are_read(project: Project) -> Iterator[str]:
             yield f"app setting {name} is not for Flex Consumption"
         elif name not in readers and name.split("__")[0] not in connections and not _OF_THE_PLATFORM.fullmatch(name):
             yield f"app setting {name} is read by nobody"
+    for name, value in sorted(project.settings("as it comes").items()):
+        if not isinstance(value, str):
+            yield f"app setting {name} is {json.dumps(value)}, not a text"
 
 
 def _read_by_the_library() -> set[str]:
-    names: set[str] = set()
-    for field in Environment.model_fields.values():
+    names = {f"{RECALL_PREFIX}{field.name.upper()}" for field in fields(RecallSettings)}
+    for field in [*Environment.model_fields.values(), *ApiSettings.model_fields.values()]:
         alias = field.validation_alias
         names |= {str(c) for c in alias.choices} if isinstance(alias, AliasChoices) else {str(alias)}
     return names
