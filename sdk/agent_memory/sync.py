@@ -39,6 +39,7 @@ from agent_memory.models import (
     Receipt,
     ReembedPlan,
     ReembedResult,
+    Reflection,
     ScopeSettings,
     SearchFilters,
     Signals,
@@ -891,6 +892,30 @@ class UserScope:
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
 
+    def reflect(
+        self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> Reflection:
+        """Answers a question about the user from their memories and talk, and says what each sentence rests on.
+
+        The chat model (role `reflection`) reads the memories nearest to the question. A sentence that its memories do
+        not support is left out, and `rejected` says why. If they do not answer the question, there is no sentence.
+        Without a model, the answer is the memories that bear on the question, word for word. Costs one model call,
+        which counts towards the user's budget. Nothing is stored; `process("reflect")` keeps insights.
+
+        Args:
+            question: A question about the user.
+            limit: How many memories are read, 1 to 100. A tier may allow fewer.
+            groups: Groups whose memory is read too, at most 10. By naming them, you say that the user is a member.
+            filters: What to read, as in `search`. Without a `threshold`, the nearest memories are read, however near.
+
+        Raises:
+            InvalidInput: if an argument is invalid.
+            ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
+            QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
+            StoreUnavailable: if every part of the search failed.
+        """
+        return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
+
     def profile(self) -> UserProfile | None:
         """What is known about the user across threads; None until there is a profile."""
         return self._portal.run(self._inner.profile())
@@ -1472,6 +1497,30 @@ class GroupScope:
             )
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
+
+    def reflect(
+        self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> Reflection:
+        """Answers a question about the user from their memories and talk, and says what each sentence rests on.
+
+        The chat model (role `reflection`) reads the memories nearest to the question. A sentence that its memories do
+        not support is left out, and `rejected` says why. If they do not answer the question, there is no sentence.
+        Without a model, the answer is the memories that bear on the question, word for word. Costs one model call,
+        which counts towards the user's budget. Nothing is stored; `process("reflect")` keeps insights.
+
+        Args:
+            question: A question about the user.
+            limit: How many memories are read, 1 to 100. A tier may allow fewer.
+            groups: Groups whose memory is read too, at most 10. By naming them, you say that the user is a member.
+            filters: What to read, as in `search`. Without a `threshold`, the nearest memories are read, however near.
+
+        Raises:
+            InvalidInput: if an argument is invalid.
+            ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
+            QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
+            StoreUnavailable: if every part of the search failed.
+        """
+        return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
 
     def profile(self) -> UserProfile | None:
         """What is known about the user across threads; None until there is a profile."""

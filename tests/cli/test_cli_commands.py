@@ -100,6 +100,16 @@ def test_context_is_what_an_agent_would_get(store):
     assert "tokens" in printed
 
 
+def test_reflect_answers_with_the_words_that_it_rests_on(store):
+    found = parsed("reflect", "What is the budget for Hawaii?", "--store", store)
+    sentence = next(one for one in found["sentences"] if "$15,000" in one["text"])
+    assert "$15,000" in sentence["evidence"][0]["quote"]
+    assert sentence["evidence"][0]["thread_id"] == "t2"
+    printed = run("reflect", "What is the budget for Hawaii?", "--store", store).stdout
+    assert sentence["evidence"][0]["memory_id"] in printed.replace("\n", "")
+    assert "does not answer this" in run("reflect", "xylophone", "--store", store).stdout
+
+
 def test_show_tells_what_was_replaced_by_what(store):
     view = parsed("show", "--store", store)
     ((old, new),) = [pair for pair in view["superseded"] if "budget" in pair[0]["content"]]

@@ -46,6 +46,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.threads": await bob.threads(),
         "user.search": [*await bob.search(SECRET), *await bob.search(SECRET, types=["document"])],
         "user.context": (await bob.context(SECRET)).text,
+        "user.reflect": (await bob.reflect(f"What do you know of {SECRET}?")).sentences,
         "user.profile": await bob.profile(),
         "user.entities": await bob.entities(),
         "user.memories": await bob.memories(include_superseded=True),

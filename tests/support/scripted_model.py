@@ -15,6 +15,7 @@ from agent_memory.errors import ModelError
 from agent_memory.language.tasks import (
     ArchiveInput,
     ArchiveOutput,
+    CitedText,
     Conclusion,
     ConsolidateInput,
     ConsolidateOutput,
@@ -31,9 +32,12 @@ from agent_memory.language.tasks import (
     Out,
     ProfileInput,
     ProfileOutput,
+    Quotation,
     ReconcileInput,
     ReconcileOutput,
     ReflectInput,
+    ReflectOnInput,
+    ReflectOnOutput,
     ReflectOutput,
     ReplyInput,
     ReplyOutput,
@@ -176,6 +180,18 @@ def _reflect(data: ReflectInput) -> ReflectOutput:
     return ReflectOutput(insights=[insight])
 
 
+def _reflect_on(data: ReflectOnInput) -> ReflectOnOutput:
+    """Repeats each note that has a word of the question."""
+    asked = set(data.question.lower().split())
+    return ReflectOnOutput(
+        sentences=[
+            CitedText(text=note.text, evidence=[Quotation(ref=note.ref, quote=note.text)])
+            for note in data.notes
+            if not asked.isdisjoint(note.text.lower().split())
+        ]
+    )
+
+
 _RULES: dict[str, Callable[[Any], Any]] = {
     "extract": _extract,
     "summarize": _summarize,
@@ -187,5 +203,6 @@ _RULES: dict[str, Callable[[Any], Any]] = {
     "synthesize": _synthesize,
     "reflect": _reflect,
     "rerank": _rerank,
+    "reflect_on": _reflect_on,
     "reply": _reply,
 }

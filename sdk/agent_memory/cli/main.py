@@ -28,6 +28,7 @@ from agent_memory.cli import (
     operate,
     quickstart,
     reembed,
+    reflect,
     remember,
     reprocess,
     review,
@@ -76,6 +77,7 @@ app.command(epilog=quickstart.EXAMPLES)(quickstart.quickstart)
 app.command(epilog=ingest.EXAMPLES)(ingest.ingest)
 app.command(epilog=search.SEARCH_EXAMPLES)(search.search)
 app.command(epilog=search.CONTEXT_EXAMPLES)(search.context)
+app.command(epilog=reflect.EXAMPLES)(reflect.reflect)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=threads.EXAMPLES)(threads.threads)
 app.command(epilog=remember.REMEMBER_EXAMPLES)(remember.remember)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from agent_memory.language.conclusions import Ungrounded, ground_conclusions, gr
 from agent_memory.language.polarity import changed_polarity
 from agent_memory.language.support import Spoken, why_unsaid, why_unsupported
 from agent_memory.language.tasks import (
+    CitedText,
     ConsolidateInput,
     ConsolidateOutput,
     Contradiction,
@@ -27,9 +28,13 @@ from agent_memory.language.tasks import (
     FactView,
     ProfileInput,
     ProfileOutput,
+    Quotation,
+    RatedNote,
     ReconcileInput,
     ReconcileOutput,
     ReflectInput,
+    ReflectOnInput,
+    ReflectOnOutput,
     ReflectOutput,
     SummarizeInput,
     SummarizeOutput,
@@ -63,6 +68,8 @@ def ground(output: Out, data: Data) -> tuple[Out, list[str]]:
         ), rejected
     if isinstance(output, ReflectOutput) and isinstance(data, ReflectInput):
         return output.model_copy(update={"insights": ground_insights(output, data, rejected)}), rejected
+    if isinstance(output, ReflectOnOutput) and isinstance(data, ReflectOnInput):
+        return output.model_copy(update={"sentences": _ground_sentences(output, data, rejected)}), rejected
     if isinstance(output, SummarizeOutput) and isinstance(data, SummarizeInput):
         return _without_unsaid(output, _heard_by_summary(data), rejected), rejected
     if isinstance(output, ProfileOutput) and isinstance(data, ProfileInput):
@@ -271,6 +278,41 @@ def _closest_sentence(content: str, text: str) -> str | None:
 def _telling_words(text: str) -> set[str]:
     """Figures, and words long enough to mean something."""
     return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
+
+
+# --- answers ------------------------------------------------------------------------------------------------
+
+
+def _ground_sentences(output: ReflectOnOutput, data: ReflectOnInput, rejected: list[str]) -> list[CitedText]:
+    notes = {note.ref: note for note in data.notes}
+    kept: dict[str, CitedText] = {}
+    for number, sentence in enumerate(output.sentences, 1):
+        try:
+            grounded = _ground_sentence(sentence, notes)
+        except Ungrounded as reason:
+            rejected.append(f"sentence {number}: {reason}")
+        else:
+            kept.setdefault(grounded.text, grounded)
+    return list(kept.values())
+
+
+def _ground_sentence(sentence: CitedText, notes: Mapping[str, RatedNote]) -> CitedText:
+    """A sentence with its quotes as the notes have them. It may count its notes."""
+    text = " ".join(folded(sentence.text).split())
+    found = {
+        one.ref: Quotation(ref=one.ref, quote=quote)
+        for one in sentence.evidence
+        if one.ref in notes and (quote := find_quote(one.quote, notes[one.ref].text))
+    }
+    if not text or not found:
+        raise Ungrounded("its quotes are in none of the notes that it names")
+    cited = [notes[ref] for ref in found]
+    heard = [Spoken(note.text, note.said) for note in cited]
+    quoted = ". ".join(one.quote for one in found.values())
+    why = why_unsaid(text, [*heard, Spoken(str(len(cited)), cited[0].said)], subject=True)
+    if why or (why := changed_polarity(text, quoted, "\n".join(note.text for note in cited))):
+        raise Ungrounded(why)
+    return CitedText(text=text, evidence=list(found.values()))
 
 
 # --- reconciliation -----------------------------------------------------------------------------------------

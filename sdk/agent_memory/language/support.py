@@ -65,15 +65,17 @@ def why_unsupported(
     )
 
 
-def why_unsaid(text: str, heard: Sequence[Spoken]) -> str | None:
+def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> str | None:
     """The first date, figure, unit or name that is in none of the texts a line was made of; None if there is none.
 
-    For lines that put together what several turns or memories say, such as those of a summary or a profile.
+    For lines that put together what several turns or memories say, such as those of a summary or a profile. With
+    `subject`, a whole sentence: who is said to do or have something must be named in the texts.
     """
     line = folded(text)[:LONGEST_READ]
     said = " \n".join(f"{one.name or ''}: {folded(one.text)}" for one in heard)
     undated, invented = _without_dates(line, heard, said, None)
-    return invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
+    unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
+    return unnamed or (_owner(line, heard) if subject else None)
 
 
 LONGEST_READ = 4_000

@@ -51,6 +51,7 @@ from agent_memory.models.operation import (
 )
 from agent_memory.models.recall import Context, ContextFormat, FoundBy, Hit, Name, SearchFilters, Signals
 from agent_memory.models.receipts import ExportPart, ForgetItem, ForgetReceipt, ImportReceipt, ProcessResult, Receipt
+from agent_memory.models.reflection import CitedSentence, Evidence, Reflection
 from agent_memory.models.switches import MemoryConfig, ScopeSettings
 from agent_memory.models.talk import (
     ROLE_ALIASES,
@@ -70,6 +71,7 @@ __all__ = [
     "TYPE_ALIASES",
     "AuditEntry",
     "Budget",
+    "CitedSentence",
     "Context",
     "ContextFormat",
     "Contributions",
@@ -77,6 +79,7 @@ __all__ = [
     "EndpointHealth",
     "Entity",
     "EntityView",
+    "Evidence",
     "ExportPart",
     "FactKind",
     "Filter",
@@ -100,6 +103,7 @@ __all__ = [
     "Receipt",
     "ReembedPlan",
     "ReembedResult",
+    "Reflection",
     "Role",
     "RoleField",
     "ScopeSettings",

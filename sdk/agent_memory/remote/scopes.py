@@ -94,6 +94,7 @@ class RemoteUserScope(AsyncUserScope):
 
     search = sent(AsyncUserScope.search)
     context = sent(AsyncUserScope.context)
+    reflect = sent(AsyncUserScope.reflect)
     profile = sent(AsyncUserScope.profile)
     stats = sent(AsyncUserScope.stats)
     memories = sent(AsyncUserScope.memories)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from agent_memory import telemetry
-from agent_memory.models import Context, ForgetReceipt, Hit, Memory, Provenance, Receipt, Turn
+from agent_memory.models import Context, ForgetReceipt, Hit, Memory, Provenance, Receipt, Reflection, Turn
 from agent_memory.runtime import Runtime
 
 P = ParamSpec("P")
@@ -74,6 +74,8 @@ def ids_of(result: object) -> list[str]:
         return result.ids
     if isinstance(result, Context):
         return [used["id"] for used in result.used if "id" in used]
+    if isinstance(result, Reflection):
+        return list(dict.fromkeys(one.memory_id for sentence in result.sentences for one in sentence.evidence))
     if isinstance(result, ForgetReceipt):
         return [one for ids in result.deleted.values() for one in ids]
     if isinstance(result, list):

@@ -15,6 +15,7 @@ from agent_memory.models import (
     Hit,
     MemoryConfig,
     ProcessResult,
+    Reflection,
     SearchFilters,
     Signals,
     Stats,
@@ -23,6 +24,7 @@ from agent_memory.models import (
 )
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
+from agent_memory.recall.reflection import reflect_on
 from agent_memory.rules.budgets import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
@@ -136,6 +138,39 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
             *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups
         )
         return await tell(self._runtime, request, self._asked)
+
+    @audited(changes=False)
+    async def reflect(
+        self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
+    ) -> Reflection:
+        """Answers a question about the user from their memories and talk, and says what each sentence rests on.
+
+        The chat model (role `reflection`) reads the memories nearest to the question. A sentence that its memories do
+        not support is left out, and `rejected` says why. If they do not answer the question, there is no sentence.
+        Without a model, the answer is the memories that bear on the question, word for word. Costs one model call,
+        which counts towards the user's budget. Nothing is stored; `process("reflect")` keeps insights.
+
+        Args:
+            question: A question about the user.
+            limit: How many memories are read, 1 to 100. A tier may allow fewer.
+            groups: Groups whose memory is read too, at most 10. By naming them, you say that the user is a member.
+            filters: What to read, as in `search`. Without a `threshold`, the nearest memories are read, however near.
+
+        Raises:
+            InvalidInput: if an argument is invalid.
+            ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
+            QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
+            StoreUnavailable: if every part of the search failed.
+        """
+        if not isinstance(question, str) or not question.strip():
+            raise InvalidInput(f"a reflection needs a question, a text, not {question!r:.60}")
+        rules = await self._rules()
+        if not rules.recall:
+            return Reflection(question=question, skipped_reason=rules.reason)
+        if filters.get("threshold") is None:
+            filters["threshold"] = -1.0
+        hits = await find_too(self._runtime, (self.user_id,), question, limit, filters, self._asked, groups)
+        return await reflect_on(self._runtime.tools, self.user_id, question, hits)
 
     @audited(changes=False)
     async def profile(self) -> UserProfile | None:

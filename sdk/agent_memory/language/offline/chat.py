@@ -27,6 +27,7 @@ from agent_memory.models import Usage
 _MODULES = {
     "extract": "extract", "reconcile": "reconcile", "summarize": "summarize", "profile": "profile",
     "archive": "archive", "consolidate": "conclude", "synthesize": "conclude", "reflect": "conclude",
+    "reflect_on": "conclude",
 }  # fmt: skip
 """Where the rules of a task are; the function has the task's name."""
 _AT_ONCE = frozenset({QUERY_REWRITE.name, RERANK.name, HYDE.name})

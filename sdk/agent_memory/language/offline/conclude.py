@@ -1,4 +1,4 @@
-"""Takes memories together by rule: merged facts, procedures, and what comes up again and again."""
+"""Takes memories together by rule: merged facts, procedures, what comes up again and again, an answer."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from agent_memory.calibration import OFF_TOPIC
 from agent_memory.language.offline.text import canon, content_words
 from agent_memory.language.tasks import (
+    CitedText,
     Conclusion,
     ConsolidateInput,
     ConsolidateOutput,
     FactView,
     Insight,
+    Quotation,
     ReflectInput,
+    ReflectOnInput,
+    ReflectOnOutput,
     ReflectOutput,
     SynthesizeInput,
     SynthesizeOutput,
@@ -23,6 +28,8 @@ OFTEN = 3
 """Memories in which something has to come up before it is an insight."""
 MOST = 10
 """Insights of one reflection."""
+MOST_QUOTED = 5
+"""Notes that answer a question. A choice: without a model, nobody joins them into fewer sentences."""
 _MOST_WORDS = 60
 """Of a memory that are paired, since pairs grow with the square: as many as the longest statement has."""
 _TROUBLE = frozenset(
@@ -73,6 +80,22 @@ def reflect(data: ReflectInput) -> ReflectOutput:
             )
         )
     return ReflectOutput(insights=insights[:MOST])
+
+
+def reflect_on(data: ReflectOnInput) -> ReflectOnOutput:
+    """The notes that bear on the question, word for word: they are likely to, or have a word of it."""
+    asked = {canon(word) for word in content_words(data.question)}
+    bearing = [
+        note
+        for note in data.notes
+        if (note.relevance or 0.0) >= OFF_TOPIC or not asked.isdisjoint(map(canon, content_words(note.text)))
+    ]
+    return ReflectOnOutput(
+        sentences=[
+            CitedText(text=note.text, evidence=[Quotation(ref=note.ref, quote=note.text)])
+            for note in bearing[:MOST_QUOTED]
+        ]
+    )
 
 
 def _often(

@@ -1,11 +1,11 @@
-"""Tasks around a question: rewriting it, answering it on trial, and choosing among what a search found."""
+"""Tasks around a question: rewriting it, answering it, and choosing among what a search found."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from agent_memory.language.tasks.task import Data, Task
-from agent_memory.language.tasks.views import NoteView
+from agent_memory.language.tasks.views import LocalTime, NoteView
 
 
 class RerankInput(Data):
@@ -61,7 +61,42 @@ class HydeOutput(Data):
     answer: str
 
 
+class RatedNote(NoteView):
+    """A note, and how likely it bears on the question, from 0 to 1; None if that is not known."""
+
+    relevance: float | None = None
+
+
+class ReflectOnInput(Data):
+    """A question about a user, and what a search found for it, nearest first."""
+
+    question: str
+    today: LocalTime
+    notes: list[RatedNote]
+
+
+class Quotation(Data):
+    """Words of a note, as they stand in it."""
+
+    ref: str
+    quote: str
+
+
+class CitedText(Data):
+    """A sentence of an answer, and the words that it rests on."""
+
+    text: str = Field(min_length=1)
+    evidence: list[Quotation]
+
+
+class ReflectOnOutput(Data):
+    """The answer in its order; empty if the notes do not give one."""
+
+    sentences: list[CitedText] = Field(default_factory=list)
+
+
 QUERY_REWRITE = Task("query_rewrite", QueryRewriteInput, QueryRewriteOutput, max_tokens=100, timeout=30.0)
 HYDE = Task("hyde", HydeInput, HydeOutput, max_tokens=100, timeout=30.0)
 RERANK = Task("rerank", RerankInput, RerankOutput, temperature=0.0, max_tokens=300, timeout=30.0)
 SELECT = Task("select", SelectInput, SelectOutput, temperature=0.0, max_tokens=300, timeout=30.0)
+REFLECT_ON = Task("reflect_on", ReflectOnInput, ReflectOnOutput, temperature=0.0, max_tokens=1500)
