@@ -181,6 +181,7 @@ class ThreadScope:
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         groups: Sequence[str] = (),
+        agent_id: str | None = None,
     ) -> Context:
         """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
 
@@ -199,6 +200,8 @@ class ThreadScope:
             history: The messages before the question, to complete it from; the thread's own turns by default.
             filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
             groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
+            agent_id: Tells only what comes from conversations with this agent, as a filter does. The agent of the
+                handle does not narrow what is told.
         """
         try:
             return self._portal.run(
@@ -213,6 +216,7 @@ class ThreadScope:
                     history=history,
                     filters=filters,
                     groups=groups,
+                    agent_id=agent_id,
                 )
             )
         except StoreUnavailable as error:
@@ -869,6 +873,7 @@ class UserScope:
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         groups: Sequence[str] = (),
+        agent_id: str | None = None,
     ) -> Context:
         """What an agent should know before it answers `query`, outside any thread. Never raises.
 
@@ -887,6 +892,7 @@ class UserScope:
                     history=history,
                     filters=filters,
                     groups=groups,
+                    agent_id=agent_id,
                 )
             )
         except StoreUnavailable as error:
@@ -1475,6 +1481,7 @@ class GroupScope:
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         groups: Sequence[str] = (),
+        agent_id: str | None = None,
     ) -> Context:
         """What an agent should know before it answers `query`, outside any thread. Never raises.
 
@@ -1493,6 +1500,7 @@ class GroupScope:
                     history=history,
                     filters=filters,
                     groups=groups,
+                    agent_id=agent_id,
                 )
             )
         except StoreUnavailable as error:

@@ -46,6 +46,31 @@ def found(alice: AsyncUserScope) -> Found:
 ALL = {"likes", "needs", "how", "event"}
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, ALL),
+        ({"agent_id": "gardener"}, {"how"}),
+        ({"agent_id": "nobody"}, set()),
+        ({"agent_id": "gardener", "filters": {"project_id": "green"}}, {"how"}),
+        ({"agent_id": "gardener", "filters": {"project_id": "red"}}, set()),
+        ({"agent_id": "gardener", "filters": {"or": [{"kind": "preference"}, {"type": "procedural"}]}}, {"how"}),
+    ],
+)
+async def test_a_context_is_confined_to_an_agent_as_a_search_is(
+    alice: AsyncUserScope, given: dict[str, Any], expected: set[str]
+):
+    for scope in (alice, alice.thread("now", agent_id="somebody else")):
+        told = await scope.context("the garden", **given)
+        assert {one["id"] for one in told.used} == expected
+
+
+async def test_an_agent_that_cannot_be_is_named_in_an_empty_context(alice: AsyncUserScope):
+    told = await alice.context("the garden", agent_id="")
+    assert told.used == []
+    assert "agent_id" in told.degraded[0]
+
+
 @pytest.mark.req("S0-016", "S0-021", "S0-022", "S0-038")
 @pytest.mark.parametrize(
     ("filters", "expected"),

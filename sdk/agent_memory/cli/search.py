@@ -118,6 +118,7 @@ def context(
         str | None, typer.Option("--thread", metavar="ID", help="The conversation that the question belongs to.")
     ] = None,
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens at most.")] = 650,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
@@ -128,7 +129,7 @@ def context(
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)
         memory.warm()  # what loading takes is none of what a context costs
-        found = asked.context(query, budget=budget, as_of=as_of, filters=filters, groups=groups or ())
+        found = asked.context(query, budget=budget, as_of=as_of, filters=filters, groups=groups or (), agent_id=agent)
     if as_json:
         emit(found)
     else:

@@ -15,7 +15,7 @@ from agent_memory.forgetting.profiles import held_up
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.roles import is_off, models_of
 from agent_memory.language.tasks import QUERY_REWRITE, ChatModel
-from agent_memory.models import Context, ContextFormat, Filter, Hit, SearchFilters, Signals, iso
+from agent_memory.models import Context, ContextFormat, Filter, Hit, SearchFilters, Signals, TextIs, iso
 from agent_memory.recall.archive import search_archive
 from agent_memory.recall.budget import HINTS, TURNS
 from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose
@@ -28,6 +28,7 @@ from agent_memory.recall.searcher import Searcher
 from agent_memory.settings import QueryStrategy
 from agent_memory.store.client import Store
 from agent_memory.store.documents import Document
+from agent_memory.store.ids import check_id
 from agent_memory.store.scope_documents import ScopeDocuments
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.windows import LiveTurn, last_turns_written
@@ -56,7 +57,8 @@ class ContextRequest:
 
     `history` are messages that the store may not have; the thread's own if None. `timeout` is what is left of the
     deadline; all of it if None. Hints of a project are told if it is `project_id`. With `filters`, only matching
-    memories are shown, and the profile, hints and other conversations are left out. Memories of `groups` are told too.
+    memories are shown, and the profile, hints and other conversations are left out; `agent_id` is a filter as well.
+    Memories of `groups` are told too.
     """
 
     user_id: str
@@ -72,7 +74,15 @@ class ContextRequest:
     project_id: str | None = None
     filters: Filter | Mapping[str, Any] | None = None
     groups: Sequence[str] = ()
+    agent_id: str | None = None
     timeout: float | None = None
+
+    def confined(self, filters: Filter | None) -> Filter | None:
+        """These filters, and the agent's if there is one."""
+        if self.agent_id is None:
+            return filters
+        of_agent = Filter(agent_id=TextIs(eq=check_id(self.agent_id, "agent_id")))
+        return of_agent if filters is None else Filter(and_=[of_agent, filters])
 
     def check(self) -> None:
         """Refuses what no context can be made of.

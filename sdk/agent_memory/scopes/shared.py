@@ -194,7 +194,8 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
     deadline = loop.time() + timeout
     try:
         request.check()
-        request = replace(request, as_of=checked_time(request.as_of, "as_of"), filters=checked_filter(request.filters))
+        filters = request.confined(checked_filter(request.filters))
+        request = replace(request, as_of=checked_time(request.as_of, "as_of"), filters=filters)
     except InvalidInput as error:
         return Context(degraded=[f"context: {error}"], milliseconds=_since(started))
     turns = asyncio.ensure_future(last_turns(runtime.store, request))

@@ -54,6 +54,7 @@ class AsyncThreadScope(ThreadTalk):
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         groups: Sequence[str] = (),
+        agent_id: str | None = None,
     ) -> Context:
         """What an agent should know before it answers `query`, within `budget` tokens. Never raises.
 
@@ -72,6 +73,8 @@ class AsyncThreadScope(ThreadTalk):
             history: The messages before the question, to complete it from; the thread's own turns by default.
             filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
             groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
+            agent_id: Tells only what comes from conversations with this agent, as a filter does. The agent of the
+                handle does not narrow what is told.
         """
         where = (self.user_id, self.thread_id)
         request = ContextRequest(
@@ -87,6 +90,7 @@ class AsyncThreadScope(ThreadTalk):
             self.project_id,
             filters,
             groups,
+            agent_id,
         )
         return await tell(self._runtime, request, self._asked)
 

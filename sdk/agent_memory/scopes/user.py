@@ -128,6 +128,7 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
         history: Sequence[Mapping[str, Any]] | None = None,
         filters: Filter | Mapping[str, Any] | None = None,
         groups: Sequence[str] = (),
+        agent_id: str | None = None,
     ) -> Context:
         """What an agent should know before it answers `query`, outside any thread. Never raises.
 
@@ -135,7 +136,7 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
         """
         where = (self.user_id, None)
         request = ContextRequest(
-            *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups
+            *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups, agent_id
         )
         return await tell(self._runtime, request, self._asked)
 
