@@ -1,4 +1,4 @@
-"""`eval --answers`: a real server answers and judges; what it said is kept, and replays without it."""
+"""`eval --answers` and `eval --judge`: a real server answers and judges; what it said is kept and replays."""
 
 from __future__ import annotations
 
@@ -46,12 +46,23 @@ class Server(ThreadingHTTPServer):
 
     def answer(self, model: str, data: dict[str, Any]) -> dict[str, Any]:
         self.models[model] += 1
+        if "turns" in data:
+            said = data["turns"][-1]["content"]
+            memories = [] if said.endswith("?") else [{"content": said, "quote": said, "turns": ["t2"]}]
+            return {"memories": memories}
+        if "memories" in data:
+            marks = [{"number": one["number"], "why": "x", "mark": self.mark(one)} for one in data["memories"]]
+            return {"marks": [*marks, {"number": 9, "why": "none", "mark": "bad"}], "found": [1, 7]}
         if "expected" not in data:
             word = next((word for about, word in KNOWN.items() if about in data["question"]), "")
             return {"answer": word if word and word in data["context"] else "Nothing is known about that."}
         known = data["answer"] != "Nothing is known about that."
         right = known == (data["expected"] != NOT_KNOWN) and (not known or data["answer"] == data["expected"])
         return {"why": "compared", "points": [], "correct": right}
+
+    @staticmethod
+    def mark(memory: dict[str, Any]) -> str:
+        return "good" if "peanuts" in memory["content"] else "weak"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -60,7 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         data = json.loads(request["messages"][-1]["content"])
-        refused = bool(self.server.refuses) and self.server.refuses in data["question"]
+        asked = data.get("question") or json.dumps(data)
+        refused = bool(self.server.refuses) and self.server.refuses in asked
         said = json.dumps(self.server.answer(request["model"], data))
         message = {"role": "assistant", "content": None if refused else said}
         message |= {"refusal": "No."} if refused else {}
@@ -275,3 +287,56 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, sample: dict[st
     result = CliRunner().invoke(app, ["eval", str(file)])
     assert result.exit_code == 2
     assert "1: no " in result.output
+
+
+LABELLED = [
+    {"text": "I am allergic to peanuts.", "keep": [{"kind": "fact", "about": "user", "words": [["peanuts"]]}]},
+    {"text": "The bus was late today.", "not": [{"words": [["late"]], "why": "small talk"}]},
+    {"text": "Can you book a table?"},
+]
+
+
+@pytest.fixture
+def labelled(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AGENT_MEMORY_CHAT_EXTRACTION", "small")
+    file = tmp_path / "messages.jsonl"
+    same = {"lang": "en", "domain": "travel", "said_at": "2026-03-11T10:00:00Z"}
+    file.write_text("".join(json.dumps({"id": f"m{n}", **same, **one}) + "\n" for n, one in enumerate(LABELLED)))
+    return file
+
+
+def mark(file: Path, *arguments: str | Path, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["eval", "--extraction", str(file), "--judge", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_a_model_extracts_and_another_one_marks(server: Server, labelled: Path, tmp_path: Path):
+    kept, out = tmp_path / "marks.jsonl", tmp_path / "rows.jsonl"
+    told = mark(labelled, "--yes", "--json", "--recorded", kept, "--out", out)
+    figures = json.loads(told.stdout)
+    assert "3 messages, 0 of them with a recorded answer: at most 6 calls" in told.stderr
+    assert server.models == {"small": 3, "large": 2}  # nothing was extracted from the question
+    assert (figures["model"], figures["judge"], figures["memories"], figures["unmarked"]) == ("small", "large", 2, 0)
+    assert (figures["good"]["share"], figures["weak"]["share"], figures["bad"]["share"]) == (0.5, 0.5, 0.0)
+    assert figures["recall"] == {"of": 1, "share": 1.0, "low": 0.2065, "high": 1.0}
+    assert figures["agreement"]["share"] == 0.5  # by its label, the bus is a bad one
+    assert figures["usage"]["model_calls"] == 5
+    peanuts, bus, question = map(json.loads, out.read_text().splitlines())
+    assert (peanuts["memories"][0]["mark"], bus["memories"][0]["mark"], question["memories"]) == ("good", "weak", [])
+    shown = mark(labelled, "--recorded", kept)  # all is recorded: nobody is asked, and nothing is paid
+    assert sum(server.models.values()) == 5
+    assert "`bad`: the message does not say it." in shown.stdout
+
+
+def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Server, labelled: Path):
+    server.refuses = "peanuts"
+    figures = json.loads(mark(labelled, "--yes", "--json").stdout)
+    assert (figures["failed"], figures["memories"], figures["recall"]["of"]) == (1, 1, 0)
+
+
+def test_marks_need_messages_and_a_yes(server: Server, labelled: Path):
+    assert "give --yes" in mark(labelled, code=2).output
+    alone = CliRunner().invoke(app, ["eval", "--judge"])
+    assert (alone.exit_code, "give --extraction" in alone.output) == (2, True)
+    assert not server.models

@@ -45,7 +45,7 @@ async def _answered(
     from agent_memory.language.tasks import ANSWER, JUDGE
     from agent_memory.text.tokens import ApproximateTokens
 
-    model = _model()
+    model = model_named(ANSWER, JUDGE)
     chat = RecordedChat(recorded, model)
     try:
         prompts = PromptFolder()
@@ -53,7 +53,7 @@ async def _answered(
         if expected.calls and expected.recorded < len(asked):
             stderr().print(
                 f"{len(asked)} questions, {expected.recorded} of them with a recorded answer: {expected.calls} calls to"
-                f" {_name(model, ANSWER)} (answers) and {_name(model, JUDGE)} (judge),"
+                f" {name_of(model, ANSWER)} (answers) and {name_of(model, JUDGE)} (judge),"
                 f" about {expected.input_tokens:,} tokens in and {_OUT * expected.calls:,} out",
                 soft_wrap=True,
             )
@@ -62,42 +62,47 @@ async def _answered(
                     "no model is named, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
                     " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
                 )
-            if not sure and not _may_spend(as_json=as_json):
+            if not sure and not may_spend(as_json=as_json):
                 raise typer.Abort
         with progress("Answering") as show:
             run = await answer_all(asked, chat, show)
     finally:
         await chat.close()
     return {
-        "model": _name(model, ANSWER),
-        "judge": _name(model, JUDGE),
+        "model": name_of(model, ANSWER),
+        "judge": name_of(model, JUDGE),
         **report(run.judged),
         "usage": run.usage.model_dump(exclude_defaults=True),
     }, [{"answered": True, **one.row()} for one in run.judged]
 
 
-def _model() -> ChatModel | None:
-    """The model that the environment names; None if rules would have to answer."""
+def model_named(*tasks: Task[Any, Any]) -> ChatModel | None:
+    """The model that the environment names for these tasks; None if rules would have to do one of them."""
     from agent_memory.language.defaults import models_named_by
     from agent_memory.language.offline import OfflineChat
     from agent_memory.language.roles import model_of
-    from agent_memory.language.tasks import ANSWER, JUDGE
     from agent_memory.settings import Environment
 
     chat, _ = models_named_by(Environment())
-    if chat is None or any(isinstance(model_of(chat, task), OfflineChat | None) for task in (ANSWER, JUDGE)):
+    if chat is None or any(isinstance(model_of(chat, task), OfflineChat | None) for task in tasks):
         return None
     return chat
 
 
-def _name(chat: ChatModel | None, task: Task[Any, Any]) -> str:
+def name_of(chat: ChatModel | None, task: Task[Any, Any]) -> str:
+    """The name of the model that does a task."""
     from agent_memory.language.roles import model_of
 
     model = None if chat is None else model_of(chat, task)
     return "recorded" if model is None else model.model_id
 
 
-def _may_spend(*, as_json: bool) -> bool:
+def may_spend(*, as_json: bool) -> bool:
+    """Asks whether the models may be paid for.
+
+    Raises:
+        InvalidInput: if nobody is there to be asked.
+    """
     if as_json or not sys.stdin.isatty():
         raise InvalidInput("nobody is there to be asked whether the models may be paid for: give --yes")
     return typer.confirm("Ask them?", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group, RenderableType
 
+from agent_memory.cli.extraction import by_judge, by_labels
 from agent_memory.cli.options import JsonOption, examples
 from agent_memory.cli.terminal import emit, one_line, progress, stdout
 from agent_memory.cli.views import heading, miss_view, table
@@ -27,6 +27,7 @@ EXAMPLES = examples(
     "eval locomo10.json --adapter my_adapters:OtherMemory",
     "eval locomo10.json --answers --recorded answers.jsonl",
     "eval --extraction sentences.jsonl --json",
+    "eval --extraction sentences.jsonl --judge --recorded marks.jsonl",
 )
 WHERE = "LoCoMo is at github.com/snap-research/locomo: data/locomo10.json (CC BY-NC 4.0)"
 
@@ -43,6 +44,9 @@ def evaluate(
             help="Labelled messages: measure what is extracted from them without a model.",
         ),
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="With --extraction: a model extracts, and a model marks what it extracted.")
+    ] = False,
     adapter: Annotated[
         str | None,
         typer.Option("--adapter", metavar="MODULE:NAME", help="Another system: a callable that makes an Adapter."),
@@ -83,10 +87,18 @@ def evaluate(
 
     With --answers the model that the environment names answers each question from its context, and the model of the
     role `judge` says whether that is right. Before it starts, it says how many calls and tokens that takes.
+
+    With --extraction it measures memories instead of recall: by the labels of the file, or with --judge by a rubric,
+    which it prints.
     """
     if extraction is not None:
-        _extraction(extraction, out, as_json=as_json)
+        if judge:
+            by_judge(extraction, recorded, out, sure=yes, as_json=as_json)
+        else:
+            by_labels(extraction, out, as_json=as_json)
         return
+    if judge:
+        raise InvalidInput("--judge marks what is extracted: give --extraction FILE too")
     if dataset is None:
         raise InvalidInput(f"there is nothing to measure: give a DATASET or --extraction FILE. {WHERE}")
     from agent_memory.cli.answered import answered
@@ -128,30 +140,6 @@ def evaluate(
     else:
         stdout().print(view(report))
         stdout().print(*map(miss_view, missed), sep="\n")
-
-
-def _extraction(path: Path, out: Path | None, *, as_json: bool) -> None:
-    from agent_memory.evaluation.extraction import lines, read_labels, score
-    from agent_memory.language.offline import OfflineChat
-    from agent_memory.language.tasks import EXTRACT, ExtractInput, ExtractOutput
-
-    chat = OfflineChat()
-
-    async def extract(data: ExtractInput) -> ExtractOutput:
-        return (await chat.run(EXTRACT, data)).output
-
-    report, judged = asyncio.run(score(read_labels(path), extract))
-    if out is not None:
-        out.write_text(lines(judged), "utf-8")
-    if as_json:
-        emit({"dataset": path.name, **report})
-        return
-    names = [name for name, value in report.items() if not isinstance(value, dict) and name != "messages"]
-    shown = table("", *names, right=names)
-    for label, figures in {"all": report, **report["lang"], **report["domain"]}.items():
-        shares = ("-" if figures[name] is None else f"{figures[name]:.1%}" for name in names[1:])
-        shown.add_row(label, str(figures["memories"]), *shares)
-    stdout().print(Group(f"{path.name}: {report['messages']} messages", shown))
 
 
 def load_adapter(name: str) -> Adapter:

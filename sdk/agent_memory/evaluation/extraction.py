@@ -76,8 +76,8 @@ class Labelled(_Row):
     said_at: datetime
     before: str | None = None
     text: str
-    keep: list[Keep]
-    wrong: list[Wrong] = Field(alias="not")
+    keep: list[Keep] = Field(default_factory=list)
+    wrong: list[Wrong] = Field(alias="not", default_factory=list)
     tolerate: list[dict[str, Any]] = Field(default_factory=list)
 
 
@@ -106,11 +106,15 @@ def read_labels(path: Path) -> list[Labelled]:
     return found
 
 
-async def memories_of(row: Labelled, extract: Extractor) -> list[ExtractedMemory]:
-    """What an extractor takes from a message, said to an assistant."""
+def message_of(row: Labelled) -> ExtractInput:
+    """What an extractor is shown: the message, said to an assistant."""
     before = [] if row.before is None else [_turn("t1", "agent", row.before, row.said_at - timedelta(minutes=1))]
-    message = _turn("t2", "user", row.text, row.said_at)
-    return (await extract(ExtractInput(before=before, turns=[message]))).memories
+    return ExtractInput(before=before, turns=[_turn("t2", "user", row.text, row.said_at)])
+
+
+async def memories_of(row: Labelled, extract: Extractor) -> list[ExtractedMemory]:
+    """What an extractor takes from a message."""
+    return (await extract(message_of(row))).memories
 
 
 async def score(rows: Sequence[Labelled], extract: Extractor) -> tuple[dict[str, Any], list[dict[str, Any]]]:

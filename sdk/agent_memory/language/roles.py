@@ -14,6 +14,7 @@ from agent_memory.language.tasks import (
     EXTRACT_AND_SUMMARIZE,
     HYDE,
     JUDGE,
+    MARK,
     PROFILE,
     QUERY_REWRITE,
     RECONCILE,
@@ -50,6 +51,7 @@ ROLE_OF: Mapping[str, ChatRole] = {
     REPLY.name: "reply",
     ANSWER.name: "answer",
     JUDGE.name: "judge",
+    MARK.name: "judge",
 }
 """The role of each task, by the task's name."""
 

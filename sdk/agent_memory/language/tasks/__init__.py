@@ -4,7 +4,19 @@ An adapter runs any task. It is told nothing but the task and its input, so a tr
 as the data of an input model, and an answer can reach the store only through an output model.
 """
 
-from agent_memory.language.tasks.evaluation import ANSWER, JUDGE, AnswerInput, AnswerOutput, JudgeInput, JudgeOutput
+from agent_memory.language.tasks.evaluation import (
+    ANSWER,
+    JUDGE,
+    MARK,
+    AnswerInput,
+    AnswerOutput,
+    JudgeInput,
+    JudgeOutput,
+    Mark,
+    MarkedMemory,
+    MarkInput,
+    MarkOutput,
+)
 from agent_memory.language.tasks.memories import (
     CONSOLIDATE,
     PROFILE,
@@ -80,6 +92,7 @@ __all__ = [
     "EXTRACT_AND_SUMMARIZE",
     "HYDE",
     "JUDGE",
+    "MARK",
     "PROFILE",
     "QUERY_REWRITE",
     "RECONCILE",
@@ -118,6 +131,10 @@ __all__ = [
     "Insight",
     "JudgeInput",
     "JudgeOutput",
+    "Mark",
+    "MarkInput",
+    "MarkOutput",
+    "MarkedMemory",
     "MessageView",
     "NoteView",
     "Out",

@@ -1,6 +1,9 @@
-"""Tasks of an evaluation: answering a question from a context, and judging the answer."""
+"""Tasks of an evaluation: answering a question from a context, judging the answer, and marking what was extracted."""
 
 from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
@@ -38,5 +41,41 @@ class JudgeOutput(Data):
     correct: bool
 
 
+class MarkedMemory(Data):
+    """A memory that was extracted from a message."""
+
+    number: int
+    kind: str
+    content: str
+    valid_from: str | None = None
+    valid_to: str | None = None
+
+
+class MarkInput(Data):
+    """A message, what was extracted from it, and what a careful reader noted. Both are numbered from 1."""
+
+    said_at: datetime
+    before: str | None = None
+    text: str
+    memories: list[MarkedMemory]
+    observations: list[str] = Field(default_factory=list)
+
+
+class Mark(Data):
+    """The mark of one memory."""
+
+    number: int
+    why: str
+    mark: Literal["good", "weak", "bad"]
+
+
+class MarkOutput(Data):
+    """The marks, and which observations a good memory says."""
+
+    marks: list[Mark]
+    found: list[int] = Field(default_factory=list)
+
+
 ANSWER = Task("answer", AnswerInput, AnswerOutput, temperature=0.0, max_tokens=400)
 JUDGE = Task("judge", JudgeInput, JudgeOutput, temperature=0.0, max_tokens=300)
+MARK = Task("mark", MarkInput, MarkOutput, temperature=0.0, max_tokens=1500)
