@@ -24,8 +24,8 @@ from agent_memory import AsyncMemory, Memory
 from agent_memory.cli.main import app
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.formats import as_export
+from agent_memory.transfer.imported import PIECE
 from agent_memory.transfer.readers.transcripts import read_transcript
-from agent_memory.transfer.systems import PIECE
 
 EXPORTS = Path(__file__).parents[2] / "samples" / "exports"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ from agent_memory.cli.options import (
     invocation,
 )
 from agent_memory.cli.terminal import counted, emit, progress, stdout
+from agent_memory.cli.views import table
 from agent_memory.transfer.readers import Format
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ EXAMPLES = examples(
     "ingest conversations.json --format chatgpt --user ann --store ann.db",
     "ingest samples/conversations/*.jsonl --no-process",
 )
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Only read all of it, and say how much of what it holds. Nothing is written.")
+]
 BATCH = 200
 """Turns a call, so that the bar moves."""
 SHOWN_USERS = 5
@@ -72,15 +76,20 @@ def ingest(
             "--pace", metavar="TURNS", min=0.1, help="Write at most so many turns a second, beside live traffic."
         ),
     ] = None,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read conversations and turn them into memories.
 
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
-    conversations.json), agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the same file again adds
-    nothing; a line that cannot be read stops the command before anything is written.
+    conversations.json), lists of OpenAI's API, agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the
+    same file again adds nothing; a line that cannot be read stops the command before anything is written.
     """
     utterances = read_all(files, format)
+    if dry_run:
+        threads = {(utterance.user_id, utterance.thread_id) for utterance in utterances}
+        show_counts({"turn": len(utterances), "thread": len(threads)}, as_json=as_json)
+        return
     with any_store(store) as memory:
         result = write(memory, utterances, user, process=process, pace=pace)
     if as_json:
@@ -90,6 +99,17 @@ def ingest(
     console.print(summary(result))
     if result.unprocessed_turns:
         console.print(f"{result.unprocessed_turns} turns wait: {invocation('process', '--store', store)}")
+
+
+def show_counts(counts: Mapping[str, int], *, as_json: bool) -> None:
+    """Prints what files hold, of each kind."""
+    if as_json:
+        emit(counts)
+        return
+    made = table("what", "in the file", right=["in the file"])
+    for kind, number in counts.items():
+        made.add_row(kind, str(number))
+    stdout().print(made)
 
 
 def read_all(files: Iterable[Path], format: Format | None = None) -> list[Utterance]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agent_memory.cli.failures import taking, unfinished, with_hint
+from agent_memory.cli.ingest import DryRunOption, show_counts, summary, write
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -26,15 +28,19 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import counted, emit, progress, shown_json, stderr, stdout
 from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
+from agent_memory.transfer.origins import Origin
 
 if TYPE_CHECKING:
     from agent_memory.models import ImportReceipt
+    from agent_memory.sync import UserScope
+    from agent_memory.transfer.moving import Contents
 
 EXPORT_EXAMPLES = examples("export maya.jsonl --user maya", "export - --user maya | gzip > maya.jsonl.gz")
 IMPORT_EXAMPLES = examples(
     "import maya.jsonl --user maya --store new.db",
-    "import mem0-export.json --user maya",
-    "import langgraph-items.json --only maya --user maya",
+    "import mem0-export.json --from mem0 --user maya",
+    "import langgraph-items.json --only maya --user maya --dry-run",
+    "import claude-export.zip --user maya",
     "import https://NAME.documents.azure.com --from azure-cosmos-agent-memory --store new.db",
 )
 
@@ -68,8 +74,8 @@ def export(
     stderr().print(f"{counted(lines, 'line')} written to {file}")
 
 
-def _take_over(source: str, url: str, database: str, store: str, *, as_json: bool) -> None:
-    if source != "azure-cosmos-agent-memory" or not is_url(url) or is_url(store):
+def _take_over(url: str, database: str, store: str, *, as_json: bool) -> None:
+    if not is_url(url) or is_url(store):
         raise InvalidInput(
             "--from azure-cosmos-agent-memory takes the URL of an account of Azure Cosmos DB, and a store file"
         )
@@ -109,10 +115,7 @@ async def _migrated(url: str, database: str, store: str) -> dict[str, ImportRece
 def import_(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            help="An export of this toolkit, mem0, Zep, Letta or LangGraph's store, or AgentMemoryToolkit documents.",
-        ),
+        typer.Argument(metavar="FILE", help="A file or zip; - is an export on stdin."),
     ],
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[str, typer.Option("--user", metavar="ID", help="Whose memory it becomes.")] = DEFAULT_USER,
@@ -121,34 +124,71 @@ def import_(
         typer.Option("--only", metavar="NAME", help="Whose memories, if the file of another system holds several's."),
     ] = None,
     source: Annotated[
-        str | None,
-        typer.Option("--from", metavar="SYSTEM", help="azure-cosmos-agent-memory: FILE is the URL of its account."),
+        Origin | None,
+        typer.Option(
+            "--from",
+            metavar="SYSTEM",
+            help=f"Where it is from, if that is not to be detected: {', '.join(Origin)}. With the last, FILE is the "
+            "URL of an account.",
+        ),
     ] = None,
-    database: Annotated[str, typer.Option("--database", help="With --from: the database.")] = "ai_memory",
+    database: Annotated[
+        str, typer.Option("--database", help="With --from azure-cosmos-agent-memory: the database.")
+    ] = "ai_memory",
+    process: Annotated[
+        bool, typer.Option("--process/--no-process", help="Whether to turn conversations into memories now.")
+    ] = True,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take an export in. Repeating it is harmless, and goes on where it was cut short.
+    """Take in what this toolkit or another system exported. Repeating it is harmless, and finishes what was cut short.
 
-    What was forgotten here since it was said stays forgotten. ChatGPT's exports are conversations: see `ingest`. With
-    --from, every user of a database is taken over; COSMOS_DB_KEY is its key, else who you are to Azure.
+    Reads memories of mem0, Zep, Letta, LangGraph's stores, Hindsight and Claude, documents of the AgentMemoryToolkit,
+    and all conversations that `ingest` reads. What was forgotten here since it was said stays forgotten. From an Azure
+    Cosmos DB account every user is taken over; COSMOS_DB_KEY is its key, else who you are to Azure.
     """
-    from agent_memory.transfer.formats import as_export
-
-    if source is not None:
-        _take_over(source, file, database, store, as_json=as_json)
+    if source == Origin.AZURE_COSMOS:
+        _take_over(file, database, store, as_json=as_json)
         return
+    contents = _read(file, source, only)
+    if dry_run:
+        show_counts(contents.counts(), as_json=as_json)
+        return
+    with any_store(store) as memory:
+        receipt = _taken(memory.user(user), contents.lines)
+        said = write(memory, contents.utterances, user, process=process) if contents.utterances else None
+    if as_json:
+        talk = {"conversations": asdict(said)} if said else {}
+        emit(receipt.model_dump(mode="json") | talk)
+        return
+    if contents.lines:
+        _show(receipt)
+    if said:
+        stdout().print(summary(said))
+
+
+def _read(file: str, source: Origin | None, only: str | None) -> Contents:
+    from agent_memory.transfer.formats import as_export
+    from agent_memory.transfer.imported import NoMemories
+    from agent_memory.transfer.moving import Contents, contents_of
+
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InvalidInput(f"cannot read {file}: {reason}") from error
-    try:
-        lines = list(as_export(text, only))
-    except InvalidInput as error:
-        raise with_hint(error, f"conversations are taken in with: {invocation('ingest', 'FILE')}") from error
-    with any_store(store) as memory, progress("importing") as report:
-        scope = memory.user(user)
-        taken = 0
+        if file == "-":
+            return Contents(list(as_export(sys.stdin.read(), only, source)))
+        return contents_of(Path(file), source, only)
+    except UnicodeDecodeError as error:
+        raise InvalidInput("stdin holds no UTF-8 text") from error
+    except NoMemories as error:
+        if source is not None:
+            raise
+        hint = f"conversations can be read with a named format: {invocation('ingest', 'FILE', '--format', 'FORMAT')}"
+        raise with_hint(error, hint) from error
+
+
+def _taken(scope: UserScope, lines: list[str]) -> ImportReceipt:
+    """Imports lines, with a bar."""
+    taken = 0
+    with progress("importing") as report:
 
         def tell(done: int) -> None:
             nonlocal taken
@@ -156,10 +196,10 @@ def import_(
             report(done, len(lines))
 
         with taking(), unfinished(lambda: f"At least {taken} of {counted(len(lines), 'line')} are taken in, and stay."):
-            receipt = scope.import_lines(lines, tell)
-    if as_json:
-        emit(receipt)
-        return
+            return scope.import_lines(lines, tell)
+
+
+def _show(receipt: ImportReceipt) -> None:
     counts = {
         "new": receipt.created,
         "there already": receipt.existing,

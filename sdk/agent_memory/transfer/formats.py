@@ -13,61 +13,107 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent_memory.errors import InvalidInput
-from agent_memory.models import iso, now
+from agent_memory.models import Memory, iso, now
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.values import check_json, read_json
 from agent_memory.transfer.export import FORMAT, VERSION
+from agent_memory.transfer.imported import NoMemories, Record
 from agent_memory.transfer.systems import SYSTEMS, only_of, records_in
 
-Record = dict[str, Any]
 _KINDS = ("preference", "requirement", "context", "decision")
 _REASONS = ("duplicate", "contradict", "update")
 _TYPES = ("fact", "episodic", "procedural")
 _LEFT_OUT = ("thread_summary", "user_summary", "summary", "episode_cursor", "counter")
 
 
-def as_export(text: str, only: str | None = None) -> Iterator[str]:
+def as_export(text: str, only: str | None = None, system: str | None = None, as_of: str | None = None) -> Iterator[str]:
     """Reads a text as the lines of an export.
 
-    It may be an export, AgentMemoryToolkit documents, or memories of mem0, Zep, Letta or LangGraph's store. `only`
-    says whose memories to take from a file of those with several owners: a `user_id` or `group_id`, or a label of a
-    namespace.
+    It may be an export, AgentMemoryToolkit documents, or memories of mem0, Zep, Letta, LangGraph's store, Hindsight or
+    Claude. `only` says whose memories to take from a file of those with several owners: a `user_id` or `group_id`, a
+    label of a namespace, the user in a tag. `system` is the name that the file must be of, in lower case. What has no
+    time was known at `as_of`, in ISO 8601, else now.
 
     Raises:
-        InvalidInput: if it is none of these, or holds memories of several owners and `only` is not given.
+        NoMemories: if it is none of these, or not of `system`.
+        InvalidInput: if a record is broken, or it holds memories of several owners and `only` is not given.
     """
-    records = _records(text)
-    system = next((one for one in SYSTEMS if records and all(one.recognises(record) for record in records)), None)
+    return lines_of(_records(text), only, system, as_of or iso(now()))
+
+
+def lines_of(records: list[Record], only: str | None, system: str | None, as_of: str) -> Iterator[str]:
+    """Records of one file as the lines of an export; the rest as `as_export`.
+
+    Raises:
+        NoMemories: as `as_export`.
+        InvalidInput: as `as_export`.
+    """
+    foreign = next((one for one in SYSTEMS if records and all(one.recognises(record) for record in records)), None)
+    if system is not None and (foreign is None or foreign.name.lower() != system):
+        found = "" if foreign is None else f"; it holds memories of {foreign.name}"
+        raise NoMemories(f"the file holds no memories of {system}{found}")
     if records and records[0].get("type") == "header":
         converted: Iterable[Record] = records
-    elif system is not None:
-        converted = chain([_header()], system.read(only_of(system, records, only)))
+    elif foreign is not None:
+        converted = chain([_header()], _checked(foreign.read(only_of(foreign, records, only), as_of)))
     elif records and all("type" in record for record in records):
         converted = _from_toolkit(records)
     else:
-        raise InvalidInput(
-            "not an export: not of this toolkit, mem0, Zep, Letta or LangGraph's store, and no documents of the "
-            "AgentMemoryToolkit"
-        )
+        names = ", ".join(one.name for one in SYSTEMS)
+        raise NoMemories(f"not an export of this toolkit, and no memories of {names} or the AgentMemoryToolkit")
     for record in converted:
         yield json.dumps(record, ensure_ascii=False)
 
 
+def _checked(lines: Iterable[Record]) -> Iterator[Record]:
+    """Lines that import can take. One without a text says nothing, and is left out.
+
+    Raises:
+        InvalidInput: at the first that it cannot, before anything is written.
+    """
+    for number, line in enumerate(lines, 1):
+        if line["content"] is None or (isinstance(line["content"], str) and not line["content"].strip()):
+            continue
+        fields = {name: value for name, value in line.items() if name in Memory.model_fields}
+        try:
+            Memory.model_validate(fields | {"type": line["memory_type"], "user_id": "checked"})
+        except ValidationError as error:
+            problem = error.errors()[0]
+            place = ".".join(str(part) for part in problem["loc"])
+            raise InvalidInput(f"memory {number} of the file: {place}: {problem['msg']}") from None
+        yield line
+
+
 def _records(text: str) -> list[Record]:
     """The objects of JSON lines, of a JSON list, or of an object in which a system keeps its memories."""
+    text = text.removeprefix("\ufeff")
+    if not text.lstrip().startswith(("{", "[", '"')):
+        raise NoMemories("not an export: no JSON")
     try:
         value = json.loads(text)
         if isinstance(value, str):  # some agent files of Letta are JSON in a JSON text
             value = json.loads(value)
     except (ValueError, RecursionError):
         value = [read_json(line, f"line {number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return records_of(value)
+
+
+def records_of(value: object) -> list[Record]:
+    """The objects in what was read from a file.
+
+    Raises:
+        NoMemories: if it is no list of objects, and no object.
+        InvalidInput: if a value cannot be stored.
+    """
     if isinstance(value, dict):
         check_json(value, "the file")
         found = records_in(value)
         value = [value] if found is None else found
     if not isinstance(value, list) or any(not isinstance(record, dict) for record in value):
-        raise InvalidInput("not an export: no list of objects")
+        raise NoMemories("not an export: no list of objects")
     for number, record in enumerate(value, 1):
         check_json(record, f"record {number}")
     return value
@@ -87,7 +133,7 @@ def _from_toolkit(records: Iterable[Record]) -> Iterator[Record]:
         elif kind in _TYPES:
             yield _toolkit_memory(record)
         elif kind not in _LEFT_OUT:
-            raise InvalidInput(f"not a document of the AgentMemoryToolkit: {kind!r:.60}")
+            raise NoMemories(f"not a document of the AgentMemoryToolkit: {kind!r:.60}")
     for thread_id, turns in threads.items():
         yield {"type": "thread", "thread_id": thread_id, "unprocessed": []}
         yield from turns

@@ -1,7 +1,16 @@
-"""Memories of other systems as lines of an export: mem0, Zep and Graphiti, Letta, and the store of LangGraph.
+"""Memories of other systems as lines of an export. Each reader takes the records of one file.
 
-Each reader takes the records of one file. A memory's id is made from that system's id for it, so an import can be
-repeated.
+The fields that are read come from these public schemas:
+
+- mem0: `get_all` of the library (`mem0/memory/main.py`, https://github.com/mem0ai/mem0) and of the platform
+  (https://docs.mem0.ai/api-reference/memory/get-memory).
+- Zep and Graphiti: `Edge` of `zep_cloud` 4 and `EntityEdge` of `zep_cloud` 2 and 3
+  (https://help.getzep.com/sdk-reference/graph/edge/get-edge).
+- Letta: `AgentFileSchema` of `letta/schemas/agent_file.py`, the older files of
+  https://github.com/letta-ai/agent-file, and `Passage` of `letta_client`.
+- LangGraph: `Item.dict()` of `langgraph.store.base`, and the values of LangMem.
+- Claude: `memories.json` of the data export. Anthropic publishes no schema of it; the fields are those that several
+  public readers of the export agree on.
 """
 
 from __future__ import annotations
@@ -9,28 +18,30 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from agent_memory.errors import InvalidInput
-from agent_memory.models import iso, now
-from agent_memory.store.ids import NOBODY, USER_THREAD, derived_id
+from agent_memory.store.ids import NOBODY
+from agent_memory.transfer import hindsight
+from agent_memory.transfer.imported import Record, imported, is_past, list_in, object_in, pieces
 
-Record = dict[str, Any]
-
-PIECE = 1000
-"""Most characters of one memory that is cut out of a block of Letta. Embedding models read about so much."""
 _TEXTS = ("content", "memory", "text", "data", "fact")
 """The fields of a LangGraph value that hold its words, in order of priority. LangMem's is `content`."""
+_GRAPHS = ("user_id", "user_uuid", "group_id", "graph_uuid", "graph_id")
+"""The fields of Zep and Graphiti that say whose graph it is, of several versions."""
+_CLAUDE = {"conversations_memory", "project_memories", "memory_files"}
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system: a test of a file's records, a reader of them, and whose a record is, if it says so."""
+    """A system: a test of a file's records, a reader of them, and whose a record is, if it says so.
+
+    The reader's second argument is the time, in ISO 8601, at which a record without one was known.
+    """
 
     name: str
     recognises: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Iterable[Record]], Iterator[Record]]
+    read: Callable[[Iterable[Record], str], Iterator[Record]]
     owners: Callable[[Mapping[str, Any]], tuple[str, ...]]
 
 
@@ -55,44 +66,24 @@ def only_of(system: System, records: Iterable[Record], only: str | None) -> list
     return records
 
 
-def imported(system: str, key: Iterable[str], content: object, said: object, **others: Any) -> Record:
-    """A memory as the line of an export. `said` is when; None is now. Empty fields are left out."""
-    made = said or iso(now())
-    metadata = {**(others.pop("metadata", None) or {}), "imported_from": system}
-    line = {
-        "type": "memory",
-        "memory_type": "fact",
-        "id": derived_id("fact", system, *key),
-        "thread_id": USER_THREAD,
-        "kind": "fact",
-        "content": content,
-        "source": "imported",
-        "created_at": made,
-        "valid_from": made,
-        "recorded_at": iso(now()),
-        "metadata": metadata,
-    }
-    return line | {name: value for name, value in others.items() if value is not None}
-
-
-def _mem0(records: Iterable[Record]) -> Iterator[Record]:
+def _mem0(records: Iterable[Record], as_of: str) -> Iterator[Record]:
     for record in records:
         extra = {name: record[name] for name in ("app_id", "actor_id") if record.get(name)}
         yield imported(
             "mem0",
             [str(record.get("id", record["memory"]))],
             record["memory"],
-            record.get("created_at"),
+            record.get("created_at") or as_of,
             updated_at=record.get("updated_at"),
             expires_at=record.get("expiration_date"),
             tags=record.get("categories"),
             agent_id=record.get("agent_id"),
             run_id=record.get("run_id"),
-            metadata={**extra, **_object(record, "metadata")},
+            metadata={**extra, **object_in(record, "metadata")},
         )
 
 
-def _zep(records: Iterable[Record]) -> Iterator[Record]:
+def _zep(records: Iterable[Record], as_of: str) -> Iterator[Record]:
     for record in records:
         learned, since = record.get("created_at"), record.get("valid_at")
         until = record.get("invalid_at") or record.get("expired_at")
@@ -101,66 +92,47 @@ def _zep(records: Iterable[Record]) -> Iterator[Record]:
             "zep",
             [str(record.get("uuid") or record["fact"])],
             record["fact"],
-            learned or since,
+            learned or since or as_of,
             valid_from=since,
             valid_to=until,
-            metadata={**relation, **_object(record, "attributes")},
+            metadata={**relation, **object_in(record, "attributes")},
         )
         if until is not None and since is None:
             del line["valid_from"]  # it may have ended before Zep learned it
-        if until is not None and _is_past(until):
+        if until is not None and is_past(until):
             reason = "contradict" if record.get("expired_at") else "expired"
             ended = record.get("expired_at") or until
             line |= {"superseded_by": NOBODY, "superseded_at": ended, "supersede_reason": reason}
         yield line
 
 
-def _letta(records: Iterable[Record]) -> Iterator[Record]:
+def _letta(records: Iterable[Record], as_of: str) -> Iterator[Record]:
     for record in records:
         if "value" in record:
-            yield from _block(record)
+            yield from _block(record, as_of)
         elif not record.get("is_deleted"):
             yield imported(
                 "letta",
                 [str(record.get("id") or record.get("text"))],
                 record.get("text"),
-                record.get("created_at"),
+                record.get("created_at") or as_of,
                 updated_at=record.get("updated_at"),
                 tags=record.get("tags"),
-                metadata=_object(record, "metadata"),
+                metadata=object_in(record, "metadata"),
             )
 
 
-def _block(block: Record) -> Iterator[Record]:
+def _block(block: Record, as_of: str) -> Iterator[Record]:
     """A block of core memory as one memory for each paragraph, so that search finds the right part."""
     label, value = str(block.get("label")), block["value"]
     if not isinstance(value, str):
         raise InvalidInput(f"the value of Letta's block {label:.60} is not a text")
-    for piece in _pieces(value):
-        yield imported(
-            "letta", ["block", label, piece], piece, block.get("updated_at"), tags=[label], metadata={"block": label}
-        )
+    for piece in pieces(value):
+        said = block.get("updated_at") or as_of
+        yield imported("letta", ["block", label, piece], piece, said, tags=[label], metadata={"block": label})
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """The paragraphs of a text, without repetitions; a long one in pieces that end with a line or a word."""
-    seen: set[str] = set()
-    for paragraph in text.replace("\r\n", "\n").split("\n\n"):
-        rest = paragraph.strip()
-        while rest:
-            cut = len(rest) if len(rest) <= PIECE else _end(rest)
-            piece, rest = rest[:cut].strip(), rest[cut:].strip()
-            if piece not in seen:
-                yield piece
-            seen.add(piece)
-
-
-def _end(text: str) -> int:
-    """Where to cut: after the last line that fits, else after the last word."""
-    return next((cut for end in ("\n", " ") if (cut := text.rfind(end, 0, PIECE)) > 0), PIECE)
-
-
-def _langgraph(records: Iterable[Record]) -> Iterator[Record]:
+def _langgraph(records: Iterable[Record], as_of: str) -> Iterator[Record]:
     for record in records:
         namespace, value = [str(label) for label in record["namespace"]], record["value"]
         content, others = _words(value)
@@ -168,7 +140,7 @@ def _langgraph(records: Iterable[Record]) -> Iterator[Record]:
             "langgraph",
             [*namespace, str(record["key"])],
             content,
-            record.get("created_at") or record.get("createdAt"),
+            record.get("created_at") or record.get("createdAt") or as_of,
             updated_at=record.get("updated_at") or record.get("updatedAt"),
             metadata={**others, "namespace": namespace, "key": record["key"]},
         )
@@ -185,25 +157,36 @@ def _words(value: object) -> tuple[str, Record]:
     return content, inner | {key: part for key, part in value.items() if key != name}
 
 
+def _claude(records: Iterable[Record], as_of: str) -> Iterator[Record]:
+    for record in records:
+        yield from _written(record.get("conversations_memory"), as_of, {})
+        for project, text in object_in(record, "project_memories").items():
+            yield from _written(text, as_of, {"project": project})
+        for file in list_in(record, "memory_files"):
+            file = file if isinstance(file, dict) else {}
+            path = {"path": file["path"]} if file.get("path") else {}
+            yield from _written(file.get("content"), file.get("updated_at") or as_of, path)
+
+
+def _written(text: object, said: object, place: Record) -> Iterator[Record]:
+    """A text of Claude's memory as one memory for each paragraph. The heading above it becomes a tag."""
+    if not isinstance(text, str | None):
+        raise InvalidInput(f"a text of Claude's memory is not a text: {text!r:.60}")
+    heading: str | None = None
+    for piece in pieces(text or ""):
+        first, _, rest = piece.partition("\n")
+        if first.startswith("#") or (first.startswith("**") and first.endswith("**")):
+            heading = first.strip("#* :") or None
+            piece = rest.strip()
+        if piece:
+            key = ["memory", *map(str, place.values()), piece]
+            yield imported("claude", key, piece, said, tags=[heading] if heading else None, metadata=place)
+
+
 def _plain(value: object) -> str:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _object(record: Mapping[str, Any], name: str) -> Record:
-    value = record.get(name) or {}
-    if not isinstance(value, dict):
-        raise InvalidInput(f"{name} of a memory must be an object, not {value!r:.60}")
-    return value
-
-
-def _is_past(time: object) -> bool:
-    try:
-        read = datetime.fromisoformat(str(time))
-    except ValueError:
-        raise InvalidInput(f"not a time: {time!r:.60}") from None
-    return (read if read.tzinfo else read.replace(tzinfo=UTC)) <= now()
 
 
 def _owner(*names: str) -> Callable[[Mapping[str, Any]], tuple[str, ...]]:
@@ -221,7 +204,12 @@ def _labels(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 SYSTEMS = (
     System("mem0", lambda record: "memory" in record, _mem0, _owner("user_id")),
-    System("Zep", lambda record: "fact" in record, _zep, _owner("user_id", "group_id", "graph_uuid", "graph_id")),
+    System(
+        "Zep",
+        lambda record: "fact" in record,
+        _zep,
+        _owner("user_id", "user_uuid", "group_id", "graph_uuid", "graph_id"),
+    ),
     System(
         "Letta",
         lambda record: {"label", "value"} <= record.keys() or ("text" in record and _is_passage(record)),
@@ -234,6 +222,8 @@ SYSTEMS = (
         _langgraph,
         _labels,
     ),
+    System("Hindsight", hindsight.is_hindsight, hindsight.read_hindsight, hindsight.owners),
+    System("Claude", lambda record: not _CLAUDE.isdisjoint(record), _claude, _owner("account_uuid")),
 )
 """The systems, in the order in which they are tried."""
 
@@ -254,9 +244,9 @@ def records_in(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _in_agent_file(value: Mapping[str, Any]) -> list[Any]:
-    agents = [agent for agent in value.get("agents") or [value] if isinstance(agent, dict)]
-    blocks = [*(value.get("blocks") or []), *(block for agent in agents for block in agent.get("core_memory") or [])]
-    passages = [*(value.get("passages") or []), *(one for agent in agents for one in agent.get("passages") or [])]
+    agents = [agent for agent in list_in(value, "agents") or [value] if isinstance(agent, dict)]
+    blocks = [*list_in(value, "blocks"), *(block for agent in agents for block in list_in(agent, "core_memory"))]
+    passages = [*list_in(value, "passages"), *(one for agent in agents for one in list_in(agent, "passages"))]
     last = max((str(said) for agent in agents for said in _times(agent)), default=None)
     dated = ({"updated_at": value.get("created_at") or last, **_stated(block)} for block in blocks)
     return [*(block for block in dated if block.get("label") != "persona"), *passages]
@@ -269,6 +259,6 @@ def _stated(block: object) -> Record:
 
 
 def _times(agent: Mapping[str, Any]) -> Iterator[Any]:
-    for message in agent.get("messages") or []:
+    for message in list_in(agent, "messages"):
         if isinstance(message, dict) and message.get("created_at"):
             yield message["created_at"]

@@ -10,4 +10,5 @@ class Format(StrEnum):
     CHATGPT = "chatgpt"
     CLAUDE = "claude"
     LETTA = "letta"
+    OPENAI = "openai"
     LOCOMO = "locomo"

@@ -44,11 +44,11 @@ def _branch(place: FilePlace, conversation: Mapping[str, Any]) -> list[Mapping[s
     messages: list[Mapping[str, Any]] = []
     visited: set[str] = set()
     while current is not None:
-        node = nodes.get(current)
-        if not isinstance(node, dict) or current in visited:
-            fault = "appears twice in its own branch" if current in visited else "is not in the mapping"
+        node = nodes.get(str(current))
+        if not isinstance(node, dict) or str(current) in visited:
+            fault = "appears twice in its own branch" if str(current) in visited else "is not in the mapping"
             raise place.error(f"the tree is broken: node {current} {fault}")
-        visited.add(current)
+        visited.add(str(current))
         if isinstance(node.get("message"), dict):
             messages.append(node["message"])
         current = node.get("parent")
@@ -56,13 +56,18 @@ def _branch(place: FilePlace, conversation: Mapping[str, Any]) -> list[Mapping[s
 
 
 def _is_spoken(message: Mapping[str, Any]) -> bool:
-    metadata, content = message.get("metadata") or {}, message.get("content") or {}
+    metadata, content = _object(message, "metadata"), _object(message, "content")
     hidden = metadata.get("is_visually_hidden_from_conversation") or _role(message) == "system"
-    return not hidden and content.get("content_type") in _SPOKEN and bool(_text(content).strip())
+    return not hidden and str(content.get("content_type")) in _SPOKEN and bool(_text(content).strip())
 
 
 def _role(message: Mapping[str, Any]) -> Any:
-    return (message.get("author") or {}).get("role")
+    return _object(message, "author").get("role")
+
+
+def _object(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = message.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _fields(place: FilePlace, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +83,8 @@ def _fields(place: FilePlace, message: Mapping[str, Any]) -> dict[str, Any]:
 def _text(content: Mapping[str, Any]) -> str:
     if isinstance(content.get("text"), str):
         return str(content["text"])
-    parts = (_part(part) for part in content.get("parts") or [])
+    listed = content.get("parts")
+    parts = (_part(part) for part in (listed if isinstance(listed, list) else []))
     return "\n".join(part for part in parts if part)
 
 

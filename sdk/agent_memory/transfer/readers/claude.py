@@ -37,12 +37,13 @@ def read_claude(conversations: Iterable[tuple[FilePlace, Any]]) -> Iterator[Utte
 
 def _content(message: Mapping[str, Any]) -> str:
     """The text of a message, with a marker for each attached file."""
-    parts = [part for part in message.get("content") or [] if isinstance(part, dict) and part.get("type") == "text"]
+    parts = [part for part in _objects(message, "content") if part.get("type") == "text"]
     said = "\n".join(str(part.get("text") or "") for part in parts).strip() or str(message.get("text") or "").strip()
-    sent = [
-        f"[file: {file['file_name']}]"
-        for kind in ("attachments", "files")
-        for file in message.get(kind) or []
-        if isinstance(file, dict) and file.get("file_name")
-    ]
+    files = (file for kind in ("attachments", "files") for file in _objects(message, kind))
+    sent = [f"[file: {file['file_name']}]" for file in files if file.get("file_name")]
     return "\n".join(part for part in (said, *sent) if part)
+
+
+def _objects(message: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    value = message.get(name)
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

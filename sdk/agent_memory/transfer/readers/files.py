@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
+from collections.abc import Callable
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.transfer.readers.tables import is_table, read_table
-from agent_memory.transfer.readers.utterances import FilePlace
+from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid
 
 Row = tuple[FilePlace, Any]
 
@@ -27,6 +30,7 @@ _SMALL = 1024 * 1024
 _DOCUMENTS = (".json", ".af")
 _LINES = (".jsonl", ".ndjson")
 _TABLES = (".csv", ".tsv")
+_BROKEN = (zipfile.BadZipFile, zlib.error, LZMAError, RuntimeError, NotImplementedError, EOFError)
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BINARY = {
     b"SQLite format 3\0": ("a SQLite database", "a store is opened with --store; a transcript is JSON or CSV"),
@@ -43,33 +47,46 @@ def rows_of(path: Path) -> list[Row]:
         InvalidInput: if the file cannot be read or holds no objects.
     """
     try:
-        with path.open("rb") as file:
-            is_zip = file.read(4) in _ZIP
-            if is_zip:
-                return [row for name, data in _unpacked(path) for row in _rows(name, ".json", data)]
-            file.seek(0)
-            return _rows(str(path), path.suffix.lower(), file.read())
+        if is_zip(path):
+            files = unpacked(path, _holds_conversations)
+            if not files:
+                missing = NothingSaid(f"{path}: the archive holds no conversations.json")
+                missing.add_note("the exports of ChatGPT and Claude hold one; unpack others, and name the file in it")
+                raise missing
+            return [row for entry, data in files for row in _rows(f"{path}/{entry.filename}", ".json", data)]
+        return _rows(str(path), path.suffix.lower(), path.read_bytes())
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror or error}") from error
 
 
-def _unpacked(path: Path) -> list[tuple[str, bytes]]:
-    """The files of an archive that hold conversations."""
+def is_zip(path: Path) -> bool:
+    """Whether a file begins as a zip archive does.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(4) in _ZIP
+
+
+def unpacked(path: Path, wanted: Callable[[str], bool]) -> list[tuple[zipfile.ZipInfo, bytes]]:
+    """The files of an archive that are wanted by their names, with what is in them. Nothing is written to disk.
+
+    Raises:
+        InvalidInput: if the archive is broken, or these files would take too much memory.
+        OSError: if it cannot be read.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            files = [entry for entry in archive.infolist() if _holds_conversations(entry.filename)]
-            if not files:
-                missing = InvalidInput(f"{path}: the archive holds no conversations.json")
-                missing.add_note("the exports of ChatGPT and Claude hold one; unpack others, and name the file in it")
-                raise missing
+            files = [entry for entry in archive.infolist() if wanted(entry.filename) and not entry.is_dir()]
             size, packed = sum(entry.file_size for entry in files), sum(entry.compress_size for entry in files)
             if size > UNPACKED_BYTES or size > max(_SMALL, packed * UNPACKED_TIMES):
-                huge = InvalidInput(f"{path}: its conversations would take {size / 1e6:,.0f} MB unpacked")
+                huge = InvalidInput(f"{path}: what it holds would take {size / 1e6:,.0f} MB unpacked")
                 huge.add_note("if that is right, unpack the archive, and name the file in it")
                 raise huge
             # `read` stops at the size that the entry declares.
-            return [(f"{path}/{entry.filename}", archive.read(entry)) for entry in files]
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+            return [(entry, archive.read(entry)) for entry in files]
+    except _BROKEN as error:
         raise InvalidInput(f"{path}: the archive cannot be read: {error}") from error
 
 

@@ -27,7 +27,8 @@ _FOREIGN = (
     _Foreign("passages of Letta", _IMPORT, frozenset({"passages"})),
     _Foreign("passages of Letta", _IMPORT, frozenset({"text", "archive_id"})),
     _Foreign("items of a LangGraph store", _IMPORT, frozenset({"namespace", "key", "value"})),
-    _Foreign("items of a LangGraph store", _IMPORT, frozenset({"items"})),
+    _Foreign("memories of Hindsight", _IMPORT, frozenset({"text", "fact_type"})),
+    _Foreign("what Claude remembers", _IMPORT, frozenset({"conversations_memory"})),
 )
 
 
@@ -37,6 +38,8 @@ def refuse_foreign(place: FilePlace, first: object) -> None:
     Raises:
         InvalidInput: with the kind, and a note that says what to do.
     """
+    if isinstance(first, dict) and isinstance(first.get("items"), list):  # a page of a listing
+        first = next(iter(first["items"]), None)
     if isinstance(first, dict):
         for kind in _FOREIGN:
             if kind.fields <= first.keys() and not kind.not_fields & first.keys():

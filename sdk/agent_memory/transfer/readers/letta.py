@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_memory.store.ids import derived_id
-from agent_memory.transfer.readers.utterances import FilePlace, Utterance, id_of, utterance
+from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid, Utterance, id_of, utterance
 
 _SPEAKERS = {"user": "user", "assistant": "agent", "user_message": "user", "assistant_message": "agent"}
 _THINKS_IN_CONTENT = "letta_v1_agent"
@@ -50,7 +50,9 @@ def read_letta(rows: Iterable[tuple[FilePlace, Any]], thread_id: str) -> Iterato
         yield utterance(place, fields, thread_id=thread, position=positions[key])
         positions[key] += 1
     if not positions:
-        raise FilePlace(rows[0][0].file).error("no message of a user or an agent in this file of Letta", _NOTHING)
+        nothing = NothingSaid(f"{rows[0][0].file}: no message of a user or an agent in this file of Letta")
+        nothing.add_note(_NOTHING)
+        raise nothing
 
 
 def _messages(
@@ -75,8 +77,9 @@ def _messages(
 
 
 def _said(message: Mapping[str, Any], speaks_in_content: bool) -> str:
-    calls = message.get("tool_calls") or []
-    sent = [words for call in calls if isinstance(call, dict) and (words := _sent(call.get("function")))]
+    calls = message.get("tool_calls")
+    calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    sent = [words for call in calls if (words := _sent(call.get("function")))]
     if sent:
         return "\n".join(sent)
     if calls and not speaks_in_content:

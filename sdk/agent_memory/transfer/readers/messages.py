@@ -11,8 +11,8 @@ from agent_memory.models import TurnInput
 from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 _TURN_FIELDS = set(TurnInput.model_fields)
-_TALKS = ("messages", "conversations")
-"""The fields that hold a conversation's messages, in chat APIs and in ShareGPT files."""
+_TALKS = ("messages", "conversations", "items")
+"""The fields that hold a conversation's messages, in chat APIs, in ShareGPT files and in pages of Zep 4."""
 _SAME = {
     "timestamp": "created_at",
     "ts": "created_at",
@@ -58,12 +58,12 @@ def _conversation(place: FilePlace, row: Mapping[str, Any], talk: str, unnamed: 
     messages = row[talk]
     if not isinstance(messages, list):
         raise place.error(f'"{talk}" must be a list, not {_kind(messages)}')
-    thread = _thread(row) or row.get("id") or row.get("uuid") or unnamed
+    named = _thread(row) or row.get("id") or row.get("uuid")
     for position, message in enumerate(messages):
         here = place.within(f"message {position + 1}")
         if not isinstance(message, dict):
             raise here.error(f"expected an object, found {_kind(message)}")
-        yield _turn(here, message, thread, row.get("user_id"), position)
+        yield _turn(here, message, named or _thread(message) or unnamed, row.get("user_id"), position)
 
 
 def _thread(row: Mapping[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from agent_memory.transfer.readers.foreign import refuse_foreign
 from agent_memory.transfer.readers.letta import is_letta, read_letta
 from agent_memory.transfer.readers.locomo import is_locomo, read_locomo
 from agent_memory.transfer.readers.messages import read_messages
+from agent_memory.transfer.readers.openai import is_openai, read_openai
 from agent_memory.transfer.readers.utterances import Utterance, id_of
 
 
@@ -33,6 +34,7 @@ READERS = {
     Format.CHATGPT: _Reader(is_chatgpt, lambda rows, _: read_chatgpt(rows)),
     Format.CLAUDE: _Reader(is_claude, lambda rows, _: read_claude(rows)),
     Format.LETTA: _Reader(is_letta, read_letta),
+    Format.OPENAI: _Reader(is_openai, read_openai),
     Format.LOCOMO: _Reader(is_locomo, lambda rows, _: read_locomo(rows)),
     Format.MESSAGES: _Reader(lambda _: True, read_messages),
 }
@@ -43,9 +45,9 @@ def read_transcript(path: Path, format: Format | None = None) -> Iterator[Uttera
     """Reads a transcript, in the order of the file.
 
     `messages` is JSON, JSON lines or CSV with turns, or with conversations of messages as in chat APIs. `chatgpt` and
-    `claude` are the `conversations.json` of an export, or the zip that holds it. `letta` is an agent
-    file, or messages that Letta's API lists. `locomo` is the data set of that name.
-    Without `format`, the content decides.
+    `claude` are the `conversations.json` of an export, or the zip that holds it. `letta` is an agent file, or messages
+    that Letta's API lists. `openai` is what OpenAI's API lists of a conversation or a thread. `locomo` is the data set
+    of that name. Without `format`, the content decides.
 
     Raises:
         InvalidInput: if the file cannot be read, or has an invalid line. The message says where, and the note says what

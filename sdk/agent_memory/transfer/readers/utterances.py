@@ -41,6 +41,12 @@ def id_of(name: str) -> str:
     return _FORBIDDEN.sub("-", name).lstrip("_")[:200]
 
 
+class NothingSaid(InvalidInput):
+    """A file of a known system holds no conversations."""
+
+    code = InvalidInput.code
+
+
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """A turn with its thread, and its user if the file names one."""

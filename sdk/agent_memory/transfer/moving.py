@@ -1,0 +1,151 @@
+"""Moving from another system: what a file holds, memories and conversations, read before anything is written."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+from zipfile import ZipInfo
+
+from agent_memory.errors import InvalidInput
+from agent_memory.models import iso, now
+from agent_memory.transfer import hindsight
+from agent_memory.transfer.formats import as_export, lines_of, records_of
+from agent_memory.transfer.imported import NoMemories, Record
+from agent_memory.transfer.origins import Origin
+from agent_memory.transfer.readers import Format
+from agent_memory.transfer.readers.files import is_zip, unpacked
+from agent_memory.transfer.readers.transcripts import read_transcript
+from agent_memory.transfer.readers.utterances import NothingSaid, Utterance
+
+_TALK = {
+    Origin.ZEP: Format.MESSAGES,
+    Origin.LETTA: Format.LETTA,
+    Origin.CLAUDE: Format.CLAUDE,
+    Origin.CHATGPT: Format.CHATGPT,
+    Origin.OPENAI: Format.OPENAI,
+}
+"""The systems whose files can hold conversations, and the format of those."""
+_ONLY_TALK = (Origin.CHATGPT, Origin.OPENAI)
+_OLDEST_ZIP = 1980
+"""The year of a file in a zip archive whose time is not known."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a file holds: memories and all else of an export as its lines, and conversations."""
+
+    lines: list[str] = field(default_factory=list)
+    utterances: list[Utterance] = field(default_factory=list)
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind: memories, those of them that are history, turns, threads and so on."""
+        read = [json.loads(line) for line in self.lines]
+        counted = Counter(str(line.get("type")) for line in read)
+        del counted["header"]
+        if old := sum(line.get("type") == "memory" and bool(line.get("superseded_by")) for line in read):
+            counted["replaced memory"] = old
+            counted["memory"] -= old
+        counted["turn"] += len(self.utterances)
+        counted["thread"] += len({(one.user_id, one.thread_id) for one in self.utterances})
+        return {kind: number for kind, number in sorted(counted.items()) if number}
+
+
+def contents_of(path: Path, origin: Origin | None = None, only: str | None = None) -> Contents:
+    """Reads a file. Its format is detected, unless `origin` names the system that it is from.
+
+    Files of Letta and the archive of Claude hold memories and conversations; both are read.
+
+    Raises:
+        InvalidInput: if it cannot be read, is of no known format or not from `origin`, or a part of it is broken.
+    """
+    try:
+        return _contents(path, origin, only)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"cannot read {path}: not UTF-8 text") from error
+
+
+def _contents(path: Path, origin: Origin | None, only: str | None) -> Contents:
+    if origin in _ONLY_TALK:
+        return Contents(utterances=list(read_transcript(path, _TALK[origin])))
+    try:
+        contents = Contents(list(_lines(path, only, origin)))
+    except NoMemories as error:
+        if origin is not None and origin not in _TALK:
+            raise
+        return Contents(utterances=_talk_without_memories(path, origin, error))
+    format = (
+        Format.LETTA
+        if origin == Origin.LETTA or path.suffix.lower() == ".af"
+        else Format.CLAUDE
+        if is_zip(path)
+        else None
+    )
+    if format is not None:
+        with suppress(NothingSaid):
+            contents.utterances = list(read_transcript(path, format))
+    return contents
+
+
+def _talk_without_memories(path: Path, origin: Origin | None, error: NoMemories) -> list[Utterance]:
+    try:
+        return list(read_transcript(path, None if origin is None else _TALK[origin]))
+    except InvalidInput as as_talk:
+        error.add_note(f"read as conversations: {as_talk}")
+        raise error from None
+
+
+def _lines(path: Path, only: str | None, origin: Origin | None) -> Iterator[str]:
+    system = None if origin is None else origin.value
+    if is_zip(path):
+        records, written = _archived(path)
+        return lines_of(records, only, system, iso(written))
+    return as_export(path.read_text(encoding="utf-8"), only, system, iso(_written(path)))
+
+
+def _archived(path: Path) -> tuple[list[Record], datetime]:
+    """The memories in an archive of Hindsight or Claude, and when it was written."""
+    entries = unpacked(path, _holds_memories)
+    if not entries:
+        raise NoMemories(f"{path}: the archive holds no memories of Hindsight or Claude")
+    files = {entry.filename: _json(path, entry.filename, data) for entry, data in entries}
+    if hindsight.MANIFEST in files:
+        records = records_of(hindsight.facts_in(files))
+    else:
+        records = [record for value in files.values() for record in records_of(value)]
+    times = [time for entry, _ in entries if (time := _time_of(entry)) is not None]
+    return records, max(times, default=_written(path))
+
+
+def _time_of(entry: ZipInfo) -> datetime | None:
+    """When a file went into its archive, if that is known. Archives name no zone; it is taken for UTC."""
+    try:
+        time = datetime(*entry.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
+    return min(time, now()) if time.year > _OLDEST_ZIP else None
+
+
+def _written(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+
+
+def _holds_memories(name: str) -> bool:
+    parts = PurePosixPath(name)
+    archive_of_hindsight = name in (hindsight.MANIFEST, hindsight.OBSERVATIONS, hindsight.INVALIDATED)
+    in_a_folder = parts.suffix == ".json" and parts.parent.name in ("documents", "memories")
+    return archive_of_hindsight or parts.name == "memories.json" or in_a_folder
+
+
+def _json(path: Path, name: str, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}/{name}: not valid JSON: {error}") from None
