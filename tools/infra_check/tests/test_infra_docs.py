@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import AliasChoices
 
-from agent_memory import AsyncMemory, errors
+from agent_memory import errors
 from agent_memory.api.settings import ApiSettings
 from agent_memory.contract.schemas import AddTurns
-from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.offline import OfflineChat
 from agent_memory.language.prompts import FOLDER_VARIABLES
 from agent_memory.settings import RECALL_PREFIX, ROLES, Environment, RecallSettings, role_variable
 from infra_check import package
@@ -118,26 +116,6 @@ def test_every_error_code_is_documented():
 def test_the_example_request_is_one_that_the_api_takes():
     [body] = re.findall(r"-d '(\{.*\})'", page("local-development.md"))
     assert AddTurns.model_validate_json(body).turns[0].role == "user"
-
-
-@pytest.mark.req("S3-48")
-def test_advice_on_the_threshold_has_the_right_direction():
-    advice = page("troubleshooting.md")
-    assert "**Too little is found: lower the threshold.**" in advice
-    assert f"a model without an entry gets {RecallSettings().default_threshold}" in advice
-    assert f"`{OfflineChat().model_id}`" in advice
-
-
-@pytest.mark.req("S3-48")
-async def test_a_lower_threshold_lets_in_more():
-    found = {}
-    for threshold in (0.05, 0.95):
-        recall = RecallSettings(thresholds={"hashing": threshold})
-        async with AsyncMemory.local(embedding_model=HashingEmbeddings(), recall=recall) as memory:
-            alice = memory.user("alice")
-            await alice.remember("Vegetarian since childhood")
-            found[threshold] = [hit.memory.content for hit in await alice.search("vegetables?")]
-    assert found == {0.05: ["Vegetarian since childhood"], 0.95: []}
 
 
 def test_the_cost_table_adds_up():

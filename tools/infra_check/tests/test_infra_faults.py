@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from infra_check.app_rules import settings_are_read
 from infra_check.check import RULES, Rule, faults_of
 from infra_check.project import Project
+from infra_check.resource_rules import nothing_takes_keys
 
 Breaker = Callable[[str, str, str], Project]
 
@@ -347,3 +349,11 @@ def test_host_json_that_was_changed_by_hand_is_found(copied: Path, project: Proj
     (copied / "host.json").write_text(json.dumps(host))
     found = faults_of(named("the_scheduler_fits"), Project(copied, known_bindings=project.bindings))
     assert any("names a storageProvider" in fault for fault in found)
+
+
+def test_a_reference_to_a_key_vault_is_no_secret(broken: Breaker):
+    own = '{"AGENT_MEMORY_CHAT_API_KEY": "@Microsoft.KeyVault(VaultName=v;SecretName=s)"}'
+    project = broken(OWN_SETTINGS, "{}", own)
+    assert project.settings("as it comes")["AGENT_MEMORY_CHAT_API_KEY"].startswith("@Microsoft.KeyVault(")
+    assert list(faults_of(settings_are_read, project)) == []
+    assert list(faults_of(nothing_takes_keys, project)) == []
