@@ -1,6 +1,7 @@
 """What a process knows of its store without asking: settings for a while, and whether anybody wrote."""
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from agent_memory import AsyncMemory
 from agent_memory.store import known as known_module
 from agent_memory.store.containers import SUMMARIES, TURNS
-from agent_memory.store.known import SETTINGS_SECONDS, Known, KnownSettings
+from agent_memory.store.known import OTHERS_SECONDS, SETTINGS_SECONDS, Known, KnownSettings
 from agent_memory.store.preferences import change_settings, known_document
 
 
@@ -112,11 +113,10 @@ async def test_a_change_through_another_process_holds_after_a_while(
 
 
 def test_who_is_alone_knows_that_nobody_wrote(clock: Clock, monkeypatch: pytest.MonkeyPatch):
-    alone, shared = Known(alone=True), Known(alone=False)
+    alone = Known(alone=True)
     assert alone.may_be_fresh("alice", 60), "somebody may have written before the store was opened"
     clock.now += 100
     assert not alone.may_be_fresh("alice", 60)
-    assert shared.may_be_fresh("alice", 60)
     alone.written(TURNS, ("alice", "t"))
     alone.written(SUMMARIES, {"user_id": "bob", "thread_id": "t"})
     assert alone.may_be_fresh("alice", 60)
@@ -125,3 +125,60 @@ def test_who_is_alone_knows_that_nobody_wrote(clock: Clock, monkeypatch: pytest.
     clock.now += 100
     alone.written(TURNS, ("carol", "t"))
     assert alone.may_be_fresh("bob", 60), "what does not fit is not known"
+
+
+def test_who_is_not_alone_relies_on_what_it_saw_for_a_moment(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+    shared = Known(alone=False)
+    clock.now += 100
+    assert shared.may_be_fresh("alice", 60)
+    shared.saw_no_turns("alice", clock.now)
+    assert not shared.may_be_fresh("alice", 60)
+    assert shared.may_be_fresh("bob", 60)
+    clock.now += OTHERS_SECONDS
+    assert shared.may_be_fresh("alice", 60), "another process may have written meanwhile"
+    began = clock.now
+    shared.written(TURNS, ("alice", "t"))
+    shared.saw_no_turns("alice", began)
+    assert shared.may_be_fresh("alice", 60), "a look that began before a write may not have seen it"
+    clock.now += 1
+    shared.saw_no_turns("alice", clock.now)
+    assert not shared.may_be_fresh("alice", 60)
+    shared.written(TURNS, {"user_id": "alice", "thread_id": "t"})
+    assert shared.may_be_fresh("alice", 60), "what this process writes is found at once"
+    monkeypatch.setattr(known_module, "MOST_KNOWN", 1)
+    shared.saw_no_turns("carol", clock.now)
+    shared.saw_no_turns("dave", clock.now)
+    assert shared.may_be_fresh("carol", 60)
+
+
+async def test_a_shared_store_is_asked_now_and_then_what_was_just_said(
+    memory: AsyncMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    store, looks = memory.runtime.store, 0
+    monkeypatch.setattr(store, "known", Known(alone=False))
+    clock.now += 1
+    query = store.query
+
+    async def counted(container: str, *given: Any, **parameters: Any) -> list[Any]:
+        nonlocal looks
+        looks += container == TURNS
+        return await query(container, *given, **parameters)
+
+    monkeypatch.setattr(store, "query", counted)
+    monkeypatch.setattr("agent_memory.recall.fresh.time", SimpleNamespace(monotonic=lambda: clock.now, time=time.time))
+    alice = memory.user("alice")
+    await alice.search("Where is the spare key?", filters={"created_at": {"gte": "2020-01-01"}})
+    await alice.thread("t").search("Where is the spare key?")
+    assert looks == 2, "what a part of the turns shows says nothing of the others"
+    for seconds in (0, 1, OTHERS_SECONDS):
+        clock.now += seconds
+        assert not await alice.search("Where is the spare key?")
+    assert looks == 4
+    await alice.thread("t").add("user", "The spare key lies under the mat.")
+    assert await alice.search("Where is the spare key?"), "what this process writes is found at once"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(store.known, "written", lambda *_: None)
+        await memory.user("bob").search("Where is the spare key?")
+        await memory.user("bob").thread("t").add("user", "The spare key is with Eve.")
+    clock.now += OTHERS_SECONDS
+    assert await memory.user("bob").search("Where is the spare key?")

@@ -91,6 +91,7 @@ async def test_what_is_asked_of_the_store_does_not_grow_with_the_memories(
             assert search.requests <= 3, "vectors beside words, and the talk around them"
             assert search.sequential <= 2
             assert search.documents < 110
+            assert search.bytes < 20_000
             assert context.requests <= 6, "the scope and its last turns, and standing instructions too"
             assert context.sequential <= 3
             assert context.documents < 150

@@ -54,10 +54,11 @@ class Heedless(AsyncTransport):
 
 @dataclass(slots=True)
 class Trips:
-    """What a call asks for: requests, documents in the answers, and how many round trips follow one another."""
+    """What a call asks for: requests, documents and bytes of the answers, and how many round trips are in a row."""
 
     requests: int = 0
     documents: int = 0
+    bytes: int = 0
     sequential: int = 0
     _leaving: asyncio.Future[None] | None = field(default=None, repr=False, compare=False)
 
@@ -95,6 +96,7 @@ class Counting(AsyncTransport):
         response = await super().send(request, **options)
         trips.requests += 1
         trips.documents += int(response.headers.get("x-ms-item-count", 0))
+        trips.bytes += len(response.body())
         return response
 
 

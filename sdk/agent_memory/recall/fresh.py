@@ -24,7 +24,7 @@ from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import from_document
-from agent_memory.store.filters import condition_of_turns
+from agent_memory.store.filters import EVERY_TURN, condition_of_turns
 from agent_memory.store.filters import parameters as filter_parameters
 from agent_memory.text.folding import folded
 
@@ -39,14 +39,17 @@ async def fresh_turns(
 ) -> list[Turn]:
     """The turns of the last `seconds` that share a word with a question, newest first; one query, or none.
 
-    There is none if this process knows that nobody wrote (`store.known`).
+    There is none if this process knows that nobody wrote, or saw so a moment ago (`store.known`).
     """
     where = condition_of_turns(filters)
     if where is None or not terms or seconds <= 0 or not store.known.may_be_fresh(partition[0], seconds):
         return []
     bounds = {"limit": MOST, "since": int(time.time() - seconds), "longest": LONGEST}
     values = bounds | filter_parameters(filters, of_turns=True)
+    began = time.monotonic()
     rows = await store.query(TURNS, search_queries.fresh_turns(where), partition, **values)
+    if not rows and len(partition) == 1 and where == EVERY_TURN:
+        store.known.saw_no_turns(partition[0], began)
     asked = {word for term in terms for word in words(term)}
     turns = [from_document(Turn, row) for row in rows]
     # Words are compared here, because the store would look into every turn of a history that is being imported.

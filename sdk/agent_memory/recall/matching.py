@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.errors import AgentMemoryError
+from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.language.tasks import Vector
 from agent_memory.recall.fusion import Candidate
-from agent_memory.recall.rarity import telling
+from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import search_queries
 
@@ -54,45 +54,72 @@ async def matching(searcher: Searcher, sought: Sought, degraded: list[str]) -> l
     Raises:
         AgentMemoryError: if both fail.
     """
-    arms = {"vector search": _near(searcher, sought), "text search": _worded(searcher, sought)}
+    seen = await searcher.seen.of(searcher.store, sought.partition[0]) if sought.terms else NOTHING_SEEN
+    terms = {f"t{number}": term for number, term in enumerate(telling(sought.terms, seen))}
+    arms = {"vector search": _near(searcher, sought, terms), "text search": _worded(searcher, sought, terms)}
     read = dict(zip(arms, await asyncio.gather(*arms.values(), return_exceptions=True), strict=True))
     found: dict[str, Candidate] = {}
+    left: list[str] = []
     failed: dict[str, AgentMemoryError] = {}
     for arm, result in read.items():
         if isinstance(result, AgentMemoryError):
             failed[arm] = result
         elif isinstance(result, BaseException):
             raise result
-        else:
-            found = {candidate.memory.id: candidate for candidate in result or ()} | found
+        elif result is not None:
+            found = {candidate.memory.id: candidate for candidate in result[0]} | found
+            left += result[1]
     if failed and all(result is None or arm in failed for arm, result in read.items()):
         raise next(iter(failed.values()))
     for arm, error in failed.items():
         logger.warning("Searching without %s: %s", arm, error)
         degraded.append(f"{arm}: {error}")
+    if missing := [memory_id for memory_id in left if memory_id not in found]:
+        found |= await _missing(searcher, sought, missing, degraded)
     return list(found.values())
 
 
-async def _near(searcher: Searcher, sought: Sought) -> list[Candidate] | None:
+Read = tuple[list[Candidate], list[str]]
+"""Candidates, and the ids of those that the other query reads."""
+
+
+async def _near(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) -> Read | None:
     """What is nearest to the question; None if it has no vector."""
     vector = await sought.vector
     if vector is None:
         return None
-    sql = search_queries.found_near(sought.where, links=sought.links)
-    limit = searcher.settings.nearest
-    return await searcher.read(sql, sought.partition, {**sought.parameters, "vector": vector, "limit": limit})
+    parameters = {**sought.parameters, "vector": vector, "limit": searcher.settings.nearest}
+    sql = search_queries.found_near(sought.where, links=sought.links, worded=len(terms))
+    try:
+        return await searcher.read_known(sql, sought.partition, {**parameters, **terms})
+    except ConfigurationError:  # such as a store that takes no queries for words
+        if not terms:
+            raise
+        return await _near(searcher, sought, {})
 
 
-async def _worded(searcher: Searcher, sought: Sought) -> list[Candidate] | None:
+async def _worded(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) -> Read | None:
     """What has rare words of the question, and of that the nearest; without a vector the newest; None without words."""
-    if not sought.terms:
+    if not terms:
         return None
-    seen, vector = await asyncio.gather(searcher.seen.of(searcher.store, sought.partition[0]), sought.vector)
-    terms = telling(sought.terms, seen)
+    vector = await sought.vector
     sql = search_queries.found_by_words(sought.where, len(terms), by_vector=vector is not None, links=sought.links)
     candidates = searcher.settings.candidates
     parameters: dict[str, Any] = {"limit": candidates if vector is None else candidates - searcher.settings.nearest}
     if vector is not None:
         parameters["vector"] = vector
-    named = {f"t{number}": term for number, term in enumerate(terms)}
-    return await searcher.read(sql, sought.partition, {**sought.parameters, **parameters, **named})
+    return await searcher.read_known(sql, sought.partition, {**sought.parameters, **parameters, **terms})
+
+
+async def _missing(searcher: Searcher, sought: Sought, ids: Sequence[str], degraded: list[str]) -> dict[str, Candidate]:
+    """What the query by vectors left to that by words, and that did not find: it failed, or indexes are approximate."""
+    sql = search_queries.found_by_ids(sought.where, links=sought.links)
+    try:
+        found = await searcher.read(
+            sql, sought.partition, {**sought.parameters, "ids": ids, "vector": await sought.vector}
+        )
+    except AgentMemoryError as error:
+        logger.warning("Some of what is near to the question could not be read: %s", error)
+        degraded.append(f"vector search: {error}")
+        return {}
+    return {candidate.memory.id: candidate for candidate in found}

@@ -17,7 +17,7 @@ from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.found import found_memory
+from agent_memory.store.found import cosine_of, found_memory, read_elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,23 @@ class Searcher:
 
     async def read(self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> list[Candidate]:
         """The candidates that a query gives which selects `found_fields`, with their cosines if it selects these."""
+        return (await self.read_known(sql, partition, parameters))[0]
+
+    async def read_known(
+        self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]
+    ) -> tuple[list[Candidate], list[str]]:
+        """The same, and the ids of what the query leaves to another one."""
         model = self.embeddings.model_id
         rows = await self.store.query(MEMORIES, sql, partition, **{**parameters, "model": model})
-        found = [(found_memory(row, partition[0], model), row.get("similarity")) for row in rows]
-        return [
+        left = [read_elsewhere(row) for row in rows]
+        found = [
+            (found_memory(row, partition[0], model), cosine_of(row))
+            for row, memory_id in zip(rows, left, strict=True)
+            if memory_id is None
+        ]
+        candidates = [
             Candidate(memory, similarity if memory.embedding_model == model else None)
             for memory, similarity in found
             if not memory.is_expired
         ]
+        return candidates, [memory_id for memory_id in left if memory_id is not None]

@@ -12,6 +12,8 @@ from agent_memory.store.filter_conditions import MEMORY_PATHS, FilterConditions
 from agent_memory.store.queries import ACTIVE, AS_OF, OF_NAMES, USABLE
 
 ANYTHING = SearchFilters()
+EVERY_TURN = "true"
+"""The condition that every turn meets."""
 _CONDITIONS = {
     "types": OF_NAMES,
     "kinds": "ARRAY_CONTAINS(@kinds, c.kind)",
@@ -72,7 +74,7 @@ def condition_of_turns(filters: SearchFilters) -> str | None:
         return None  # a turn has no metadata of a chunk before it is indexed
     conditions = _conditions(filters, TURN_PATHS)
     own = [_CONDITIONS[name] for name in _OF_TURNS if name in filters]
-    return " AND ".join(["true", *own, *([] if conditions is None else [conditions.text])])
+    return " AND ".join([EVERY_TURN, *own, *([] if conditions is None else [conditions.text])])
 
 
 def parameters(filters: SearchFilters, *, of_turns: bool = False) -> dict[str, Any]:

@@ -1,50 +1,98 @@
-"""Memories as a search reads them: no vector, and of a chunk only what cannot be told from the rest of it.
+"""Memories as a search reads them: short rows, without vectors and without what can be told from the rest of a row.
 
-Most of what a search reads is raw talk, and most of the fields of a chunk are always the same (`store.chunks`).
+A search reads some 80 memories for ten hits, and most of the JSON of a memory is names of fields, and fields that are
+as in most others. So a row is a list of what differs from memory to memory, and an object with what is unusual.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+from pydantic_core import PydanticUndefined
 
 from agent_memory.models import Memory, content_hash
 from agent_memory.store.chunks import CONFIDENCE, IMPORTANCE, quote_of
 from agent_memory.store.documents import from_document
 
-_ALWAYS = (
-    "id", "thread_id", "type", "kind", "content", "source", "source_turn_ids", "metadata", "created_at", "recorded_at",
-    "valid_to", "agent_id", "project_id", "run_id", "contributor_id",
-)  # fmt: skip
+_LISTED = ("id", "thread_id", "content", "created_at", "recorded_at", "source", "source_turn_ids", "metadata")
+"""What differs from memory to memory, by its place in a row."""
 _LINKS = "near_ids"
-_OTHERS = tuple(name for name in Memory.model_fields if name not in (*_ALWAYS, _LINKS, "user_id"))
+_OF_CHUNKS = ("valid_to", "agent_id", "project_id", "run_id", "contributor_id")
+"""What a chunk may have beside."""
+_TOLD = ("user_id", "content_hash", _LINKS)
+"""What is known or comes by itself: the hash of the content, and links only if they are asked for."""
+_LIKE_OTHERS = {"valid_from": "c.created_at", "embedding_model": "@model"}
+"""What is mostly the same as something else. Left out if it is; null if there is none."""
 _AS_MADE = (
     'c.kind = "chunk" AND c.embedding_model = @model AND c.valid_from = c.created_at AND ENDSWITH(c.content, c.quote)'
     f" AND c.confidence = {CONFIDENCE} AND c.importance = {IMPORTANCE}"
     " AND ARRAY_LENGTH(c.tags) = 0 AND NOT IS_DEFINED(c.updated_at) AND NOT IS_DEFINED(c.superseded_at)"
 )
-"""A chunk whose other fields are as they are made; `@model` is the embedding model of the search."""
-_MORE = ", ".join(f'"{name}": c.{name}' for name in _OTHERS)
+"""A chunk whose other fields are as they are made (`store.chunks`); `@model` is the embedding model of the search."""
+
+FOUND_COSINE = "VectorDistance(c.embedding, @vector) AS s"
+"""Selects the cosine of a memory to the question, if the query knows its `@vector`."""
 
 
-def found_fields(*, links: bool) -> str:
-    """What a query selects of each memory; `@model` is a parameter of it. Links only if they are asked for."""
-    plain = ", ".join(f"c.{name}" for name in (*_ALWAYS, *([_LINKS] if links else [])))
-    return f"{plain}, ({_AS_MADE} ? undefined : {{{_MORE}}}) AS more"
+@cache
+def found_fields(*, links: bool, elsewhere: str | None = None) -> str:
+    """What a query selects of each memory, as `m`; `@model` is a parameter of it. Links only if they are asked for.
+
+    Of what meets the condition `elsewhere`, which another query reads, only the id.
+    """
+    # An element that is undefined would move the others.
+    listed = ", ".join(f"(c.{name} ?? null)" for name in _LISTED)
+    near = (_LINKS,) if links else ()
+    others = (name for name in Memory.model_fields if name not in (*_LISTED, *_TOLD))
+    row = f"[{listed}, {_AS_MADE} ? {_object(*_OF_CHUNKS, *near)} : {_object(*others, *near)}]"
+    return f"{row} AS m" if elsewhere is None else f"({elsewhere} ? c.id : {row}) AS m"
+
+
+def cosine_of(row: Mapping[str, Any]) -> float | None:
+    """The cosine of a row, if its query selected `FOUND_COSINE` and the memory has a vector."""
+    return row.get("s")
+
+
+def read_elsewhere(row: Mapping[str, Any]) -> str | None:
+    """The id of the memory of a row that has nothing else."""
+    return row["m"] if isinstance(row["m"], str) else None
 
 
 def found_memory(row: Mapping[str, Any], user_id: str, model: str) -> Memory:
     """The memory of a row of such a query, over this user and with this embedding model."""
-    more = row.get("more")
-    if more is not None:
-        return from_document(Memory, {**row, **more, "user_id": user_id})
+    *listed, more = row["m"]
+    known = {name: value for name, value in zip(_LISTED, listed, strict=True) if value is not None}
     made = {
         "user_id": user_id,
-        "confidence": CONFIDENCE,
-        "importance": IMPORTANCE,
-        "quote": quote_of(row["content"], row["metadata"].get("speaker")),
-        "valid_from": row["created_at"],
-        "content_hash": content_hash(row["content"]),
+        "content_hash": content_hash(known["content"]),
+        "valid_from": known["created_at"],
         "embedding_model": model,
     }
-    return from_document(Memory, {**row, **made})
+    if "type" not in more:
+        made |= {
+            "type": "episodic",
+            "kind": "chunk",
+            "confidence": CONFIDENCE,
+            "importance": IMPORTANCE,
+            "quote": quote_of(known["content"], known["metadata"].get("speaker")),
+        }
+    return from_document(Memory, {**known, **made, **more})
+
+
+def _object(*names: str) -> str:
+    """An object with those fields of a document that are not as usual."""
+    return "{" + ", ".join(f'"{name}": {_unless_usual(name)}' for name in names) + "}"
+
+
+def _unless_usual(name: str) -> str:
+    if name in _LIKE_OTHERS:
+        return f"(c.{name} = {_LIKE_OTHERS[name]} ? undefined : (c.{name} ?? null))"
+    field = Memory.model_fields[name]
+    if field.default_factory is not None:
+        return f"(ARRAY_LENGTH(c.{name}) = 0 ? undefined : c.{name})"
+    if field.default in (None, PydanticUndefined):
+        return f"c.{name}"
+    return f"(c.{name} = {json.dumps(field.default)} ? undefined : c.{name})"

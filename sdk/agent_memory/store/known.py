@@ -15,6 +15,9 @@ SETTINGS_SECONDS = 30.0
 another process after this time at most. Processing reads them each time. A choice."""
 MOST_KNOWN = 10_000
 """Users and threads whose settings, or whose last writing, a process remembers."""
+OTHERS_SECONDS = 5.0
+"""How long a process relies on having seen that nobody said anything lately. What is said meanwhile through another
+process is found after this time at the latest, what is said through this one at once. A choice."""
 _CLOCKS_DIFFER = 2.0
 """Seconds by which what the store calls a minute may differ: its times are whole seconds."""
 
@@ -72,7 +75,7 @@ class KnownSettings:
 
 
 class Known:
-    """What a process knows: settings that it read, and when it last wrote turns of each user.
+    """What a process knows: settings that it read, and when turns of each user may have been written.
 
     Args:
         alone: Whether nobody else writes to the store.
@@ -85,19 +88,31 @@ class Known:
         self._alone = alone
         self._since = time.monotonic()
         self._wrote_turns: dict[str, float] = {}
+        self._saw_none: dict[str, float] = {}
 
     def written(self, container: str, where: Mapping[str, Any] | Sequence[str]) -> None:
         """Notes that a document, or something in a partition, may have been written just now."""
         if container == SUMMARIES:
             key = (where["user_id"], where["thread_id"]) if isinstance(where, Mapping) else (where[0], where[1])
             self.settings.drop(key)
-        elif container == TURNS and self._alone:
+        elif container == TURNS:
             user_id = where["user_id"] if isinstance(where, Mapping) else where[0]
+            self._saw_none.pop(user_id, None)
             if len(self._wrote_turns) >= MOST_KNOWN and user_id not in self._wrote_turns:
                 self._since, self._wrote_turns = time.monotonic(), {}
+                self._saw_none.clear()
             self._wrote_turns[user_id] = time.monotonic()
 
     def may_be_fresh(self, user_id: str, seconds: float) -> bool:
         """Whether turns of a user may have been written in the last `seconds`."""
-        wrote = self._wrote_turns.get(user_id, self._since)
-        return not self._alone or time.monotonic() - wrote < seconds + _CLOCKS_DIFFER
+        clock = time.monotonic()
+        if not self._alone:
+            return clock - self._saw_none.get(user_id, -OTHERS_SECONDS) >= OTHERS_SECONDS
+        return clock - self._wrote_turns.get(user_id, self._since) < seconds + _CLOCKS_DIFFER
+
+    def saw_no_turns(self, user_id: str, began: float) -> None:
+        """Notes that a look at the turns of a user which began then (`time.monotonic`) found none written lately."""
+        if self._wrote_turns.get(user_id, self._since) < began:
+            if len(self._saw_none) >= MOST_KNOWN:
+                self._saw_none.clear()
+            self._saw_none[user_id] = began

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from agent_memory.store.found import found_fields
+from agent_memory.store.found import FOUND_COSINE, found_fields
 from agent_memory.store.queries import ACTIVE, CHUNK, MEMORY_FIELDS, NO_CHUNK, NOT_OFF, TURN_FIELDS, USABLE
 
 _COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
@@ -16,17 +16,27 @@ _PAIRED = 8
 
 def nearest(where: str) -> str:
     """The memories whose vectors are nearest to `@vector`, whole, with their cosine."""
-    return _nearest(MEMORY_FIELDS, where)
+    return _nearest(f"{MEMORY_FIELDS}, {_COSINE}", where)
 
 
-def found_near(where: str, *, links: bool = False) -> str:
-    """The same as a search reads them (`store.found`); with their links if asked for."""
-    return _nearest(found_fields(links=links), where)
+def found_near(where: str, *, links: bool = False, worded: int = 0) -> str:
+    """The same as a search reads them (`store.found`); with their links if asked for.
+
+    Of those that `found_by_words` finds by `worded` terms too, only the ids: what is among the nearest is also among
+    the nearest that have the words.
+    """
+    elsewhere = _has_words(worded) if worded else None
+    return _nearest(f"{found_fields(links=links, elsewhere=elsewhere)}, {FOUND_COSINE}", where)
+
+
+def found_by_ids(where: str, *, links: bool = False) -> str:
+    """Memories by id (`@ids`) as a search reads them, with their cosine."""
+    return f"SELECT {found_fields(links=links)}, {FOUND_COSINE} FROM c WHERE ARRAY_CONTAINS(@ids, c.id) AND {where}"
 
 
 def _nearest(fields: str, where: str) -> str:
     return (
-        f"SELECT TOP @limit {fields}, {_COSINE} FROM c WHERE {where} AND c.embedding_model = @model"
+        f"SELECT TOP @limit {fields} FROM c WHERE {where} AND c.embedding_model = @model"
         " ORDER BY VectorDistance(c.embedding, @vector)"
     )
 
@@ -76,15 +86,19 @@ def found_by_words(where: str, terms: int, *, by_vector: bool, links: bool = Fal
     physical partition.
     """
     order = "VectorDistance(c.embedding, @vector)" if by_vector else "c.created_at DESC"
-    cosine = f", {_COSINE}" if by_vector else ""
+    cosine = f", {FOUND_COSINE}" if by_vector else ""
+    return (
+        f"SELECT TOP @limit {found_fields(links=links)}{cosine} FROM c"
+        f" WHERE {where} AND {_has_words(terms)} ORDER BY {order}"
+    )
+
+
+def _has_words(terms: int) -> str:
     alone = _ALONE if terms > _ALONE + 1 else terms
     rare = [f"FullTextContains(c.content, @t{number})" for number in range(alone)]
     rest = combinations(range(alone, min(terms, _PAIRED)), 2)
     pairs = [f"FullTextContainsAll(c.content, @t{one}, @t{other})" for one, other in rest]
-    return (
-        f"SELECT TOP @limit {found_fields(links=links)}{cosine} FROM c"
-        f" WHERE {where} AND ({' OR '.join([*rare, *pairs])}) ORDER BY {order}"
-    )
+    return f"({' OR '.join([*rare, *pairs])})"
 
 
 SOME_TEXTS = (
@@ -105,7 +119,7 @@ def chunks_around(where: str, spans: int, *, similarity: bool, links: bool = Fal
         for i in range(spans)
     )
     linked = " OR EXISTS(SELECT VALUE n FROM n IN c.near_ids WHERE ARRAY_CONTAINS(@linked, n))" if links else ""
-    cosine = f", {_COSINE}" if similarity else ""
+    cosine = f", {FOUND_COSINE}" if similarity else ""
     return (
         f"SELECT {found_fields(links=links)}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){linked}{stretches})"
         f" AND NOT ARRAY_CONTAINS(@known, c.id) AND {CHUNK} AND {where}"
