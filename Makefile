@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: clients integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,12 +52,14 @@ check: .venv/.dev  ## Lint, format, types, import contracts, generated code
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/generate_sync.py --check
 	$(BIN)/python tools/generate_containers.py --check
+	$(BIN)/python tools/generate_typescript.py --check
 
 format: .venv/.dev  ## Format and regenerate
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/generate_sync.py
 	$(BIN)/python tools/generate_containers.py
+	$(BIN)/python tools/generate_typescript.py
 
 docs: .venv/.dev  ## The documentation site, in site/; a broken link is an error (ARGS=--dirty for a quick look)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
@@ -95,6 +97,14 @@ clients-check: .venv/.dev  ## The adapters of models with LiteLLM and with the o
 		--with-editable '.[anthropic,google,litellm,local,openai]' --with 'openai==2.25.*,anthropic==1.0.*,google-genai==2.0.*' \
 		--with pytest,pytest-httpserver,anyio python -m pytest -W ignore tests/unit/test_language_litellm.py \
 		tests/unit/test_language_dialects.py tests/unit/test_language_openai_chat.py tests/unit/test_language_openai_embeddings.py $(ARGS)
+
+clients: .venv/.dev clients/typescript/node_modules/.package-lock.json  ## The TypeScript client: built, type-checked, run against a server (needs Node)
+	npm --prefix clients/typescript run build
+	npm --prefix clients/typescript test
+
+clients/typescript/node_modules/.package-lock.json: clients/typescript/package-lock.json
+	npm --prefix clients/typescript ci --no-audit --no-fund
+	@touch $@
 
 integrations: .venv/.dev  ## Each adapter with its real framework, in an environment of its own (ARGS=langchain for one)
 	$(BIN)/python tools/integrations.py --uv "$(UV)" $(ARGS)

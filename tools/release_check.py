@@ -1,10 +1,11 @@
-"""Whether a tag may be released: it is the version of both packages, and the changelog tells what is in it.
+"""Whether a tag may be released: it is the version of all packages, and the changelog tells what is in it.
 
 python tools/release_check.py v0.3.0
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("", "sdk/embedded_cosmos")
 """The folders of the packages that are published together."""
+NPM_PACKAGE = "clients/typescript/package.json"
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
@@ -25,6 +27,9 @@ def problems(tag: str, root: Path = ROOT) -> list[str]:
             found.append(f"{folder / 'pyproject.toml'} says {here}, the tag {version}")
         if f"\n## {version}\n" not in (folder / "CHANGELOG.md").read_text():
             found.append(f"{folder / 'CHANGELOG.md'} has no section {version!r}: rename Unreleased, add an empty one")
+    client = json.loads((root / NPM_PACKAGE).read_text())["version"]
+    if client != version:
+        found.append(f"{root / NPM_PACKAGE} says {client}, the tag {version}")
     return found
 
 

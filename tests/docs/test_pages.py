@@ -19,6 +19,7 @@ ELSEWHERE = [
     *sorted((ROOT / "samples").glob("*/README.md")),
     *sorted((ROOT / "sdk").glob("*/*.md")),
     *sorted((ROOT / "tools").glob("*/*.md")),
+    *sorted((ROOT / "clients").glob("*/*.md")),
     *sorted((ROOT / ".github").glob("*.md")),
     *sorted((ROOT / "tests").rglob("*.md")),
 ]
@@ -26,6 +27,7 @@ PAGES = [*GUIDE, *AT_THE_ROOT]
 RUN_ELSEWHERE = {
     "systems": "tests/compat",
     "integrations": "tests/integrations",
+    "use-from-typescript.md": "tests/clients",
     "CONTRIBUTING.md": "tests/docs/test_contributing.py",
 }
 """Folders and pages whose code other tests run."""

@@ -126,7 +126,8 @@ class Endpoint:
         return made
 
     def _field(self, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
-        known: dict[str, Any] = {"description": self.doc.arguments.get(name) or _FILTERS.get(name)}
+        of_filters = None if self.writes else _FILTERS.get(name)
+        known: dict[str, Any] = {"description": self.doc.arguments.get(name) or of_filters}
         if parameter.default is not inspect.Parameter.empty:
             default = parameter.default
             known["default"] = list(default) if isinstance(default, tuple) else default

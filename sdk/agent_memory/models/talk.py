@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -10,15 +10,16 @@ from agent_memory.models.base import Model, UtcTime
 
 Role = Literal["user", "agent", "tool", "system"]
 
-ROLE_ALIASES = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
+RoleAlias = Literal["assistant", "function", "human", "ai"]
+ROLE_ALIASES: dict[RoleAlias, Role] = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
 """The names of the four roles in other systems."""
 
 
 def _role(value: object) -> object:
-    return ROLE_ALIASES.get(value, value) if isinstance(value, str) else value
+    return ROLE_ALIASES.get(cast(RoleAlias, value), value) if isinstance(value, str) else value
 
 
-RoleField = Annotated[Role, BeforeValidator(_role)]
+RoleField = Annotated[Role, BeforeValidator(_role, json_schema_input_type=Literal[Role, RoleAlias])]
 
 
 class TurnInput(Model):
