@@ -60,7 +60,8 @@ PROOFS: dict[tuple[str, str], str] = {
     ): "matched at the beginning of a line; all behind the first repeat is optional, so it never goes back",
     (
         "sdk/agent_memory/language/offline/text.py",
-        r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])",
+        r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
+        r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])",
     ): "the repeat begins behind a full stop alone: a gap is read once and given back once",
     (
         "sdk/agent_memory/language/offline/text.py",

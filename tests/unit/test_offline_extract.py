@@ -314,6 +314,16 @@ def test_relative_times_are_resolved_against_the_turn(
     assert memory.content == content
 
 
+def test_what_is_booked_lies_ahead_however_far() -> None:
+    memory = the_one("We booked the flights: 17 April out, 30 April back, via Helsinki.")
+    assert memory.valid_from == datetime(2027, 4, 17, tzinfo=UTC)
+
+
+def test_a_day_of_another_week_is_one_day() -> None:
+    memory = the_one("The maths test is on Thursday next week.")
+    assert memory.content == "The maths test is on Thursday next week (14 May 2026)."
+
+
 def test_a_day_that_puts_another_right_lies_ahead_as_that_one_did() -> None:
     assert "(14 May 2026)" in the_one("Sorry, I meant the deadline is the 14th, not the 12th.").content
 
@@ -472,6 +482,42 @@ def test_orders_for_one_answer_tell_nothing(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "We had to reconcile four thousand transactions by hand last time, never again.",
+        "The bigger problem was the vendor's SDK, haha",
+        "The nightly job died with exit code 137.",
+        "I've tested 20 problems so far.",
+        "The concert was insane, we stood in the rain for three hours.",
+        "I need the minutes of yesterday's meeting in shape.",
+        "I'd like 6 tasks, 45 minutes.",
+        "gym tmrw 7am dont forget lol",
+        "We worked around it by refreshing every 50 minutes.",
+        '{"name": "Bob", "city": "Paris", "loves": "cheese"}',
+        "Those have to be the best three songs.",
+    ],
+)
+def test_what_happened_once_or_is_wanted_for_now_is_no_memory(text: str) -> None:
+    assert found(text) == []
+
+
+def test_a_kind_does_not_hang_on_half_a_word() -> None:
+    assert the_one("Mila starts kindergarten on 1 September, I can't believe it.").kind == "fact"
+    assert the_one("My favourite painter has to be Kandinsky.").kind == "preference"
+
+
+def test_a_chat_without_capitals_has_sentences_too() -> None:
+    assert the_one("ok works. decided: we keep the marker in Postgres").content == (
+        "Decided: we keep the marker in Postgres"
+    )
+
+
+def test_a_topic_that_only_furnishes_another_is_not_lent() -> None:
+    said = found("We need apartments with a kitchen.", ("agent", "Noted."), "The budget is more like 11k now.")
+    assert said[-1].content == "The budget is more like 11k now."
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("use uv, not poetry", "requirement"),
@@ -534,6 +580,7 @@ def test_a_procedure_may_be_told_in_one_line() -> None:
     [
         ("Would you like it in black or white?", "Yes please, white", "Yes please, white (asked: Would you like it in"),
         ("Which Python do you run?", "3.12", "3.12 (asked: Which Python do you run?)"),
+        ("What's the band called?", "The Damp Towels", "The Damp Towels (asked: What's the band called?)"),
         ("Your pickup is on the 12th, is that right?", "No, the 14th.", "No, the 14th (asked: Your pickup is on"),
     ],
 )

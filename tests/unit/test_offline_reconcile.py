@@ -246,6 +246,15 @@ def test_each_loser_is_named_once_with_the_next_that_replaced_it() -> None:
     assert {tuple(pair.refs) for pair in output.contradictions} == {("f1", "f2"), ("f2", "f3")}
 
 
+def test_a_fact_that_says_more_than_what_changed_stays() -> None:
+    output = reconcile(facts("My partner Noor puts in 600 a month and I put in 900", "I put in 1,000 now"))
+    assert output.contradictions == []
+
+
+def test_all_kinds_of_things_are_no_subject() -> None:
+    assert verdict("Tobiah's thing is on Fly.", "Tobiah moved his to MySQL of all things.") == "neither"
+
+
 def test_a_value_that_came_back_is_no_duplicate_of_the_one_that_was_replaced() -> None:
     output = reconcile(facts("I live in Lisbon", "I moved to Porto", "I live in Lisbon now"))
     assert output.duplicates == []

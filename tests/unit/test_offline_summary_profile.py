@@ -118,6 +118,41 @@ def test_a_merge_of_nothing_changes_nothing() -> None:
     assert earlier(summarize(SummarizeInput(earlier=earlier(first), turns=[]))) == earlier(first)
 
 
+def test_a_summary_without_a_named_topic_says_how_the_talk_was_opened() -> None:
+    rows = [("user", "Hi!"), ("user", "Thanks, my order 88213 never arrived."), ("agent", "I'm sorry.")]
+    assert summarize(SummarizeInput(turns=turns(rows))).topic == "my order 88213 never arrived"
+    german = [("user", "Ich brauche Hilfe bei meinem Umzug nach Leipzig.")]
+    assert "Umzug nach Leipzig" in summarize(SummarizeInput(turns=turns(german))).topic
+
+
+def test_a_line_is_told_in_one_place() -> None:
+    rows = [("user", "We decided to stay on Kauai."), ("user", "I'll call the hotel on Friday.")]
+    summary = summarize(SummarizeInput(turns=turns(rows)))
+    assert (len(summary.decisions), len(summary.next_steps), summary.key_points) == (1, 1, [])
+
+
+def test_what_is_put_off_or_promised_is_open() -> None:
+    rows = [
+        ("user", "- Decision postponed: warehouse in Gent or Antwerp\n- Radu to send the contract draft by 20 March"),
+        ("user", "What about the 15 euros shipping that I paid?"),
+        ("agent", "I will check with my team."),
+    ]
+    summary = summarize(SummarizeInput(turns=turns(rows)))
+    assert summary.decisions == []
+    assert summary.open_issues == [
+        "Decision postponed: warehouse in Gent or Antwerp",
+        "What about the 15 euros shipping that I paid?",
+    ]
+    assert summary.next_steps == ["Radu to send the contract draft by 20 March"]
+
+
+def test_what_is_said_in_another_language_is_quoted_where_it_has_figures() -> None:
+    rows = [("user", "Wir nehmen Umzug Krause, die machen das für 1.400 Euro. Das finde ich sehr nett von euch.")]
+    assert summarize(SummarizeInput(turns=turns(rows))).key_points == [
+        "Wir nehmen Umzug Krause, die machen das für 1.400 Euro."
+    ]
+
+
 # ---------------------------------------------------------------------------------------------------- profile
 
 
@@ -140,6 +175,10 @@ def fact(content: str, day: int = 1, kind: str = "fact") -> FactView:
         ("My budget for Hawaii is $15,000.", "fact", "constraints"),
         ("My sister lives in Oslo.", "fact", "personal"),
         ("I grew up in Phoenix.", "fact", "personal"),
+        ("I teach maths at a school in Kassel.", "fact", "personal"),
+        ("I play bass in a band, we rehearse on wednesdays", "fact", "personal"),
+        ("My birthday is on 3 May.", "fact", "personal"),
+        ("I've had diabetes since 2019.", "fact", "constraints"),
     ],
 )
 def test_facts_are_sorted_by_what_they_are_about(content: str, kind: str, section: str) -> None:
@@ -185,11 +224,25 @@ def test_sections_are_newest_first_bounded_and_without_repeats() -> None:
         "I watched a film about bees on Sunday.",
         "I agree completely.",
         "It was great fun.",
+        "My order 88213 never arrived.",
+        "Offer is €21,400 for the Vaillant.",
+        "The rollout is planned for the 14th of April.",
+        "I've tested the endpoint with a 201 status.",
+        "Femke leads the supplier selection.",
+        "Attendees: Radu, Femke, me.",
     ],
 )
 def test_events_and_passing_states_are_no_part_of_a_profile(passing: str) -> None:
     output = profile(ProfileInput(facts=[fact(passing), fact("I'm allergic to peanuts.")]))
     assert [line for lines in output.model_dump().values() for line in lines] == ["I'm allergic to peanuts."]
+
+
+def test_who_somebody_is_outlasts_newer_lines() -> None:
+    facts = [fact("I'm allergic to peanuts."), fact("My name is Lena.", 1)]
+    newer = [fact(f"I play game {n} in club {n}.", n) for n in range(2, 20)]
+    newer += [fact(f"The report must have {n} pages.", n, "requirement") for n in range(20, 40)]
+    output = profile(ProfileInput(facts=[*facts, *newer]))
+    assert (output.personal[0], output.constraints[0]) == ("My name is Lena.", "I'm allergic to peanuts.")
 
 
 def test_a_subject_has_one_line_with_its_newest_value() -> None:

@@ -50,6 +50,7 @@ _SPOKEN = either(f"""
 _SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
 _ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
 _ANCHORED = rf"(?:weekend|week|wk|month|quarter|year|yr|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
+_THAT_WEEK = r"(?:next|last|this) (?:week|wk)\b"
 _BEFORE_DAY = either("on by until till to from before after since for is")
 _BEFORE_MONTH = either("in by until till since before after to from during for of is was")
 
@@ -61,6 +62,7 @@ _PATTERNS = (
     ("range_start", rf"\b(?:the )?{_NUMBER_DAY}(?= ?(?:to|-|until|till|and) (?:the )?{_NUMBER_DAY}(?: of)? {_MONTH})"),
     ("month_year", rf"\b{_MONTH},? (?:of )?{_YEAR}\b"),
     ("spoken", rf"\b{_SPOKEN}\b"),
+    ("day_of_week", rf"\b(?:{_BEFORE_DAY} )?{_DAY},? (?:of )?{_THAT_WEEK}|\b{_THAT_WEEK},?(?: on)? {_DAY}"),
     ("anchored", rf"\b{_SLACK}{_ANCHOR} {_ANCHORED}(?!\w)"),
     ("ago", rf"\b(?:{_COUNT}|{_VAGUE}) {_UNIT} (?:ago|back)\b"),
     ("ahead", rf"\b(?:in (?:{_COUNT}|{_VAGUE}) {_UNIT}(?:'?s? time)?|(?:{_COUNT}|{_VAGUE}) {_UNIT} from now)\b"),
@@ -229,6 +231,10 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
             return _days(day + timedelta(days=_spoken_offset(phrase)))
         case "anchored":
             return _anchored(bounded(f"^{_SLACK}").sub("", phrase), day)
+        case "day_of_week":
+            words = phrase.replace(",", "").split()
+            date = day + timedelta(days=next(_DAYS[word] for word in words if word in _DAYS) - day.weekday())
+            return _days(date + timedelta(weeks=("next" in words) - ("last" in words)))
         case "ago" | "ahead":
             return _counted(phrase, day, -1 if kind == "ago" else 1)
         case "holiday":
@@ -247,7 +253,8 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "weekend":
             return _weekend(day, 0 if side == "future" else -1)
         case _:  # iso, written, range_start
-            return _written(phrase, day, side)
+            written = _read(bounded(r"\bof\b ").sub("", phrase), day, side)
+            return None if written is None else _days(written)
 
 
 def _spelled(match: re.Match[str]) -> Span:
@@ -272,9 +279,7 @@ def _spoken_offset(phrase: str) -> int:
 
 def _anchored(phrase: str, day: datetime) -> Span | None:
     anchor, _, name = phrase.rpartition(" ")
-    step = 1 if anchor in {"next", "coming", "the coming", "this coming", "the following"} else (
-        0 if anchor == "this" else -1
-    )  # fmt: skip
+    step = 0 if anchor == "this" else 1 if bounded("next|coming|following").search(anchor) else -1
     monday = day - timedelta(days=day.weekday())
     match name:
         case "week" | "wk":
@@ -365,11 +370,6 @@ def _counted(phrase: str, day: datetime, sign: int) -> Span | None:
             return _year(day.year + count)
         case _:
             return _days(day + timedelta(days=count))
-
-
-def _written(phrase: str, day: datetime, side: Side) -> Span | None:
-    date = _read(bounded(r"\bof\b ").sub("", phrase), day, side)
-    return None if date is None else _days(date)
 
 
 @lru_cache(maxsize=4096)

@@ -82,9 +82,9 @@ _PLAIN_VERBS = frozenset(
     for verb in lexicon.CHANGING | lexicon.words("be have cost plan set hold take get pay book arrange cancel")
 )
 """Verbs that only give a thing its value, and are no part of what is claimed."""
-_FRAME = frozenset(canon(word) for word in "venue location place held set now instead still date day scheduled".split())
+_FRAME = frozenset(canon(word) for word in "thing venue place held set now instead still date day scheduled".split())
 _FRAME |= frozenset(canon(name) for name in _MONTHS if len(name) > 3)
-_ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
+ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
 _STATUS = {
     "diet": frozenset(lexicon.DIETS), "marit": lexicon.words("single married engaged divorced widowed separated"),
 }  # fmt: skip
@@ -152,7 +152,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     else:
         owner = "self" if clause.owner == "it" else clause.owner
     lasting = (
-        bool(thing) or married or changing or bool(topic & _ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
+        bool(thing) or married or changing or bool(topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
     )
     left = clause.verb in {"leav", "quit"} and bool(named)
     if left or clause.verb == "cancel":
@@ -280,7 +280,7 @@ def _excludes(newer: Claim, older: Claim) -> bool:
     differing = [one for one, two in pairs if one.compare(two) == "different"]
     single = (newer.lasting and older.lasting) or newer.change
     # One may live in Portugal and in Porto, and speak two languages.
-    named = bool(newer.topic & _ONE_AT_A_TIME) and differing[:1] and differing[0].kind == "text"
+    named = bool(newer.topic & ONE_AT_A_TIME) and differing[:1] and differing[0].kind == "text"
     return len(differing) == 1 and single and (newer.change or not named)
 
 

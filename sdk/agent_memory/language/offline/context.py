@@ -19,9 +19,10 @@ from agent_memory.text.patterns import bounded, either, plain_words
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
 _ANCHORED = bounded(r"^(?:next|last|this|coming|past)\b", re.I)
 _JOINT = bounded(r"[,;]\s+|\s+(?:and|but|so|because|while)\s+")
-_ONWARD = bounded(
-    r"\b(?:start|starts|starting|beginning|from|effective|due)\b(?: in| on)? [A-Za-z\d]+"
-    rf"|\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b.* (?:for|on|from|in) ",
+_ONWARD = bounded(r"\b(?:start|starts|starting|beginning|from|effective|due)\b(?: in| on)? [A-Za-z\d]+", re.I)
+_BOOKED = bounded(
+    rf"\b{either('booked reserved scheduled arranged planned registered signed_up invited')}\b"
+    r".*(?: (?:for|on|from|in)|:) ",
     re.I,
 )
 _SIDELONG = bounded(
@@ -74,6 +75,8 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
 
 def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime) -> Moment:
     if ahead.first == behind.first or ahead.first is None or behind.first is None:
+        return ahead
+    if _BOOKED.search(text[: ahead.start]):
         return ahead
     clause_text = _clause_at(text, ahead.start)
     if not _ONWARD.search(text[: ahead.start + len(ahead.phrase)]) and _looks_back(clause_text):
@@ -165,7 +168,7 @@ def with_topic(text: str, nearest_first: Sequence[str]) -> str:
     if not _BARE_ATTRIBUTE.match(straighten(text)) or topics.topics(text):
         return text
     named = next((found for one in nearest_first if (found := topics.topics(one))), [])
-    if len(named) != 1 or content_stems(named[0]) <= content_stems(text):
+    if len(named) != 1 or " " not in named[0] or content_stems(named[0]) <= content_stems(text):
         return text
     end = len(text.rstrip(".!"))
     return f"{trimmed(text[:end])} ({named[0]}){text[end:]}"

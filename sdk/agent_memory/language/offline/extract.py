@@ -93,7 +93,7 @@ def _memory(
         kind=kind, content=content, quote=quote, turns=[turn.ref], confidence=kinds.confidence_of(quote),
         importance=kinds.importance_of(said, kind), valid_from=dated.valid_from, valid_to=dated.valid_to,
         time_phrase=next((moment.phrase for moment in moments if len(moment.phrase) > 2), None),
-        tags=topics.tags(content, name),
+        tags=topics.tags(content.partition(" (asked: ")[0], name),
     )  # fmt: skip
 
 

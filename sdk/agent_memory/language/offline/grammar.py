@@ -44,7 +44,7 @@ _WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older"
 """Adjectives that tell one of several such people from another."""
 _NOUNS_TOO = lexicon.words("move end start run use work cost visit study play drive drinks lives changes release")
 _NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
-_NOT_PASTS = lexicon.words("need feed speed does bleed")
+_NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
 _PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
@@ -59,6 +59,7 @@ class Clause:
         verb: The stem of the main verb, "" if there is none.
         rest: The words after it, in their own case.
         definite: Whether the thing is a particular one (my, our, the), not any (a, some).
+        perfect: Whether it tells of an act that is over, as of now ("I have tested it"), and of no state that goes on.
         aside: What stood in brackets.
     """
 
@@ -72,6 +73,7 @@ class Clause:
     change: bool = False
     hedged: bool = False
     additive: bool = False
+    perfect: bool = False
     aside: str = ""
 
     @property
@@ -86,6 +88,7 @@ class _Marks:
     change: bool = False
     hedged: bool = False
     additive: bool = False
+    perfect: bool = False
     time: Time = "now"
 
 
@@ -113,7 +116,7 @@ def parse(sentence: str) -> Clause | None:
     if not verb and not thing:
         return None
     return Clause(owner, tuple(thing), verb, tuple(after), definite, marks.time, marks.negative, marks.change,
-                  marks.hedged, marks.additive, aside)  # fmt: skip
+                  marks.hedged, marks.additive, marks.perfect, aside)  # fmt: skip
 
 
 def _without_lead(text: str, marks: _Marks) -> str:
@@ -267,7 +270,7 @@ def is_past(word: str) -> bool:
     """Whether a lower-case verb form stands for the past (a base that looks like its past does not)."""
     if word in lexicon.BASE_OR_PAST or word in _NOT_PASTS or word in BE or word.endswith("s"):
         return False
-    return (word.endswith("ed") and len(word) > 4) or stem(word) != plain_stem(word)
+    return (word.endswith("ed") and len(word) > 3) or stem(word) != plain_stem(word)
 
 
 def is_gerund(word: str) -> bool:
@@ -289,7 +292,8 @@ def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[s
         elif word in {"have", "has", "had"} and following == "got" and lower[at + 2] != "to":
             return "have", words[at + 2 :]
         elif word in {"have", "has", "had"} and (following in {"to", "got"} or _is_participle(_next(lower, at))):
-            auxiliary = "have"
+            auxiliary = "must" if following == "to" else "have"
+            marks.time = "past" if word == "had" and following == "to" else marks.time
             at += 1
         elif word in {"do", "does", "did"} and following and (marks.negative or following == "not" or word == "did"):
             marks.time = "past" if word == "did" else marks.time
@@ -359,6 +363,9 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, pers
             marks.time = "ahead"
     elif not auxiliary and is_past(word) and marks.time == "now":
         marks.time = "past"
+    elif auxiliary == "have":
+        going_on = {"since", "for"}.intersection(word.lower() for word in words[at:])
+        marks.perfect = not going_on and word not in {"had", "lived", "worked"}
     return _framed(stem(word), words[at + 1 :], marks)
 
 

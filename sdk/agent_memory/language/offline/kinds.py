@@ -14,7 +14,8 @@ from agent_memory.text.patterns import bounded, either, plain_words
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _GUESSED = bounded(
     r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)|^must (?:be|have)\b"
-    r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)",
+    r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
+    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b",
     re.I,
 )
 _OTHERS_RULE = bounded(
@@ -30,7 +31,7 @@ _REQUIRED = either(r"""
     must(?:_not)?_(?!-) has_to_be have_to_be needs?_to_(?:be|have|include|support|work|fit|stay|run|finish|cover)
     no_more_than no_less_than not_more_than within_(?:budget|\d) not_(?:want_to_)?(?:\w+_)?more_than under_[$€£]
     (?:is|are|be)_(?:required|mandatory|not_allowed|forbidden|non-negotiable) requirements? as_long_as_it
-    can_not_(?:be|exceed|go_over) should_(?:always|never|not_exceed) only_(?:works?|accept|allowed) deal-?breaker
+    can_not_(?:be|exceed|go_over)\b should_(?:always|never|not_exceed) only_(?:works?|accept|allowed) deal-?breaker
     should_(?:not_)?be_(?:under|no|more|over|above|less|later|at_most|at_least|in_the) (?:i|we)_need_(?:it|them|this)_to
 """)
 _REQUIREMENT = bounded(rf"\b{_REQUIRED}", re.I)
@@ -40,14 +41,15 @@ _OWN_NEED = bounded(
     rf"{either('be have leave use stay avoid follow work keep eat drink')}\b|^no \w+ing\b.* (?:until|till|for)\b",
     re.I,
 )
+_FAVOURITE = bounded(r"\bfavou?rite\b", re.I)
 _HAS_TO_BE = bounded(r"\b(?:has|have) to [a-z]+ ", re.I)
 _LIMIT = bounded(r"\b(?:at (?:least|most)|requires?)\b", re.I)
 _DECIDED = either(r"""
     decided agreed_(?:on|to|that|with) settled_on chose have_chosen picked(?!_up) opted_for went_with going_ahead_with
-    (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for) booked signed_up_for
-    enrolled confirmed finali[sz]ed committed_to made_up_my_mind approved ruled_out let_us_(?:use|do|book|stick|go)
-    ended_up_(?:choosing|going|picking|buying) reserved accepted_(?:the|an|a|their) turned_down called_off cancell?ed
-    postponed rescheduled
+    (?:i|we|am|are|will|let_us)(?:_be|_just)?_(?:go|going)_with (?:i|we)_will_(?:take|use|go_for)
+    (?:i|we)_(?:go|went)_for_the booked signed_up_for enrolled confirmed finali[sz]ed committed_to made_up_my_mind
+    approved ruled_out let_us_(?:use|do|book|stick|go) ended_up_(?:choosing|going|picking|buying) reserved
+    accepted_(?:the|an|a|their) turned_down called_off cancell?ed postponed rescheduled
 """)
 _DECISION = bounded(
     rf"\b{_DECIDED}\b|^(?:we|i|they) (?:have )?(?:just )?(?:moved|pushed|shifted|changed|switched|bumped|delayed) "
@@ -56,13 +58,14 @@ _DECISION = bounded(
 )
 _UNDECIDED = bounded(
     rf"\b{either('not nothing never nobody no_one yet_to still')} (?:\w+ ){{0,2}}"
-    rf"{either('decided chosen picked booked agreed confirmed deciding approved finali[sz]ed accepted')}\b",
+    rf"{either('decided chosen picked booked agreed confirmed deciding approved finali[sz]ed accepted')}\b"
+    r"|\bdecision (?:is |was )?(?:postponed|deferred|pending)\b",
     re.I,
 )
 _FOND = either(r"""
     prefer prefers preferred favou?rite would_rather would_never can_not_stand not_a_(?:big_|huge_)?fan
     a_(?:big_|huge_)?fan_of fond_of obsessed_with (?:am|are|really)_into passionate_about keen_on sick_of not_into
-    would_love would_like go-to (?:i|we)_(?:just_|always_|usually_)?avoid
+    would_love go-to (?:i|we)_(?:just_|always_|usually_)?avoid
 """)
 _PREFERENCE = bounded(
     rf"\b(?:{_FOND}|(?:^|i |we |not |and )(?:(?:really|also|still|just|absolutely|totally|always) )*"
@@ -109,7 +112,7 @@ def kind_of(text: str, clause: Clause | None) -> FactKind:
 
 def is_required(plain: str, clause: Clause | None) -> bool:
     """Whether a statement sets a condition; "I sleep at least eight hours" tells a habit instead."""
-    if is_guess(plain):
+    if is_guess(plain) or _FAVOURITE.search(plain):
         return False
     if _OWN_NEED.search(plain) or _OTHERS_RULE.search(plain):
         return True

@@ -6,25 +6,34 @@ import re
 from datetime import UTC, datetime
 from typing import Literal
 
+from agent_memory.language.offline import kinds, slots
 from agent_memory.language.offline.claims import same_claim
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
+from agent_memory.language.offline.speech import is_standing_order
+from agent_memory.language.offline.text import expand
 from agent_memory.language.tasks import FactView, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import content_hash
-from agent_memory.text.patterns import either, linear
+from agent_memory.text import dates
+from agent_memory.text.patterns import bounded, either, linear
 
 MOST = 5
 """Lines of a section. The whole profile has a bound of its own (`steps.profile`)."""
+_VITAL = 0.75
+"""What `importance_of` gives to health. A choice."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 Section = Literal["personal", "preferences", "current_work", "environment", "constraints"]
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
 _ORIGIN = linear(r"\b(?:grew up|was born|am from|come from)\b", re.I)
-_OWN = linear(r"^(?:[^:]{1,40}: )?(?:my|our) \S+(?: \S+)? (?:is|are)\b", re.I)
+_OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b", re.I)
+_YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
+_UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
+_WHO = linear(r"\b(?:my (?:\w+ )?name is|call me)\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
-    deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) never diabet\w+ c(?:o)?eliac
+    deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) diabet\w+ c(?:o)?eliac
 """)
 _LIMITS = linear(rf"\b{_LIMITING}\b", re.I)
 _WORKING = either("""
@@ -61,22 +70,44 @@ def profile(data: ProfileInput) -> ProfileOutput:
                 contradiction(newer, statement) for newer in newest_first
             ):  # fmt: skip
                 _add(sections[section], statement)
-    return ProfileOutput(**{name: [item.fact.content for item in items[:MOST]] for name, items in sections.items()})
+    return ProfileOutput(
+        **{name: [item.fact.content for item in sorted(items, key=_rank)[:MOST]] for name, items in sections.items()}
+    )
+
+
+def _rank(statement: Statement) -> bool:
+    """Who somebody is and what concerns their health stands before all else, however long ago it was said."""
+    text = statement.fact.content
+    return not (_WHO.search(text) or kinds.importance_of(text, "fact") >= _VITAL)
 
 
 def _lasts(statement: Statement) -> bool:
     """Whether a fact says what stays true and shapes help; events, procedures and passing states do not."""
     kind, text = statement.fact.kind, statement.fact.content
-    clause = parse(text)
-    if kind in {"requirement", "preference"} or _ORIGIN.search(text) or _LIMITS.search(text):
+    clause, plain = parse(text), expand(text)
+    if kind == "procedural":
+        return is_standing_order(text)
+    if _is_dated(statement) and not _YEARLY.search(text):
+        return False
+    if kind == "requirement" or _ORIGIN.search(plain):
         return True
-    if clause is None or clause.time in {"past", "wish"}:
-        return any(claim.change and claim.values for claim in statement.claims)
-    valued = any((claim.values and claim.lasting) or "love" in claim.topic for claim in statement.claims)
-    works = kind == "context" and _WORK.search(text) is not None
-    return (
-        valued or works or _OWN.search(text) is not None or "." in clause.owner or _EQUIPMENT.search(text) is not None
-    )
+    if clause is None:
+        return kind == "preference" or _LIMITS.search(plain) is not None
+    own = _OWN.match(text) is not None or _LIMITS.search(plain) is not None
+    if clause.time in {"past", "ahead", "wish"} or clause.perfect:  # A change is how it is since then.
+        return own and any(claim.change and claim.values for claim in statement.claims)
+    tools = _EQUIPMENT.search(text) is not None
+    if kind == "decision":
+        return tools and "(asked: " not in text
+    if _UNDER_WAY.search(plain):
+        return tools or _WORK.search(text) is not None
+    return kind == "preference" or tools or (own and clause.verb not in slots.weak())
+
+
+def _is_dated(statement: Statement) -> bool:
+    """Whether a fact is of one time, and not of all that follows."""
+    found = dates.find(statement.fact.content, statement.fact.said_at)
+    return any(moment.first and moment.grain != "year" and moment.role != "since" for moment in found)
 
 
 def section_of(statement: Statement) -> Section:

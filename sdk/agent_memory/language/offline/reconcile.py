@@ -60,9 +60,9 @@ def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
 
 
 def contradiction(newer: Statement, older: Statement) -> Verdict | None:
-    """Whether two facts cannot both be true now."""
-    verdicts = (excludes(one, two) for one in newer.claims for two in older.claims)
-    return next((verdict for verdict in verdicts if verdict), None)
+    """Whether two facts cannot both be true now. A fact that claims more than what is excluded stays."""
+    verdicts = [[found for one in newer.claims if (found := excludes(one, two))] for two in older.claims]
+    return verdicts[0][0] if verdicts and all(verdicts) else None
 
 
 def duplicates(one: Statement, two: Statement) -> bool:

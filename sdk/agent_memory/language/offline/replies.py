@@ -14,7 +14,9 @@ from agent_memory.text.replies import question_in
 _LONGEST_REPLY = 8
 """In words; a longer one tells what it tells by itself. A choice."""
 _OF_THE_LISTENER = bounded(
-    r"\b(?:your?|shall i|should i)\b|^(?:which|what) \w+ (?:is|are|do|did|size|version|colou?r)\b|\bor\b", re.I
+    r"\b(?:your?|shall i|should i)\b|^(?:which|what) \w+ (?:is|are|do|did|size|version|colou?r)\b|\bor\b"
+    r"|^(?:what|which|who|where|when|should|how (?:many|much|long|old|often))\b",
+    re.I,
 )
 _FOR_NOW_WORDS = either("""
     help write draft explain summari[sz]e translate rewrite shorten continue example more_detail mean think

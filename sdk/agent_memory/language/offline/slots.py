@@ -84,7 +84,7 @@ _KEYED = bounded(rf"^(?!{_NO_KEYS}\b)(?:[A-Za-z][\w./-]*)(?: [\w./-]+){{0,2}}: ?
 _SHORT_FORMS = {"bday", "tz", "dob", "appt", "db", "pw", "gate code", "door code", "dentist"}
 _NAMED_VALUE = bounded(
     rf"^(?:my |our |the )?(?:[\w-]+ ){{0,2}}{plain_words(lexicon.ATTRIBUTES | _SHORT_FORMS)}"
-    r"(?:(?: (?:is|are|was|for|went up|moved|of)\b|:) ?.*\S| [#]?\d[\w#.,-]*\b.*)",
+    r"(?:(?: (?:is|are|for|went up|moved|of)\b|:) ?.*\S| [#]?\d[\w#.,-]*\b.*)",
     re.I,
 )
 _STACK = bounded(
@@ -121,14 +121,20 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
         return None
     if kind == "decision":
         return "decision" if concrete else None
-    return _told(plain, clause, kind, concrete, particular=particular, dated=bool(moments)) or _terse(plain)
+    named = bool(names(text))
+    return _told(plain, clause, kind, concrete, particular=particular, dated=bool(moments), named=named) or _terse(
+        plain
+    )
 
 
 def _told(
-    plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, particular: bool, dated: bool
+    plain: str, clause: Clause, kind: FactKind, concrete: list[str], *, particular: bool, dated: bool, named: bool
 ) -> Slot | None:
     """The slot of what somebody is, has, likes, does or did."""
     of_thing = bool(clause.thing) or clause.owner == "it"
+    # What happened at no time that anybody named is an anecdote, whatever figures are in it.
+    over = clause.time == "past" or clause.perfect
+    told = not over or dated or (named and not of_thing) or clause.verb in _changing() or "used to" in plain
     mine = clause.owner == "self" and not of_thing
     if _VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain)) and not _is_one_of_many(clause):
         return "health"
@@ -145,13 +151,16 @@ def _told(
         return "liking" if concrete and not wished else None
     if mine and concrete and _PURSUED.search(plain) and (particular or len(concrete) >= _LEAST_EVENT):
         return "pursuit"
-    if clause.verb in _weak():
+    if clause.verb in weak() or (mine and clause.verb in {"need", "want"}):
         return None
     if _USING.match(plain) and clause.time != "wish":
         return "value"
     if of_thing:
+        if clause.owner == "it" or not (told and clause.verb and particular and concrete):
+            return None
+        ordered = clause.negative and clause.thing[-1] == ","  # "The Damp Towels, don't laugh"
         stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES
-        return "value" if clause.verb and particular and concrete and stated and clause.owner != "it" else None
+        return "value" if stated and not ordered else None
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _lasting()
         if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
@@ -162,7 +171,7 @@ def _told(
     if clause.negative and not (clause.change or clause.verb in {"have", "drink", "eat", "smoke"}):
         return None
     subject = _FIRST_PERSON.search(" ".join(plain.split()[:4]))
-    if concrete and (clause.verb in _lasting() or clause.change) and (subject or dated):
+    if concrete and (clause.verb in _lasting() or (clause.change and not over)) and (subject or dated):
         return "event"
     if clause.negative and clause.change and clause.verb in _habits():
         return "event"
@@ -170,7 +179,7 @@ def _told(
         return "value" if particular or len(concrete) >= _LEAST_EVENT else None
     if dated and clause.verb in {"fli", "travel", "depart", "arriv", "return"}:
         return "event"
-    return "event" if concrete and particular and (subject or dated) else None
+    return "event" if concrete and particular and told and (subject or dated) else None
 
 
 def _terse(plain: str) -> Slot | None:
@@ -224,7 +233,8 @@ def _vague() -> frozenset[str]:
 
 
 @cache
-def _weak() -> frozenset[str]:
+def weak() -> frozenset[str]:
+    """The stems of verbs of mind and speech, which tell nothing themselves."""
     return frozenset(stem(verb) for verb in lexicon.WEAK_VERBS)
 
 
@@ -236,6 +246,11 @@ def _judging() -> frozenset[str]:
 @cache
 def _lasting() -> frozenset[str]:
     return frozenset(stem(verb) for verb in lexicon.LASTING)
+
+
+@cache
+def _changing() -> frozenset[str]:
+    return frozenset(stem(verb) for verb in lexicon.CHANGING)
 
 
 @cache

@@ -9,35 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from textwrap import shorten
 from typing import NamedTuple
 
 from agent_memory.language.offline import context, kinds, speech, statements, topics
-from agent_memory.language.offline.claims import Claim, presumed_topic
+from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim, presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
 from agent_memory.language.offline.text import content_stems, content_words, expand, straighten
 from agent_memory.language.tasks import Correction, FactView, SummarizeInput, SummarizeOutput, SummaryView, TurnView
+from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.patterns import bounded, linear
 
 MOST_POINTS = 8
 MOST_OPEN = 6
+_FEWEST_OPENING = 3
+"""Content words of a turn that opens a talk. A choice."""
+_LONGEST_TOPIC = 90
+"""In characters. A choice."""
 _MOST_WAITING = 60
 """Open issues and next steps that are held while turns are read: each is compared with each later sentence."""
 
 _TO_DO = bounded(
     r"\b(?:still (?:need|have|waiting|not sure|to)|(?:not sure|no idea) (?:yet|about|whether|if|how|which)"
+    r"|decision (?:is |was )?(?:postponed|deferred|pending)|to be (?:decided|confirmed|clarified)|we do not know"
     r"|have not (?:\w+ )?(?:decided|chosen|heard|figured|booked|finished)|to-?do|tbd|undecided|need to decide"
     r"|yet to (?:be |decide|choose|book|confirm)|waiting (?:for|on)|remains? (?:open|unclear)|open question)\b",
     re.I,
 )
 _STEP = bounded(
     r"^(?:(?:i|we) (?:will|shall|am going to|are going to|need to|have to|must|plan to|should)|next(?: up| step|,)"
-    r"|(?:the|my|our) next|then (?:i|we) |after that|tomorrow|let us)\b|\b(?:next step|action item|follow[- ]up)\b",
+    r"|(?:the|my|our) next|then (?:i|we) |after that|tomorrow|let us)\b|\b(?:next step|action item|follow[- ]up)\b"
+    r"|^(?-i:[A-Z][a-z]+) to (?:send|write|draft|check|call|ask|prepare|book|set|review|fix|order|find|talk)\b",
     re.I,
 )
 _NO_ANSWER = linear(
-    r"\b(?:let me (?:check|find|look)|i (?:do not|don't) know|i'll (?:check|look|find|get back)|not sure|no idea)\b",
+    r"\b(?:let me (?:check|find|look)|i do not know|i (?:will|have to|need to) (?:check|look|find|get back|ask)"
+    r"|not sure|no idea)\b",
     re.I,
 )
 _INFORMING = bounded(
@@ -75,7 +84,11 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
         for memory in of_turn(turn, turns[max(0, at - WINDOW) : at])
     ]
     said = [_said(memory.content, turn.created_at) for turn, memory in memories]
-    informed = [_said(text, turn.created_at) for turn in turns if turn.role == "agent" for text in _informing(turn)]
+    informed = [
+        _said(text, turn.created_at)
+        for turn in turns
+        for text in (_informing(turn) if turn.role == "agent" else _unread(turn) if turn.role == "user" else ())
+    ]
     before = _corrected([_said(text, start) for text in earlier.key_points], data.corrections)
     said, informed = (_corrected(items, data.corrections, later=False) for items in (said, informed))
     new = sorted([*said, *informed], key=lambda item: item.statement.fact.said_at)
@@ -89,16 +102,28 @@ def summarize(data: SummarizeInput) -> SummarizeOutput:
     next_steps = _next_steps(earlier.next_steps, turns)
     known = [earlier.topic, earlier.topic] if earlier.topic else []
     told = [turn.content for turn in turns if turn.role in {"user", "agent"}]
-    topic = topics.main_topic([*known, *earlier.key_points, *told]) or earlier.topic
+    topic = topics.main_topic([*known, *earlier.key_points, *told]) or earlier.topic or _opening(turns)
     values = _values(_current([*settled, *before, *said]))
+    elsewhere = {*decisions, *open_issues, *next_steps}
     return SummarizeOutput(
         topic=topic,
-        key_points=points,
+        key_points=[point for point in points if point not in elsewhere],
         decisions=decisions,
         open_issues=open_issues,
         next_steps=next_steps,
         state={"topic": topic, "values": values, "decisions": decisions, "open": open_issues},
     )
+
+
+def _opening(turns: Sequence[TurnView]) -> str:
+    """How the talk was opened, in the words of the first turn that says something. In any language."""
+    for turn in turns:
+        if turn.role == "user":
+            said = [statements.opened(one, frozenset()).text for one in statements.own_sentences(turn.content)]
+            told = " ".join(one for one in said if one)
+            if len(content_stems(told)) >= _FEWEST_OPENING:
+                return shorten(told.rstrip(". "), _LONGEST_TOPIC, placeholder=" …")
+    return ""
 
 
 def _corrected(items: Sequence[Said], corrections: Sequence[Correction], *, later: bool = True) -> list[Said]:
@@ -155,6 +180,17 @@ def _informing(turn: TurnView) -> list[str]:
     return telling[:2]
 
 
+def _unread(turn: TurnView) -> list[str]:
+    """What a user says in a language that the rules do not read: the sentences with figures or standing orders."""
+    return [
+        context.tidy(sentence.text)
+        for sentence in statements.own_sentences(turn.content)
+        if speech.is_foreign(sentence.text)
+        and not sentence.text.endswith("?")
+        and (any(map(str.isdigit, sentence.text)) or standing_instruction(sentence.text))
+    ]
+
+
 def _open_issues(earlier: list[str], turns: list[TurnView]) -> list[str]:
     """Questions that nobody answered, and what people said was still to be done or decided."""
     issues = list(earlier)
@@ -182,7 +218,7 @@ def _raised(turn: TurnView) -> list[str]:
 
 def _answers(turn: TurnView) -> bool:
     """Whether a turn gives an answer, not only a question or a promise to look."""
-    if turn.role not in {"user", "agent"} or _NO_ANSWER.search(straighten(turn.content)):
+    if turn.role not in {"user", "agent"} or _NO_ANSWER.search(expand(turn.content)):
         return False
     return any(not sentence.text.endswith("?") for sentence in statements.own_sentences(turn.content))
 
@@ -244,11 +280,9 @@ def _values(items: list[Said]) -> dict[str, str]:
     found: dict[tuple[str, frozenset[str]], tuple[str, str]] = {}
     for item in items:
         for claim in item.statement.claims:
-            if (
-                claim.values
-                and claim.lasting
-                and not (claim.negative or claim.hedged or item.text.startswith(_ASSISTANT))
-            ):
+            sure = not (claim.negative or claim.hedged or item.text.startswith(_ASSISTANT))
+            named = any(map(topics.is_attribute, claim.topic)) or claim.topic & ONE_AT_A_TIME
+            if claim.values and claim.lasting and sure and named:
                 topic = presumed_topic(claim, [topic for owner, topic in found if owner == claim.owner])
                 label = found.get((claim.owner, topic), (_label(claim, item.text), ""))[0]
                 found[claim.owner, topic] = label, claim.values[0].shown

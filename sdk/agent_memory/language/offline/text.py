@@ -40,7 +40,10 @@ _WORD = re.compile(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d
 _LINE_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?")
 # What the segmenter takes for an abbreviation: a full stop without a space after it, or after a long plain word.
 # Its one repeat begins behind a full stop alone, so that a gap is read once and given back once.
-_RUN_ON = re.compile(r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])")
+_RUN_ON = re.compile(
+    r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
+    r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])"
+)
 _ABBREVIATIONS = ("approx.", "dept.", "prof.", "capt.", "corp.", "assn.", "univ.", "blvd.", "messrs.")
 _GAP = linear(rf"\s{{{WIDEST_GAP + 1},}}")
 _LONGEST_BODY = 2 * LONGEST
@@ -107,7 +110,7 @@ def openings() -> Bounded:
     """What opens a sentence without belonging to it, with the punctuation after it or before a subject."""
     known = plain_words(lexicon.OPENINGS | {expand(entry) for entry in lexicon.OPENINGS})
     starts = either("""
-        i i'm i've we we're we've my our the he she it it's they user please always never keep let allergic
+        i i'm im i've ive we we're we've my our the he she it it's they user please always never keep let allergic
     """)
     return bounded(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 

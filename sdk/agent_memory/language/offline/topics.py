@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache
 
 from agent_memory.language.offline import lexicon
@@ -82,15 +81,12 @@ def _verbs() -> frozenset[str]:
 
 
 def main_topic(texts: list[str]) -> str:
-    """What several texts are mostly about: the topic whose words turn up most, else the words that do."""
+    """What several texts are mostly about: the topic whose words turn up most; "" if none is named often enough."""
     stems = [content_stems(text) for text in texts]
     phrases = {content_stems(topic): topic for text in texts for topic in topics(text)}
     shares = {topic: sum(len(about & stem_set) for stem_set in stems) for about, topic in phrases.items() if about}
     best = max(shares, key=lambda topic: shares[topic], default="")
-    if best and (shares[best] >= 3 or len(texts) < 8):
-        return best
-    words = Counter(word for text in texts for word in tags(text))
-    return ", ".join(word for word, _ in words.most_common(2))
+    return best if best and (shares[best] >= 3 or len(texts) < 8) else ""
 
 
 def is_attribute(word: str) -> bool:
