@@ -28,11 +28,11 @@ from agent_memory.store.ids import AUDIT_THREAD, new_turn_id
 logger = logging.getLogger("agent_memory")
 
 PAGE = 100
-"""Most entries in one document."""
+"""Maximum entries in one document."""
 MOST_IDS = 100
-"""Most ids in one entry; `count` says how many there were."""
+"""Maximum ids in one entry; `count` has the full number."""
 MOST_WAITING = 10_000
-"""Most entries that wait while the store does not answer. Beyond that, the oldest are dropped."""
+"""Maximum entries that wait while the store does not respond. Beyond that, the oldest are dropped."""
 DELAY = 1.0
 
 

@@ -121,7 +121,7 @@ class StoreBackend:
             await self._begin()
 
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
-        """Puts a user into a tier."""
+        """Assigns a tier to a user."""
         if tier is not None:
             self.runtime.tools.policy.tier(tier)
         await change_settings(self.runtime.store, user_id, None, {TIER: tier})
@@ -130,7 +130,7 @@ class StoreBackend:
         """Waits until all turns are processed. Returns how many are left."""
         worker = self.runtime.worker
         if worker is None:
-            raise StoreUnavailable("the function app processes this store; its counters say how far it is")
+            raise StoreUnavailable("the function app processes this store; see its counters for the progress")
         self.runtime.store.check_process()
         return await worker.drain(timeout, progress)
 
@@ -141,7 +141,7 @@ class StoreBackend:
                 await asyncio.to_thread(self.runtime.tokens.count, _A_WORD)
                 await self.runtime.tools.embeddings.embed([_A_WORD])
         except Exception as error:
-            logger.warning("The models are not warm: %s", error or type(error).__name__)
+            logger.warning("The models could not be loaded in advance: %s", error or type(error).__name__)
 
     async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
         """What it would cost to move the store to another embedding model."""
@@ -179,7 +179,7 @@ class StoreBackend:
         return sorted(group for owner in found if (group := group_of(owner)) is not None)
 
     async def health(self) -> Health:
-        """Whether the parts answer, and which they are."""
+        """Whether the parts respond, and which they are."""
         return await look_at(self.runtime)
 
     async def dead_letters(self) -> list[DeadLetter]:

@@ -1,7 +1,7 @@
 """Calibration: the numbers by which memories are found, compared and ranked, with the data behind each.
 
-Cosines of different embedding models do not compare: 0.7 is low for one model, and another never reaches it. So each
-model has a record of the cosines that decide something. The ranking constants below hold for all models.
+Cosines of different embedding models cannot be compared: 0.7 is low for one model, and another never reaches it. So
+each model has a record of its thresholds. The ranking constants below apply to all models.
 
 "LoCoMo" means five of its conversations with 760 questions (Maharana et al. 2024), searched with all-MiniLM-L6-v2. Its
 figures are recall: of 100 turns that answer a question, how many are among the first results. `agent-memory eval`
@@ -32,7 +32,7 @@ class Calibration:
     one_thing: float
     """Above this cosine, two memories may be about one thing, so that reconciliation compares them."""
     answering: float | None
-    """The mean cosine of a question and its answer. If no memory is as near, the question may be about something
+    """The mean cosine of a question and its answer. If no memory is as similar, the question may be about something
     unknown (`recall.bearing`). None: the model's cosines do not tell answers from other texts."""
     unrelated: float
     """The mean cosine of a question and the answer to another question."""
@@ -70,7 +70,7 @@ HASHING = Calibration(
     unrelated=0.0,
 )
 """Hashed words, on the same pairs: they know no meaning, so that cosines are lower. `duplicate` finds 8 of the 12.
-What answers has mostly no word of the question, and then a cosine of 0."""
+Most answers share no word with the question, and then the cosine is 0."""
 OTHERS = Calibration(
     search=0.6,
     archive=0.7,
@@ -82,8 +82,8 @@ OTHERS = Calibration(
     answering=0.4,
     unrelated=0.1,
 )
-"""Models that were not measured: usual figures of such systems, and strict ones for forgetting. `answering` is low, so
-that a context of a model whose cosines are high tells rather too much than too little."""
+"""Models that were not measured: usual thresholds of such systems, and strict ones for forgetting. `answering` is low,
+so that the context of a model with high cosines shows too much rather than too little."""
 MEASURED = {"all-MiniLM-L6-v2": MINILM, "hashing-384": HASHING}
 """The measured models, by the beginning of their names."""
 
@@ -95,7 +95,7 @@ def calibration_of(embedding_model: str) -> Calibration:
 
 LEAST_APART = 1.0
 """Least distance, in standard deviations, between the cosines of answers and of other texts. A model below it gets no
-relevance curve: at 1.0, of two normal distributions, three in ten values lie on the wrong side of the middle."""
+relevance curve: at 1.0, three in ten values of two normal distributions are on the wrong side of the middle."""
 CLAIM_OVERLAP = 2 / 3
 """Least share of the shorter text's words that two texts with the same claim have in common. A choice."""
 TOPIC_SHARE = 1 / 2
@@ -114,9 +114,9 @@ class Bearing:
     rank: float
     """Weight of its score as a share of the best score."""
     derived: float
-    """Added if it is not raw talk."""
+    """Added if it is not a chunk."""
     asks: float
-    """Added if it is raw talk that only asks."""
+    """Added if it is a chunk that only asks."""
     agent: float
     """Added if an agent said it."""
     length: float
@@ -128,23 +128,23 @@ BEARING = Bearing(
 )
 """Fitted to the 60 best hits of 1184 questions with evidence, 253 without an answer and 300 about other things, of four
 sets that count alike (LoCoMo, REALTALK and BEAM, development halves, and the project's own conversations), with
-all-MiniLM-L6-v2. Evidence stands before other hits in 88, 88, 92 and 81 of 100 pairs (by the score alone in 79, 78, 90
+all-MiniLM-L6-v2. Evidence ranks before other hits in 88, 88, 92 and 81 of 100 pairs (by the score alone in 79, 78, 90
 and 76); with weights fitted to the other three sets only, in 88, 87, 91 and 81."""
 SIGNS = 0.1
 """What the signs of relevance (`recall.bearing.signs`) add to a score for each unit of log-odds, as a share of the best
-match. The regression says 0.2 (1 / `BEARING.rank`); half of it is taken, because a score counts words and nearness
-already. Among the first ten, without it, with 0.1 and with 0.2: LoCoMo 81.4, 80.7, 80.1, REALTALK 54.3, 59.7, 59.7,
+match. The regression says 0.2 (1 / `BEARING.rank`); half of it is taken, because a score already counts words and
+similarity. Among the first ten, without it, with 0.1 and with 0.2: LoCoMo 81.4, 80.7, 80.1, REALTALK 54.3, 59.7, 59.7,
 BEAM 60.6, 63.1, 63.3, the project's own conversations 85.6, 87.1, 87.1."""
 LONG = 400
 """Length of a memory in characters beyond which more length does not count. A choice."""
 NEAR = 0.9
-"""A point on the way from `Calibration.unrelated` (0) to `Calibration.answering` (1). If even the nearest memory lies
-below it, the question may be about something else."""
+"""A point on the way from `Calibration.unrelated` (0) to `Calibration.answering` (1). If even the most similar memory
+is below it, the question may be about something else."""
 COVERED = 1 / 3
 """Share of the question's words, weighted by rarity, from which on a memory shows that the question is about something
 known."""
 OFF_TOPIC = 0.3
-"""If no memory is near and none has the words, the memories are shown only from this relevance on. With it, contexts
+"""If no memory is similar and none has the words, memories are shown only above this relevance. With it, contexts
 say "nothing is remembered" for 85, 62, 71 and 85 of 100 questions about something else (that find anything at all).
 They wrongly say so for 2, 0, 0 and 0 of 100 questions whose evidence was found."""
 
@@ -157,7 +157,7 @@ RRF_K = 10
 """The constant of reciprocal rank fusion, which chooses the hits whose neighbours are read. It is small, so that the
 first places by either score count. A choice."""
 LEAST_TOLD = 0.2
-"""Least share of a turn's words in a memory derived from it for the turn to be left out beside the memory. With a third
+"""Least share of a turn's words in a memory derived from it for the search to leave the turn out. With a third
 instead, LoCoMo loses 0.5 among the first twenty, because more turns take two places."""
 PARTS_TOLD = 2
 """Most parts of one long turn in the results of a search. LoCoMo with up to 30 turns joined into one: among the first

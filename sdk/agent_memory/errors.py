@@ -1,4 +1,4 @@
-"""Errors: everything that this library raises on purpose.
+"""Errors that this library raises.
 
     AgentMemoryError
     ├── InvalidInput          the caller's argument is wrong; nothing was written
@@ -9,7 +9,7 @@
     ├── StaticMemoryError     static knowledge cannot be changed through a scope
     ├── ConfigurationError    settings contradict each other or the store
     ├── StoreUnavailable      the store did not answer (retryable)
-    └── ModelError            a model gave no usable answer
+    └── ModelError            a model returned no usable answer
 
 `code` is stable and machine-readable; `retryable` says whether the same call may succeed later.
 """
@@ -77,11 +77,11 @@ class StoreUnavailable(AgentMemoryError):
 
 
 class ModelError(AgentMemoryError):
-    """A model gave no usable answer.
+    """A model returned no usable answer.
 
     `retryable` is true after a timeout, a throttled call or a server fault; try again after `retry_after` seconds, if
-    it is given. It is false for an unusable answer. `cost` holds what the attempts cost, under the names of
-    `models.Usage`. If the service itself failed, `fault` says how, in the words of `models.EndpointHealth.fault`.
+    set. It is false for an unusable answer. `cost` has the cost of the attempts, with the field names of
+    `models.Usage`. If the service itself failed, `fault` says how, with a value of `models.EndpointHealth.fault`.
     """
 
     code = "model"

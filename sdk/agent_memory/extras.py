@@ -1,4 +1,4 @@
-"""Extras: the command to type when a package of an extra is missing."""
+"""Extras: the command that installs a missing package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DISTRIBUTION = "durable-agent-memory"
 
 
 def require(package: str, extra: str) -> None:
-    """Makes sure that the package of an extra is there, without importing it.
+    """Checks that the package of an extra is installed, without importing it.
 
     Raises:
         ConfigurationError: naming the extra to install.
@@ -31,10 +31,10 @@ def how_to_install(extra: str) -> str:
     root = Path(__file__).parents[2]
     if find_spec("pip") is not None:
         tool = "pip"
-    else:  # environments made by uv have no pip; make installs a uv of its own if there is none
+    else:  # environments created by uv have no pip; make installs its own uv if there is none
         tool = ".tools/bin/uv pip" if which("uv") is None and (root / ".tools/bin/uv").exists() else "uv pip"
     if (root / "pyproject.toml").is_file():
-        # pip does not know uv's workspace, so the command names the engine that the extra `local` needs.
+        # pip does not read uv's workspace, so the command names the engine that the extra `local` needs.
         packages = f"-e sdk/embedded_cosmos -e '.[{extra}]'"
         return f"in the repository: make test (which installs all), or {tool} install {packages}"
     return f"{tool} install '{DISTRIBUTION}[{extra}]'"

@@ -11,7 +11,7 @@ from agent_memory.errors import ConfigurationError
 
 
 class Owner:
-    """The process that opened something."""
+    """The process that opened a memory."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
@@ -20,10 +20,10 @@ class Owner:
         """Checks that the current process is this one.
 
         Raises:
-            ConfigurationError: if it is another one, that is, a fork.
+            ConfigurationError: if it is another process, that is, a fork.
         """
         if os.getpid() != self._process:
             raise ConfigurationError(
-                f"this memory was opened by process {self._process}, of which this one is a fork: open a memory after"
+                f"this memory was opened by process {self._process}, and this one is a fork of it: open a memory after"
                 " the fork (gunicorn: in `post_fork` or the app's lifespan, without `preload_app`)"
             )

@@ -1,7 +1,7 @@
-"""Health: whether the parts of an open memory answer, and what its operator should know about them.
+"""Health: whether the parts of an open memory respond, and what its operator should know about them.
 
-The state of models comes from the calls that this process has made anyway (`language.endpoints`); a health check asks
-no model. The figures from the store hold for all processes.
+The state of models comes from the calls that this process has made anyway (`language.endpoints`); a health check calls
+no model. The figures from the store cover all processes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ async def look_at(runtime: Runtime) -> Health:
 
 
 async def glance_at(runtime: Runtime) -> tuple[bool, list[str]]:
-    """Whether the store takes reads and writes, and which parts fail.
+    """Whether the store accepts reads and writes, and which parts fail.
 
     Costs one point read. If the last write of this process failed, it costs a small write instead.
     """
@@ -103,7 +103,7 @@ async def _read_store(runtime: Runtime, found: _Stored) -> None:
         found.notes.append(f"{letters.count} dead letters; the newest is {letters.newest}")
     found.paused = await count_over_budget(store, runtime.tools.policy)
     if found.paused:
-        found.notes.append(f"{found.paused} users have spent today's budget; their turns wait for tomorrow")
+        found.notes.append(f"{found.paused} users have spent today's budget; their turns wait until tomorrow")
 
 
 async def _try_to_write(runtime: Runtime) -> list[str]:
@@ -111,7 +111,7 @@ async def _try_to_write(runtime: Runtime) -> list[str]:
         await runtime.store.upsert(LEASES, {"id": PROBE_ID})
     except Exception as error:
         since = runtime.store.refusal.since if runtime.store.refusal else None
-        return [f"the store takes no writes{f' since {iso(since)}' if since else ''}: {error}"]
+        return [f"the store accepts no writes{f' since {iso(since)}' if since else ''}: {error}"]
     return []
 
 
@@ -131,8 +131,8 @@ def _shortcomings(runtime: Runtime) -> list[str]:
     if runtime.tools.embeddings.model_id.startswith("hashing"):
         notes.append("embeddings are hashed words: search finds wording, not meaning")
     if runtime.tools.policy.secrets != "allow" and not knows_tokens():
-        notes.append("of keys and tokens in what is said only some are found: install the extra 'secrets'")
+        notes.append("the screen finds only some keys and tokens: install the extra 'secrets'")
     outage = runtime.searcher.outage
     if outage.since is not None and not health_of(runtime.tools.embeddings).failing_since:
-        notes.append(f"questions are searched by words alone since {iso(outage.since)}: {outage.reason}")
+        notes.append(f"search uses words only since {iso(outage.since)}: {outage.reason}")
     return notes

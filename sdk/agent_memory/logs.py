@@ -1,4 +1,4 @@
-"""Logs: keeps what other libraries log about each request out of a program's log, unless the program asks for it.
+"""Logs: keeps other libraries' messages about each request out of a program's log, unless the program wants them.
 
 At INFO the Cosmos SDK logs every request with its partition key, which begins with the user's id. A library must not
 change the levels of other loggers. So our clients use a logger of our own, and a filter drops what `httpx` logs about

@@ -1,4 +1,4 @@
-"""AsyncMemory: opens a memory, and does what concerns all of its users."""
+"""AsyncMemory: opens a memory, and has the operations on all its users."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OFFLINE_CANDIDATES = 500
 
 
 class AsyncMemory(MemoryOperator):
-    """A memory for agents: `local`, `cosmos` and `from_env` make one; `async with` opens and closes it.
+    """A memory for agents: `local`, `cosmos` and `from_env` create one; `async with` opens and closes it.
 
     Example:
         ```python
@@ -170,16 +170,16 @@ class AsyncMemory(MemoryOperator):
             credential: A key or a token credential; by default a `DefaultAzureCredential`.
             database: The database; `create_memory_store()` creates it with its containers.
             chat_model: Runs the language tasks of processing.
-            embedding_model: Must be the one that filled the store.
-            process: Who processes turns: the deployed function app, or this process.
+            embedding_model: Must be the model whose vectors the store holds.
+            process: What processes turns: the deployed function app, or this process.
             cadence: How often this process runs each step.
-            limits: Bounds on one run of a step.
+            limits: Limits of one run of a step.
             recall: How search and context choose.
             policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
-                writes vectors of both, and takes the new model over when the store has it.
+                writes vectors of both, and switches to the new model when the store does.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
         """
         actual: Any = credential if credential is not None else default_credential()
@@ -235,7 +235,7 @@ class AsyncMemory(MemoryOperator):
 
     @classmethod
     def from_env(cls, environment: Environment | None = None) -> Self:
-        """A memory by environment variables: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
+        """A memory from the environment: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
 
         The models: Azure OpenAI (or Foundry) if it is set, then OpenAI or a compatible server, else none.
         `settings.Environment` lists the variables.
@@ -357,7 +357,7 @@ class AsyncMemory(MemoryOperator):
         return self._backend.static
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
-        """Processes all turns that were written so far, whatever the thresholds, and waits for that.
+        """Processes all turns written so far, whatever the thresholds, and waits until it is done.
 
         Args:
             timeout: How long to wait at most, in seconds.
@@ -374,8 +374,8 @@ class AsyncMemory(MemoryOperator):
     async def warm(self) -> None:
         """Loads the embedding model and the token counter, which the first call would load otherwise. Never raises.
 
-        A server calls it before it answers requests, so that loading takes no time from the first context. A model
-        behind a network embeds one word; `warm` waits for it for 10 seconds at most.
+        A server calls it before it answers requests, so that loading does not delay the first context. A model on a
+        server embeds one word; `warm` waits for it for at most 10 seconds.
         """
         await self._backend.warm()
 

@@ -1,4 +1,4 @@
-"""What an operator can ask of a memory: about all users and groups, and about its health."""
+"""Operations for the operator of a memory: on all users and groups, and on its health."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class MemoryOperator:
-    """The calls of a memory that are no user's. No scope offers them."""
+    """Methods of a memory that belong to no user. No scope offers them."""
 
     _backend: StoreBackend | RemoteBackend
 
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
-        """For the operator: puts a user into a tier, or with None back into the default one.
+        """For the operator: assigns a tier to a user; None resets it to the default tier.
 
         Raises:
             InvalidInput: if the id is invalid.
@@ -35,7 +35,7 @@ class MemoryOperator:
             to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
 
         Raises:
-            ConfigurationError: if the name leads to no model, or the memory is on a server.
+            ConfigurationError: if the name is not a known model, or the memory is on a server.
         """
         return await self._backend.plan_reembed(to)
 
@@ -44,21 +44,21 @@ class MemoryOperator:
     ) -> ReembedResult:
         """For the operator: moves the store to another embedding model while it is used.
 
-        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
-        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
-        goes on where it stopped. Open the store with the new model from then on.
+        Each memory gets a new vector next to the old one, and memories written meanwhile get both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. An interrupted run
+        continues where it stopped. From then on, open the store with the new model.
 
         Args:
             to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
                 memory.
-            rate: Memories a second at most, so that the model and the store have room for others.
-            progress: Called with the number of memories that have their vector, and of how many.
+            rate: Maximum memories per second, to leave capacity of the model and the store for others.
+            progress: Called with the number of memories that have their vector, and the total.
 
         Raises:
-            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
-                path for vectors, or the memory is on a server.
+            ConfigurationError: if the name is not a known model, another move is in progress, the store accepts no
+                second vector path, or the memory is on a server.
             ModelError: if the new model is unavailable; the call may be repeated.
-            StoreUnavailable: if the store is; the call may be repeated.
+            StoreUnavailable: if the store is unavailable; the call may be repeated.
         """
         return await self._backend.reembed(to, rate, progress)
 
@@ -78,7 +78,7 @@ class MemoryOperator:
         return await self._backend.users()
 
     async def health(self) -> Health:
-        """Whether the parts answer, and which they are. Never raises."""
+        """Whether the parts respond, and which they are. Never raises."""
         return await self._backend.health()
 
     async def dead_letters(self) -> list[DeadLetter]:
@@ -90,7 +90,7 @@ class MemoryOperator:
 
         Raises:
             NotFound: if there is no such dead letter.
-            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
-            ModelError: if the model still gives no usable answer. The dead letter stays.
+            InvalidInput: if it is for a turn that could not be counted. Its writer must write it again.
+            ModelError: if the model still returns no usable answer. The dead letter stays.
         """
         return await self._backend.replay(check_id(dead_letter_id, "dead_letter_id"))

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """An event loop in a thread of its own. Any number of threads may use it at once."""
+    """An event loop in its own thread. Any number of threads may use it at the same time."""
 
     def __init__(self) -> None:
         self._owner = Owner()

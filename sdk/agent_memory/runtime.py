@@ -106,7 +106,7 @@ class Runtime:
 
     @property
     def settling(self) -> dict[str, bool]:
-        """The input of the workflow `settle` beside its thread."""
+        """The input of the workflow `settle`, besides its thread."""
         return {"one_call": True} if self.tools.one_call else {}
 
     @property
@@ -154,12 +154,12 @@ class Runtime:
 
         Raises:
             NotFound: if there is no such dead letter.
-            InvalidInput: if it stands for a turn that could not be counted.
-            ModelError: if the model still gives no usable answer. The dead letter stays.
+            InvalidInput: if it is for a turn that could not be counted.
+            ModelError: if the model still returns no usable answer. The dead letter stays.
         """
         letter = await find_dead_letter(self.store, dead_letter_id)
         if letter.step == INTAKE:
-            raise InvalidInput("write the turn again as it should be, and it is counted; then delete the letter")
+            raise InvalidInput("write the turn again in a valid form, and it is counted; then delete the letter")
         return await self.run(
             "replay",
             step=letter.step,
@@ -170,7 +170,7 @@ class Runtime:
 
 
 def _files_talk(name: str) -> bool:
-    """Whether a step files the talk itself, and creates no memories."""
+    """Whether a step indexes the turns themselves, and creates no memories."""
     return name in steps() and steps()[name].files_talk
 
 

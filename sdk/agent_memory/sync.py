@@ -126,18 +126,19 @@ class ThreadScope:
         return self._portal.run(self._inner.turns(last, before=before))
 
     def pop(self) -> Turn | None:
-        """Takes the newest turn back, as if it had not been said, while nothing was derived from it.
+        """Removes the newest turn, as if it had not been said, if nothing was derived from it.
 
-        The turn leaves the conversation and the index. No memory is made of it, even if a step reads it at this
-        moment, and its id is spent: a repeated `add` with it is left out and named in the receipt's `forgotten`.
+        The turn leaves the conversation and the index. No memory is derived from it, even if a step reads it at this
+        moment. Its id cannot be used again: a repeated `add` with it is ignored and listed in the receipt's
+        `forgotten`.
 
         Returns:
             The turn, or None if the live view of the conversation is empty.
 
         Raises:
-            Conflict: if a summary tells the turn, or a memory rests on it; forget it instead.
-            StoreUnavailable: if the store did not answer, or others write without pause. The turn may be taken back
-                by then: see `turns(last=1)` before you repeat the call.
+            Conflict: if a summary or a memory uses the turn; forget it instead.
+            StoreUnavailable: if the store did not answer, or others keep writing. The turn may already be removed:
+                check `turns(last=1)` before you repeat the call.
         """
         return self._portal.run(self._inner.pop())
 
@@ -156,7 +157,7 @@ class ThreadScope:
         """Removes the oldest turns from the live view, up to and including `through`; returns how many left.
 
         The turns stay on record. System turns stay in the view. With `covered_by`, a turn leaves only once all these
-        steps have covered it or given up on it. So no turn leaves before what replaces it is stored.
+        steps have covered it or given up on it. So no turn leaves before its replacement is stored.
 
         Args:
             through: The id of a turn in the live view; another id changes nothing.
@@ -194,14 +195,15 @@ class ThreadScope:
             as_of: Shows what was true at this time, instead of now.
             format: How the text looks: `sections`, `bullets` or `xml`.
             strategy: How to complete a question that is not self-contained: `as_is` (not at all), `prepend` (with key
-                terms of the talk), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
+                terms of the conversation), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
             signals: What the application knows about the question. Questions for general facts or tools are not
                 searched.
             history: The messages before the question, to complete it from; the thread's own turns by default.
-            filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
-            groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
-            agent_id: Tells only what comes from conversations with this agent, as a filter does. The agent of the
-                handle does not narrow what is told.
+            filters: Shows only memories that match, and leaves out the profile, hints and other conversations.
+            groups: Groups whose memories are shown too, at most 10. By naming them, you vouch that the user is a
+                member.
+            agent_id: Shows only what comes from conversations with this agent, as a filter does. The agent of the
+                handle does not narrow the context.
         """
         try:
             return self._portal.run(
@@ -252,7 +254,7 @@ class ThreadScope:
             as_of: Lists what was true at this time, instead of now.
             before: Only memories from before this time.
             limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, raw talk left aside (see `Filter`).
+            filters: Only memories that match, without chunks (see `Filter`).
             cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
 
         Raises:
@@ -308,9 +310,9 @@ class ThreadScope:
         return self._portal.run(self._inner.delete(include_memories))
 
     def delete_index(self) -> int:
-        """Deletes the chunks of the conversation's raw talk from the index; returns how many.
+        """Deletes the chunks of the conversation from the index; returns how many.
 
-        Turns, facts, summary and state stay. `search` no longer finds the talk. Later turns are indexed as usual.
+        Turns, facts, summary and state stay. `search` no longer finds the turns. Later turns are indexed as usual.
 
         Raises:
             StoreUnavailable: if the store failed; the call may be repeated.
@@ -320,8 +322,8 @@ class ThreadScope:
     def process(self, step: ThreadStep, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
-        `index` makes the raw talk searchable. `extract` does that and derives memories. `summarize` updates summary and
-        state. `archive` writes an episode of the talk that other conversations can find.
+        `index` makes the turns searchable. `extract` does that and derives memories. `summarize` updates summary and
+        state. `archive` writes an account of the conversation that other conversations can find.
 
         Args:
             step: The step.
@@ -341,7 +343,7 @@ class ThreadScope:
         return self._portal.run(self._inner.end())
 
     def settings(self) -> ScopeSettings:
-        """The switches of this thread; those of the user hold too."""
+        """The switches of this thread; those of the user apply too."""
         return self._portal.run(self._inner.settings())
 
     def update_settings(
@@ -360,10 +362,10 @@ class ThreadScope:
         Args:
             enabled: False: nothing is remembered from this thread, and nothing is recalled in it.
             auto_store: False: nothing is derived from later turns; recall still works.
-            keep_turns: False: not even turns are stored.
+            keep_turns: False: turns are not stored.
             deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
             allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
-            time_zone: Where the user is in this thread, like "Europe/Lisbon". Goes before that of the user.
+            time_zone: The user's time zone in this thread, like "Europe/Lisbon". Overrides the user's own.
             if_match: Changes the settings only if they still have this `etag`.
 
         Raises:
@@ -417,12 +419,12 @@ class UserScope:
         Args:
             enabled: False: nothing is remembered and nothing recalled.
             auto_store: False: nothing is derived from later turns; recall still works.
-            keep_turns: False: not even turns are stored.
+            keep_turns: False: turns are not stored.
             deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
             allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
             retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
                 deleted, if they are written or changed from now on. Replaces the earlier mapping.
-            time_zone: Where the user is, like "Europe/Lisbon": "today" and weekdays are counted there.
+            time_zone: The user's time zone, like "Europe/Lisbon": it defines "today" and weekdays.
             if_match: Changes the settings only if they still have this `etag`.
 
         Raises:
@@ -443,7 +445,7 @@ class UserScope:
         )
 
     def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Who read or changed the user's memory, newest first; empty if this memory keeps no audit.
+        """Who read or changed the user's memory, newest first; empty if the audit is off.
 
         Args:
             since: Only entries since this time.
@@ -471,7 +473,7 @@ class UserScope:
 
         With an id or a query, this also deletes the turns that say it, in any wording that is recognised, all its
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
-        and derived from it. Together with a query, those narrow the query. Summaries and the profile are made again.
+        and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
         Args:
             id: A memory or a turn.
@@ -480,13 +482,13 @@ class UserScope:
             project_id: A project.
             since: Only what was said at this time or later.
             until: Only what was said at this time or earlier.
-            include_sources: False keeps the turns: the talk is right, and only the memory made from it is wrong.
+            include_sources: False keeps the turns: only the memory derived from them is wrong.
             everything: Deletes the user, with every document in every container: turns, memories, summaries, counters,
                 settings, tombstones. A final scan verifies it. After a crash, the background work finishes it.
-            dry_run: Only reports what would go, with contents, and deletes nothing.
+            dry_run: Only reports what would be deleted, with contents.
 
         Returns:
-            What was deleted, what stays though it rests on the same turns, with reasons, and what was made again.
+            What was deleted, what stays although it comes from the same turns, with reasons, and what was rebuilt.
 
         Raises:
             NotFound: if the user has nothing with this id.
@@ -522,7 +524,7 @@ class UserScope:
         return self._portal.run(self._inner.export(write))
 
     def export_part(self, part: str | None = None) -> ExportPart:
-        """One part of an export. `export` asks for all parts, one after the other.
+        """One part of an export. `export` requests all parts, one after the other.
 
         Args:
             part: The name of the part; None for the first. Each part names the next one.
@@ -538,7 +540,7 @@ class UserScope:
         Stored documents stay as they are, so the call may be repeated, also after a crash. What was forgotten here
         after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
         out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
-        instruction to a model; they are made again. `unwanted`: what denied categories, or switches of the user or of
+        instruction to a model; they are rebuilt. `unwanted`: what denied categories, or switches of the user or of
         a thread, forbid.
 
         Args:
@@ -564,13 +566,13 @@ class UserScope:
     ) -> Receipt:
         """Stores a document in pieces, and replaces an earlier one with the same id. The same text changes nothing.
 
-        Nothing is learned from a document: it is in no profile and no count, and `search` finds it only with
+        No memories are derived from a document: it is in no profile and no count, and `search` finds it only with
         `types=["document"]`. Secrets are redacted. Pieces that look like an instruction to a model wait for review.
 
         Args:
             id: The id of the document.
             content: Its text.
-            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece carries it.
+            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece gets a copy.
             chunk_size: The most characters of a piece.
             chunk_overlap: How many characters a piece shares with the one before it.
 
@@ -597,8 +599,8 @@ class UserScope:
     def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
         """The people, places and things that the user's memories name, the most mentioned first.
 
-        They are read out of the newest 2,000 memories when you ask: by capital letters, by the words around a name,
-        and by what a model noted of finished conversations. The kind is a guess. Nothing is stored.
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
 
         Args:
             kind: Only `person`, `place` or `thing`.
@@ -610,7 +612,7 @@ class UserScope:
         return self._portal.run(self._inner.entities(kind=kind, limit=limit))
 
     def entity(self, name: str) -> EntityView:
-        """One person, place or thing, with every memory that names it, oldest first, and what is named along with it.
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
 
         Raises:
             InvalidInput: if the name is empty, or longer than 255 characters.
@@ -629,7 +631,7 @@ class UserScope:
         filters: Filter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
     ) -> Page[models.Memory]:
-        """The user's memories, newest first: what is believed now, unless asked otherwise.
+        """The user's memories, newest first; by default those that are current.
 
         Args:
             types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
@@ -637,7 +639,7 @@ class UserScope:
             as_of: Lists what was true at this time, instead of now.
             before: Only memories from before this time.
             limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, raw talk left aside (see `Filter`).
+            filters: Only memories that match, without chunks (see `Filter`).
             cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
 
         Raises:
@@ -674,11 +676,10 @@ class UserScope:
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
-        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
+        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
 
-        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
-        the store.
+        A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -686,7 +687,7 @@ class UserScope:
         Raises:
             InvalidInput: if a value is invalid.
             NotFound: if the user has no memory with one of `related_ids`.
-            MemoryDisabled: if a switch is off, or the settings forbid to remember this.
+            MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
@@ -732,8 +733,8 @@ class UserScope:
         Args:
             id: The memory.
             content: The new content.
-            pinned: Whether the memory is kept however seldom it is used.
-            related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
+            pinned: Whether the memory is kept even if it is never used.
+            related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
             expires_at: When it is to expire; "never" takes that back.
             ttl: In how many seconds it is to expire.
@@ -830,7 +831,7 @@ class UserScope:
         )
 
     def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
-        """The user's conversations, the last written first.
+        """The user's conversations, the most recently written first.
 
         Args:
             before: Only conversations last written before this time. To page, give the last `last_turn_at` of a page.
@@ -848,9 +849,9 @@ class UserScope:
 
         Args:
             query: A question, or words.
-            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
-            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
-                Each hit names its `group`.
+            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a
+                member. Each hit names its `group`.
             filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
                 conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
 
@@ -931,10 +932,10 @@ class UserScope:
     ) -> ProcessResult:
         """Derives memories again from their turns, if another prompt or model than the current one made them.
 
-        A memory that the turns still give stays. One that they give in other words is replaced, and the old one stays
-        in the history. One that they no longer give is withdrawn. Memories that are pinned, or were written or
-        corrected by hand, stay as they are. A call continues an interrupted one. Costs a model call for each batch of
-        turns, and none for turns whose memories are up to date.
+        A memory that is derived again stays. One derived in other words replaces the old one, which stays in the
+        history. One no longer derived is withdrawn. Memories that are pinned, or were written or corrected by hand,
+        stay as they are. A call continues an interrupted one. Costs a model call for each batch of turns, and none for
+        turns whose memories are up to date.
 
         Args:
             prompt_version: Only what was derived with this version of the prompt.
@@ -974,7 +975,7 @@ class UserScope:
             InvalidInput: for an unknown step, an `n` below 2, a `recent_k` below 1, an option of another step, or a
                 memory that cannot be merged.
             NotFound: if one of `memory_ids` is not a memory of the user.
-            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+            ModelError: if the model returned nothing usable; nothing is lost, the call may be repeated.
         """
         return self._portal.run(
             self._inner.process(step, n=n, recent_k=recent_k, memory_ids=memory_ids, project_id=project_id)
@@ -986,7 +987,7 @@ class UserScope:
 
 
 class GroupScope:
-    """Everything that a group shares: the calls of a user's scope, over a memory and with settings of its own.
+    """Everything that a group shares: the methods of a user's scope, with the group's own memory and settings.
 
     What a member writes through the handle carries the member's id (`contributor_id`). It belongs to the group: it
     stays when the member is forgotten, and `contributions` finds it.
@@ -1025,12 +1026,12 @@ class GroupScope:
         Args:
             enabled: False: nothing is remembered and nothing recalled.
             auto_store: False: nothing is derived from later turns; recall still works.
-            keep_turns: False: not even turns are stored.
+            keep_turns: False: turns are not stored.
             deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
             allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
             retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
                 deleted, if they are written or changed from now on. Replaces the earlier mapping.
-            time_zone: Where the user is, like "Europe/Lisbon": "today" and weekdays are counted there.
+            time_zone: The user's time zone, like "Europe/Lisbon": it defines "today" and weekdays.
             if_match: Changes the settings only if they still have this `etag`.
 
         Raises:
@@ -1051,7 +1052,7 @@ class GroupScope:
         )
 
     def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Who read or changed the user's memory, newest first; empty if this memory keeps no audit.
+        """Who read or changed the user's memory, newest first; empty if the audit is off.
 
         Args:
             since: Only entries since this time.
@@ -1079,7 +1080,7 @@ class GroupScope:
 
         With an id or a query, this also deletes the turns that say it, in any wording that is recognised, all its
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
-        and derived from it. Together with a query, those narrow the query. Summaries and the profile are made again.
+        and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
         Args:
             id: A memory or a turn.
@@ -1088,13 +1089,13 @@ class GroupScope:
             project_id: A project.
             since: Only what was said at this time or later.
             until: Only what was said at this time or earlier.
-            include_sources: False keeps the turns: the talk is right, and only the memory made from it is wrong.
+            include_sources: False keeps the turns: only the memory derived from them is wrong.
             everything: Deletes the user, with every document in every container: turns, memories, summaries, counters,
                 settings, tombstones. A final scan verifies it. After a crash, the background work finishes it.
-            dry_run: Only reports what would go, with contents, and deletes nothing.
+            dry_run: Only reports what would be deleted, with contents.
 
         Returns:
-            What was deleted, what stays though it rests on the same turns, with reasons, and what was made again.
+            What was deleted, what stays although it comes from the same turns, with reasons, and what was rebuilt.
 
         Raises:
             NotFound: if the user has nothing with this id.
@@ -1130,7 +1131,7 @@ class GroupScope:
         return self._portal.run(self._inner.export(write))
 
     def export_part(self, part: str | None = None) -> ExportPart:
-        """One part of an export. `export` asks for all parts, one after the other.
+        """One part of an export. `export` requests all parts, one after the other.
 
         Args:
             part: The name of the part; None for the first. Each part names the next one.
@@ -1146,7 +1147,7 @@ class GroupScope:
         Stored documents stay as they are, so the call may be repeated, also after a crash. What was forgotten here
         after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
         out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
-        instruction to a model; they are made again. `unwanted`: what denied categories, or switches of the user or of
+        instruction to a model; they are rebuilt. `unwanted`: what denied categories, or switches of the user or of
         a thread, forbid.
 
         Args:
@@ -1172,13 +1173,13 @@ class GroupScope:
     ) -> Receipt:
         """Stores a document in pieces, and replaces an earlier one with the same id. The same text changes nothing.
 
-        Nothing is learned from a document: it is in no profile and no count, and `search` finds it only with
+        No memories are derived from a document: it is in no profile and no count, and `search` finds it only with
         `types=["document"]`. Secrets are redacted. Pieces that look like an instruction to a model wait for review.
 
         Args:
             id: The id of the document.
             content: Its text.
-            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece carries it.
+            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece gets a copy.
             chunk_size: The most characters of a piece.
             chunk_overlap: How many characters a piece shares with the one before it.
 
@@ -1205,8 +1206,8 @@ class GroupScope:
     def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
         """The people, places and things that the user's memories name, the most mentioned first.
 
-        They are read out of the newest 2,000 memories when you ask: by capital letters, by the words around a name,
-        and by what a model noted of finished conversations. The kind is a guess. Nothing is stored.
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
 
         Args:
             kind: Only `person`, `place` or `thing`.
@@ -1218,7 +1219,7 @@ class GroupScope:
         return self._portal.run(self._inner.entities(kind=kind, limit=limit))
 
     def entity(self, name: str) -> EntityView:
-        """One person, place or thing, with every memory that names it, oldest first, and what is named along with it.
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
 
         Raises:
             InvalidInput: if the name is empty, or longer than 255 characters.
@@ -1237,7 +1238,7 @@ class GroupScope:
         filters: Filter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
     ) -> Page[models.Memory]:
-        """The user's memories, newest first: what is believed now, unless asked otherwise.
+        """The user's memories, newest first; by default those that are current.
 
         Args:
             types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
@@ -1245,7 +1246,7 @@ class GroupScope:
             as_of: Lists what was true at this time, instead of now.
             before: Only memories from before this time.
             limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, raw talk left aside (see `Filter`).
+            filters: Only memories that match, without chunks (see `Filter`).
             cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
 
         Raises:
@@ -1282,11 +1283,10 @@ class GroupScope:
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
-        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
+        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
 
-        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
-        the store.
+        A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -1294,7 +1294,7 @@ class GroupScope:
         Raises:
             InvalidInput: if a value is invalid.
             NotFound: if the user has no memory with one of `related_ids`.
-            MemoryDisabled: if a switch is off, or the settings forbid to remember this.
+            MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
@@ -1340,8 +1340,8 @@ class GroupScope:
         Args:
             id: The memory.
             content: The new content.
-            pinned: Whether the memory is kept however seldom it is used.
-            related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
+            pinned: Whether the memory is kept even if it is never used.
+            related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
             expires_at: When it is to expire; "never" takes that back.
             ttl: In how many seconds it is to expire.
@@ -1438,7 +1438,7 @@ class GroupScope:
         )
 
     def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
-        """The user's conversations, the last written first.
+        """The user's conversations, the most recently written first.
 
         Args:
             before: Only conversations last written before this time. To page, give the last `last_turn_at` of a page.
@@ -1456,9 +1456,9 @@ class GroupScope:
 
         Args:
             query: A question, or words.
-            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
-            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
-                Each hit names its `group`.
+            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a
+                member. Each hit names its `group`.
             filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
                 conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
 
@@ -1539,10 +1539,10 @@ class GroupScope:
     ) -> ProcessResult:
         """Derives memories again from their turns, if another prompt or model than the current one made them.
 
-        A memory that the turns still give stays. One that they give in other words is replaced, and the old one stays
-        in the history. One that they no longer give is withdrawn. Memories that are pinned, or were written or
-        corrected by hand, stay as they are. A call continues an interrupted one. Costs a model call for each batch of
-        turns, and none for turns whose memories are up to date.
+        A memory that is derived again stays. One derived in other words replaces the old one, which stays in the
+        history. One no longer derived is withdrawn. Memories that are pinned, or were written or corrected by hand,
+        stay as they are. A call continues an interrupted one. Costs a model call for each batch of turns, and none for
+        turns whose memories are up to date.
 
         Args:
             prompt_version: Only what was derived with this version of the prompt.
@@ -1582,7 +1582,7 @@ class GroupScope:
             InvalidInput: for an unknown step, an `n` below 2, a `recent_k` below 1, an option of another step, or a
                 memory that cannot be merged.
             NotFound: if one of `memory_ids` is not a memory of the user.
-            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+            ModelError: if the model returned nothing usable; nothing is lost, the call may be repeated.
         """
         return self._portal.run(
             self._inner.process(step, n=n, recent_k=recent_k, memory_ids=memory_ids, project_id=project_id)
@@ -1593,7 +1593,7 @@ class GroupScope:
         return self._portal.run(self._inner.stats())
 
     def contributions(self, member: str) -> Contributions:
-        """What a member has written here, and the memories that were derived from it alone, in the order of time.
+        """What a member has written here, and the memories derived only from it, oldest first.
 
         Raises:
             InvalidInput: if the id is invalid.
@@ -1602,7 +1602,7 @@ class GroupScope:
 
 
 class StaticScope:
-    """Knowledge that holds for every user. Every context begins with it; no user's scope can change it."""
+    """Knowledge that is the same for every user. Every context begins with it; no user's scope can change it."""
 
     def __init__(self, inner: AsyncStaticScope, portal: Portal) -> None:
         self._inner = inner
@@ -1611,7 +1611,7 @@ class StaticScope:
     def seed(self, facts: Sequence[Any]) -> Receipt:
         """Writes facts, each `{"id": …, "content": …}`. Facts that are stored already, word for word, stay as they are.
 
-        A fact may also be a text, `{"key": …, "value": …}`, or any other JSON. Its id is then made from the data, which
+        A fact can also be a text, `{"key": …, "value": …}`, or any other JSON. Its id is then made from the data, which
         is kept in the metadata under `value`. A fact with the same id and another content replaces the stored one.
         Other processes use the new facts within a minute. Secrets are redacted, as in all memories.
 
@@ -1626,7 +1626,7 @@ class StaticScope:
 
 
 class Memory:
-    """A memory for agents: `local`, `cosmos` and `from_env` make one; `with` opens and closes it.
+    """A memory for agents: `local`, `cosmos` and `from_env` create one; `with` opens and closes it.
 
     Example:
         ```python
@@ -1658,7 +1658,7 @@ class Memory:
         self.close()
 
     def assign_tier(self, user_id: str, tier: str | None) -> None:
-        """For the operator: puts a user into a tier, or with None back into the default one.
+        """For the operator: assigns a tier to a user; None resets it to the default tier.
 
         Raises:
             InvalidInput: if the id is invalid.
@@ -1673,7 +1673,7 @@ class Memory:
             to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model.
 
         Raises:
-            ConfigurationError: if the name leads to no model, or the memory is on a server.
+            ConfigurationError: if the name is not a known model, or the memory is on a server.
         """
         return self._portal.run(self._inner.plan_reembed(to))
 
@@ -1682,21 +1682,21 @@ class Memory:
     ) -> ReembedResult:
         """For the operator: moves the store to another embedding model while it is used.
 
-        Each memory gets a new vector beside the old one, and what is written meanwhile gets both. Then the store
-        switches to the new model, and so does this memory; then the old vectors are removed. A run that was interrupted
-        goes on where it stopped. Open the store with the new model from then on.
+        Each memory gets a new vector next to the old one, and memories written meanwhile get both. Then the store
+        switches to the new model, and so does this memory; then the old vectors are removed. An interrupted run
+        continues where it stopped. From then on, open the store with the new model.
 
         Args:
             to: `provider:model[@dimensions]` as in `AGENT_MEMORY_EMBEDDINGS`, or a model, which is closed with the
                 memory.
-            rate: Memories a second at most, so that the model and the store have room for others.
-            progress: Called with the number of memories that have their vector, and of how many.
+            rate: Maximum memories per second, to leave capacity of the model and the store for others.
+            progress: Called with the number of memories that have their vector, and the total.
 
         Raises:
-            ConfigurationError: if the name leads to no model, another move is under way, the store takes no second
-                path for vectors, or the memory is on a server.
+            ConfigurationError: if the name is not a known model, another move is in progress, the store accepts no
+                second vector path, or the memory is on a server.
             ModelError: if the new model is unavailable; the call may be repeated.
-            StoreUnavailable: if the store is; the call may be repeated.
+            StoreUnavailable: if the store is unavailable; the call may be repeated.
         """
         return self._portal.run(self._inner.reembed(to, rate=rate, progress=progress))
 
@@ -1716,7 +1716,7 @@ class Memory:
         return self._portal.run(self._inner.users())
 
     def health(self) -> Health:
-        """Whether the parts answer, and which they are. Never raises."""
+        """Whether the parts respond, and which they are. Never raises."""
         return self._portal.run(self._inner.health())
 
     def dead_letters(self) -> list[DeadLetter]:
@@ -1728,8 +1728,8 @@ class Memory:
 
         Raises:
             NotFound: if there is no such dead letter.
-            InvalidInput: if it stands for a turn that could not be counted. Its writer must write it again.
-            ModelError: if the model still gives no usable answer. The dead letter stays.
+            InvalidInput: if it is for a turn that could not be counted. Its writer must write it again.
+            ModelError: if the model still returns no usable answer. The dead letter stays.
         """
         return self._portal.run(self._inner.replay(dead_letter_id))
 
@@ -1793,16 +1793,16 @@ class Memory:
             credential: A key or a token credential; by default a `DefaultAzureCredential`.
             database: The database; `create_memory_store()` creates it with its containers.
             chat_model: Runs the language tasks of processing.
-            embedding_model: Must be the one that filled the store.
-            process: Who processes turns: the deployed function app, or this process.
+            embedding_model: Must be the model whose vectors the store holds.
+            process: What processes turns: the deployed function app, or this process.
             cadence: How often this process runs each step.
-            limits: Bounds on one run of a step.
+            limits: Limits of one run of a step.
             recall: How search and context choose.
             policy: What the operator allows: the global switch and the tiers.
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
-                writes vectors of both, and takes the new model over when the store has it.
+                writes vectors of both, and switches to the new model when the store does.
             connection_verify: Whether TLS certificates are checked; False only for an emulator.
         """
         return cls(
@@ -1855,7 +1855,7 @@ class Memory:
 
     @classmethod
     def from_env(cls, environment: Environment | None = None) -> Self:
-        """A memory by environment variables: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
+        """A memory from the environment: Cosmos DB if an endpoint is set, a server if `MEMORY_URL` is, else local.
 
         The models: Azure OpenAI (or Foundry) if it is set, then OpenAI or a compatible server, else none.
         `settings.Environment` lists the variables.
@@ -1927,7 +1927,7 @@ class Memory:
         return StaticScope(self._inner.static, self._portal)
 
     def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
-        """Processes all turns that were written so far, whatever the thresholds, and waits for that.
+        """Processes all turns written so far, whatever the thresholds, and waits until it is done.
 
         Args:
             timeout: How long to wait at most, in seconds.
@@ -1944,7 +1944,7 @@ class Memory:
     def warm(self) -> None:
         """Loads the embedding model and the token counter, which the first call would load otherwise. Never raises.
 
-        A server calls it before it answers requests, so that loading takes no time from the first context. A model
-        behind a network embeds one word; `warm` waits for it for 10 seconds at most.
+        A server calls it before it answers requests, so that loading does not delay the first context. A model on a
+        server embeds one word; `warm` waits for it for at most 10 seconds.
         """
         self._portal.run(self._inner.warm())

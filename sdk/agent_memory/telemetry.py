@@ -1,8 +1,8 @@
 """Telemetry: spans and metrics by OpenTelemetry. They cost next to nothing until the application configures an SDK.
 
 Operations have the names of the GenAI semantic conventions for memory (create_memory, search_memory, …), tokens and
-request units those of the conventions for GenAI clients and for Azure Cosmos DB. The conventions are in development
-and moved to open-telemetry/semantic-conventions-genai, so the names stand here. Content and users are never recorded.
+request units those of the conventions for GenAI clients and for Azure Cosmos DB. The conventions are in development and
+moved to open-telemetry/semantic-conventions-genai, so the names are listed here. Content and users are never recorded.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ write_to_recall = _meter.create_histogram(
     "write_to_recall", unit="s", description="How long the oldest turn of a run had waited when a search could find it"
 )
 model_pauses = _meter.create_counter(
-    "model_pauses", description="Pauses for which a failing model is left alone, each time it fails again"
+    "model_pauses", description="Pauses of calls to a failing model, one each time it fails again"
 )
 models_paused = _meter.create_up_down_counter(
-    "models_paused", description="Models that this process leaves alone now, because they fail"
+    "models_paused", description="Models to which this process makes no calls now, because they fail"
 )
 relevant_not_retrieved = _meter.create_histogram(
     "relevant_not_retrieved",
@@ -48,7 +48,7 @@ relevant_retrieved = _meter.create_counter(
     description="Memories above the relevance threshold that sampled searches returned",
 )
 _token_usage = _meter.create_histogram(
-    "gen_ai.client.token.usage", unit="{token}", description="Tokens that background work asked of models, by step"
+    "gen_ai.client.token.usage", unit="{token}", description="Tokens that background work used, by step"
 )
 _request_charge = _meter.create_histogram(
     "azure.cosmosdb.client.operation.request_charge",
@@ -61,7 +61,7 @@ _doing: ContextVar[str] = ContextVar("agent_memory_operation", default="other")
 
 @contextmanager
 def doing(name: str) -> Iterator[None]:
-    """Notes which step or operation the requests to the store inside belong to. The innermost one counts."""
+    """Sets the step or operation to which the store requests inside belong. The innermost one counts."""
     token = _doing.set(name)
     try:
         yield
@@ -97,21 +97,21 @@ def operation(name: str, store: str, *, in_process: bool, thread_id: str | None 
 
 
 def note_records(span: trace.Span, ids: Sequence[str]) -> None:
-    """Notes on a span how many records it was about, and if it is one, which."""
+    """Sets on a span how many records it was about, and the id if there is only one."""
     span.set_attribute("gen_ai.memory.record.count", len(ids))
     if len(ids) == 1:
         span.set_attribute("gen_ai.memory.record.id", ids[0])
 
 
 def note_degraded(degraded: Sequence[str]) -> None:
-    """Notes on the current span which parts are missing (`vector search`, `text search`, …), without the reasons."""
+    """Sets on the current span which parts are missing (`vector search`, `text search`, …), without the reasons."""
     if degraded:
         parts = sorted({part.partition(":")[0] for part in degraded})
         trace.get_current_span().set_attribute("agent_memory.degraded", parts)
 
 
 def note_usage(step: str, usage: Usage) -> None:
-    """Counts the tokens that a step asked of models."""
+    """Counts the tokens that a step used."""
     counts = (
         ("chat", "input", usage.input_tokens),
         ("chat", "output", usage.output_tokens),
@@ -124,5 +124,5 @@ def note_usage(step: str, usage: Usage) -> None:
 
 
 def note_request(units: float) -> None:
-    """Counts the request units of one request to the store, for what is being done."""
+    """Counts the request units of one request to the store, for the current operation."""
     _request_charge.record(units, {"agent_memory.operation": _doing.get()})

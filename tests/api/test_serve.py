@@ -70,8 +70,8 @@ def test_with_keys_the_header_is_believed_of_nobody(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serve", "--host", "0.0.0.0"], "no identity is set"),
-        (["serve", "--host", "192.0.2.1", "--port", "1"], "no identity is set"),
+        (["serve", "--host", "0.0.0.0"], "no credentials are configured"),
+        (["serve", "--host", "192.0.2.1", "--port", "1"], "no credentials are configured"),
         (["api-key", "nobody"], "--user"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_setting_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("AGENT_MEMORY_CHAT", "gpt-4.1-mini")
     done = CliRunner().invoke(app, ["doctor", "--json"])
     assert done.exit_code == 1
-    assert "AGENT_MEMORY_CHAT=gpt-4.1-mini is not of the form" in done.output
+    assert "AGENT_MEMORY_CHAT=gpt-4.1-mini is not in the form" in done.output
 
 
 def test_there_is_advice_for_every_fault():

@@ -48,7 +48,7 @@ def test_it_shows_what_would_go_and_asks(store: Path):
     assert "forgotten" in run("forget", "my locker code", "--store", store, answer="y\n").stdout
     assert not any("94711" in fact for fact in facts(store))
     assert len(facts(store)) == len(before) - 1
-    assert "nothing of that kind" in run("forget", "my locker code", "--store", store).stdout
+    assert "Nothing found" in run("forget", "my locker code", "--store", store).stdout
 
 
 def test_a_program_says_yes_itself(store: Path):

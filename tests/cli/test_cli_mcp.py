@@ -12,7 +12,7 @@ from agent_memory.cli.main import app
         ([], "--user"),
         (["--user", "__static__"], "__"),
         (["--user", "a/b"], "--user"),
-        (["--user", "alice", "--url", "memory.example"], "no URL"),
+        (["--user", "alice", "--url", "memory.example"], "not the URL"),
     ],
 )
 def test_a_user_and_a_place_that_can_be_are_needed(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch):

@@ -69,7 +69,7 @@ def test_a_name_that_cannot_be_read_ends_a_command_with_its_variable(monkeypatch
     monkeypatch.setenv("AGENT_MEMORY_CHAT", "opnai:gpt")
     done = CliRunner().invoke(app, ["remember", "x", "--store", str(tmp_path / "m.db"), "--user", "me"])
     assert done.exit_code == 1
-    assert "AGENT_MEMORY_CHAT=opnai:gpt names no known provider" in done.output
+    assert "AGENT_MEMORY_CHAT=opnai:gpt names an unknown provider" in done.output
 
 
 @pytest.mark.parametrize(

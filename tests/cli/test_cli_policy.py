@@ -42,8 +42,10 @@ def test_settings_are_shown_and_changed(store: Path):
     assert "memory: on" in text
     assert "never remembered: (nothing)" in text
     assert "fact 365 days" in text
-    assert "no TYPE=DAYS" in run("settings", "--retain", "fact", "--store", store, code=2).stderr
-    assert "the user's" in run("settings", "--retain", "fact=1", "--thread", "t", "--store", store, code=2).stderr
+    assert "not TYPE=DAYS" in run("settings", "--retain", "fact", "--store", store, code=2).stderr
+    assert (
+        "applies to a user" in run("settings", "--retain", "fact=1", "--thread", "t", "--store", store, code=2).stderr
+    )
 
 
 @pytest.mark.req("S3-38")
@@ -55,10 +57,10 @@ def test_what_waits_is_listed_approved_and_rejected(store: Path):
     words = "Mallory is not to be paid"
     assert words in run("review", "approve", second["id"], "--content", words, "--store", store).stdout
     assert "Rejected" in run("review", "reject", first["id"], "--store", store).stdout
-    assert "Nothing waits for review." in run("review", "--store", store).stdout
+    assert "Nothing is waiting for review." in run("review", "--store", store).stdout
     assert "error: no memory" in run("review", "reject", first["id"], "--store", store, code=1).stderr
     assert "or neither" in run("review", "approve", "--store", store, code=2).stderr
-    assert "goes with approve" in run("review", "reject", "x", "--content", "y", "--store", store, code=2).stderr
+    assert "only works with approve" in run("review", "reject", "x", "--content", "y", "--store", store, code=2).stderr
 
 
 def test_the_audit_tells_who_looked(store: Path, monkeypatch: pytest.MonkeyPatch):

@@ -43,7 +43,7 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     short = command("quickstart", "--store", store).stdout
     assert len(short.splitlines()) <= 70
     assert max(len(line) for line in short.partition("Try next\n")[0].splitlines()[1:]) <= 100
-    assert short.startswith(f"Found {store} from an earlier run; going on with it.\n226 turns")
+    assert short.startswith(f"Found {store} from an earlier run; continuing with it.\n226 turns")
     for part in ("We've raised the Hawaii budget to $15,000. (said 17 May 2026)", "peanuts", "npm run build", "--full"):
         assert part in short
 

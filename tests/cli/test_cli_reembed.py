@@ -56,7 +56,7 @@ def test_a_store_moves_after_a_dry_run_and_a_yes(store):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--to", "nobody:x"], "names no known provider"),
+        (["--to", "nobody:x"], "names an unknown provider"),
         (["--to", "local:minilm", "--store", "http://127.0.0.1:1"], "where the server is run"),
         (["--to", "local:minilm", "--store", "/nowhere/at/all.db"], "there is no store at"),
     ],

@@ -45,7 +45,7 @@ def test_whose_memory_it_becomes(tmp_path: Path):
     store = tmp_path / "who.db"
     assert parsed("remember", "Plays the cello", "--store", store)["user_id"] == "me"
     assert parsed("remember", "Plays the harp", "--user", "ben", "--store", store)["user_id"] == "ben"
-    assert "whose memory?" in failed("remember", "Plays chess", "--store", store, code=2)
+    assert "which user?" in failed("remember", "Plays chess", "--store", store, code=2)
     how = parsed("remember", "To tune it, start with A", "--type", "procedural", "--user", "ben", "--store", store)
     assert how["type"] == "procedural"
 

@@ -94,7 +94,7 @@ def test_what_waits_can_be_reviewed_by_the_ids_that_are_shown(tmp_path):
     edited = run("review", "approve", ids["Eve"], "--content", "Eve sends invoices", "--store", path).stdout
     assert "Eve sends invoices" in edited
     assert "Rejected" in run("review", "reject", ids["house"], "--store", path).stdout
-    assert "Nothing waits" in run("review", "--store", path).stdout
+    assert "Nothing is waiting" in run("review", "--store", path).stdout
     versions = run("show", shown_id(run("show", "--store", path).stdout, "invoices"), "--store", path).stdout
     (replaced,) = (word for word in versions.split() if word.startswith("fact_") and word.endswith(ids["Eve"]))
     assert "wire it to Eve" in run("why", replaced, "--store", path).stdout
@@ -148,7 +148,7 @@ def test_search_takes_the_filters_of_the_library(store, flags, found, not_found)
         (["serch"], 2, "no such command 'serch'", "agent-memory --help"),
         (["search"], 2, "missing argument 'QUERY'", "agent-memory search --help"),
         (["search", "x", "--limit", "0"], 2, "invalid value for '--limit'", "agent-memory search --help"),
-        (["search", "x", "--store", "nowhere.db"], 2, "there is no store at nowhere.db", "make one with"),
+        (["search", "x", "--store", "nowhere.db"], 2, "there is no store at nowhere.db", "create one with"),
         (["search", "x", "--user", "ben", "--store", "STORE"], 1, "this store knows no user 'ben'", "it knows: maya"),
     ],
 )
@@ -316,10 +316,10 @@ def test_an_export_that_is_ended_leaves_no_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "method", "said"),
     [
-        ("process", "Memory.drain", "wait to be processed."),
-        ("process extract", "ThreadScope.process", "What is processed stays."),
-        ("reprocess", "UserScope.reprocess", "What was derived anew stays."),
-        ("import FILE", "UserScope.import_lines", "At least 0 of 1 line are taken in, and stay."),
+        ("process", "Memory.drain", "waiting to be processed."),
+        ("process extract", "ThreadScope.process", "Turns processed so far stay processed."),
+        ("reprocess", "UserScope.reprocess", "Memories derived so far are kept."),
+        ("import FILE", "UserScope.import_lines", "At least 0 of 1 line are imported and kept."),
     ],
 )
 def test_long_work_that_is_ended_says_that_it_goes_on(tmp_path, monkeypatch, command, method, said):

@@ -47,7 +47,7 @@ def test_the_view_says_what_waits_how_fast_and_which_model_is_left_alone():
         "40 turns, 30.0 a second fewer",
         "75 s",
         "dead letters   7",
-        "1,300 in 3 calls, 1,250 since the last look",
+        "1,300 in 3 calls, 1,250 since the last refresh",
         "fails (quota)",
         "pause 3, asked again in 60 s",
         "embeddings     answers",

@@ -165,7 +165,7 @@ def test_another_model_is_asked_anew(server: Server, dataset: Path, tmp_path: Pa
 
 def test_nobody_pays_without_having_been_asked(server: Server, dataset: Path):
     refused = run(dataset, code=2)
-    assert "give --yes" in refused.output
+    assert "add --yes" in refused.output
     assert not server.models
 
 
@@ -174,7 +174,7 @@ def test_without_a_model_the_command_says_what_to_set(dataset: Path, monkeypatch
         monkeypatch.delenv(name, raising=False)
     result = CliRunner().invoke(app, ["eval", str(dataset), "--no-baselines", "--answers", "--yes"])
     assert result.exit_code != 0
-    assert "no model is named" in result.output
+    assert "no model is set" in result.output
 
 
 def test_a_refused_question_counts_as_wrong_and_the_others_stand(server: Server, dataset: Path, tmp_path: Path):

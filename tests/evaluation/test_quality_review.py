@@ -77,7 +77,7 @@ def test_samples_are_drawn_marked_and_added_up(dataset, tmp_path):
 def test_a_page_with_marks_is_not_written_over(dataset, tmp_path):
     out = tmp_path / "judge.md"
     out.write_text("my marks")
-    assert "is there already" in run(dataset, "--out", out, code=2).stderr
+    assert "already exists" in run(dataset, "--out", out, code=2).stderr
     assert out.read_text() == "my marks"
 
 

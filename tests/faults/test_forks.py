@@ -19,7 +19,7 @@ from agent_memory.errors import ConfigurationError
 from agent_memory.language.hashing import HashingEmbeddings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-TOLD = "of which this one is a fork: open a memory after the fork"
+TOLD = "and this one is a fork of it: open a memory after the fork"
 
 
 def test_a_memory_in_a_fork_says_so_at_once_and_the_parent_goes_on(tmp_path: Path):

@@ -178,7 +178,7 @@ LOOP["and"] = [LOOP]
         ({"type": "dream"}, "'fact', 'episodic'"),
         ({"type": {"eq": None}}, "every memory has a type"),
         ({"kind": ["x"] * 101}, "at most 100 items"),
-        ({"kind": {"in": None}}, "null is for eq alone"),
+        ({"kind": {"in": None}}, "null is allowed only in eq"),
         ({"and": {"kind": "fact"}}, "list"),
         ({"or": ["fact"]}, "filters.or.0"),
         ({"not": []}, "filters.not"),

@@ -44,11 +44,7 @@ async def test_a_search_goes_by_words_when_vectors_do_not_come(mood: Any, caplog
         assert (hit.memory.content, hit.similarity) == ("The cat is called Tom", None)
         assert any("searching by text only" in message for message in caplog.messages)
         (warning,) = (await memory.health()).warnings
-        known = (
-            "questions are searched by words alone"
-            if mood == "hangs"
-            else "the model for embeddings, m@384, has failed"
-        )
+        known = "search uses words only" if mood == "hangs" else "the model for embeddings, m@384, has failed"
         assert warning.startswith(f"{known} since 20")
         server.mood = "answers"
         (hit,) = await memory.user("alice").search(QUESTION)

@@ -80,7 +80,7 @@ async def test_a_store_that_takes_no_writes_is_told_as_long_as_it_lasts(
         assert await glance_at(memory.runtime) == (False, ["store"])
         health = await memory.health()
         assert (health.ok, health.store_answers) == (False, False)
-        assert any("takes no writes" in warning and reason in warning for warning in health.warnings)
+        assert any("accepts no writes" in warning and reason in warning for warning in health.warnings)
         connection.executescript(mends)
         assert await glance_at(memory.runtime) == (True, [])
         assert (await memory.health()).ok

@@ -62,9 +62,9 @@ def test_a_name_is_a_provider_a_model_and_perhaps_dimensions(text, expected):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("gpt-4.1-mini", "X=gpt-4.1-mini is not of the form provider:model"),
-        ("openai:", "X=openai: is not of the form"),
-        ("opnai:gpt", "X=opnai:gpt names no known provider; there are openai, azure"),
+        ("gpt-4.1-mini", "X=gpt-4.1-mini is not in the form provider:model"),
+        ("openai:", "X=openai: is not in the form"),
+        ("opnai:gpt", "X=opnai:gpt names an unknown provider; known are openai, azure"),
         ("openai:m@0", "1 to 4096 dimensions"),
         (f"openai:m@{10**30}", "1 to 4096 dimensions"),
     ],
@@ -131,8 +131,8 @@ def test_each_provider_has_its_adapter_for_embeddings(
         ({"AGENT_MEMORY_CHAT": "azure:m"}, "set AGENT_MEMORY_CHAT_BASE_URL or AZURE_OPENAI_ENDPOINT"),
         ({"AGENT_MEMORY_CHAT": "local:llama"}, "AGENT_MEMORY_CHAT=local:llama: without a service there is local:rules"),
         ({"AGENT_MEMORY_CHAT": "fastembed:x"}, "fastembed has embeddings alone"),
-        ({"AGENT_MEMORY_CHAT_BASE_URL": "http://x"}, "AGENT_MEMORY_CHAT_BASE_URL is set and no model: set"),
-        ({"AGENT_MEMORY_EMBEDDINGS_API_KEY": "k"}, "AGENT_MEMORY_EMBEDDINGS_API_KEY is set and no model: set"),
+        ({"AGENT_MEMORY_CHAT_BASE_URL": "http://x"}, "AGENT_MEMORY_CHAT_BASE_URL is set without a model: set"),
+        ({"AGENT_MEMORY_EMBEDDINGS_API_KEY": "k"}, "AGENT_MEMORY_EMBEDDINGS_API_KEY is set without a model: set"),
         ({"AGENT_MEMORY_EMBEDDINGS": "anthropic:m"}, "AGENT_MEMORY_EMBEDDINGS=anthropic:m: anthropic is used for chat"),
         ({"AGENT_MEMORY_EMBEDDINGS": "ollama:mine"}, "say how long its vectors are, as in ollama:mine@1024"),
         ({"AGENT_MEMORY_EMBEDDINGS": "local:minilm@512"}, "its vectors have 384 dimensions"),

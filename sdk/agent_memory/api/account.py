@@ -30,9 +30,9 @@ router = APIRouter(tags=["account"])
 AccountType = Literal["fact", "preference", "context", "conversation_summary"]
 COUNTED: tuple[AccountType, ...] = ("fact", "preference", "context", "conversation_summary")
 RETRIEVED = ("fact", "conversation_summary", "event", "procedural", "reflection")
-"""What an account's retrieval finds: what is on its page, and no raw talk."""
+"""The memories that an account can retrieve: those on its page, without chunks."""
 LARGEST_TIER = 100
-"""Results that any tier may allow; the user's own tier says how many come."""
+"""Results that any tier may allow; the user's own tier sets the limit."""
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _STORED = {"conversation_summary": "episodic"}
 
@@ -46,7 +46,7 @@ class AccountMemory(Model):
     confidence_score: float
     source_thread_id: str | None
     created_at: UtcTime
-    metadata: dict[str, Any] = Field(description="What was given with it, or noted by extraction.")
+    metadata: dict[str, Any] = Field(description="Metadata given with it, or noted by extraction.")
 
 
 class AccountMemories(Model):
@@ -72,7 +72,7 @@ class RetrievedMemories(Model):
 
 
 class AccountStats(Model):
-    """Counts of what is kept, and what the tier allows."""
+    """Counts of what is kept, and the limits of the tier."""
 
     total_memories: int
     memories_by_type: dict[str, int]
@@ -93,7 +93,7 @@ class PageQuery(Params):
 
 
 class Confirmation(Params):
-    """Whether it is meant."""
+    """The confirmation."""
 
     confirm: QuerySwitch = False
 
@@ -121,7 +121,7 @@ class NewMemory(Body):
 
 
 class Retrieval(Body):
-    """What is looked for. The account is the caller's, the tier that of the account."""
+    """The query. The account is the caller's; the tier is the account's."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query_text": "Which seat do I like?"}]})
 
@@ -256,7 +256,7 @@ async def update_memory(
     body: Correction,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Corrects a memory. The new version has an id of its own; the old one stays in the history."""
+    """Corrects a memory. The new version has its own id; the old one stays in the history."""
 
     async def work() -> Response:
         made = await memory.user(user_id).update(memory_id, content=body.content)
@@ -269,22 +269,21 @@ async def update_memory(
 async def delete_memories(
     memory: OpenMemory, user_id: UserId, query: Annotated[Confirmation, Query()]
 ) -> ForgetReceipt:
-    """Deletes ALL TURNS of all conversations, those off the record too, and all memories, summaries and the profile.
+    """Deletes ALL TURNS of all conversations, also those off the record, all memories, summaries and the profile.
 
-    It cannot be undone. The settings stay. The receipt has the ids of all that went, by type: `turn` for what was
-    said.
+    It cannot be undone. The settings stay. The receipt has the ids of everything deleted, by type: `turn` for turns.
     """
     if not query.confirm:
-        raise InvalidInput("this deletes all memories for good; say confirm=true")
+        raise InvalidInput("this deletes all memories for good; send confirm=true")
     return await memory.user(user_id).forget(since=BEGINNING)
 
 
 @router.delete("/memories/{memory_id}", responses=documented(NotFound), operation_id="account_delete")
 async def delete_memory(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
-    """Forgets a memory AND DELETES THE TURNS that say it, with all that was made of them.
+    """Forgets a memory AND DELETES THE TURNS that say it, with everything derived from them.
 
-    The receipt has the ids of all that went, by type. To delete a memory that is wrong and keep what was said, ask
-    `POST /v1/memory/forget` with its `id` and `include_sources: false`.
+    The receipt has the ids of everything deleted, by type. To delete a wrong memory and keep the turns, call `POST
+    /v1/memory/forget` with its `id` and `include_sources: false`.
     """
     return await memory.user(user_id).forget(memory_id)
 

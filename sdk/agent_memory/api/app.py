@@ -40,14 +40,14 @@ def create_app(
     """The API over a memory that the caller opens and closes.
 
     Args:
-        memory: What it serves.
-        processing: Who runs the steps that `POST /v1/process/…` asks for.
+        memory: The memory to serve.
+        processing: Runs the steps for `POST /v1/process/…`.
         identity: Which credentials it accepts.
-        rate_limit: How often one caller may ask, as in `600/minute`; without it, as often as they like.
-        max_body_bytes: The largest request that it reads.
-        allowed_origins: Whose pages may ask from a browser, such as `https://app.example`, beside its own.
+        rate_limit: Maximum requests of one caller, such as `600/minute`; by default no limit.
+        max_body_bytes: The maximum size of a request.
+        allowed_origins: Other sites whose pages may call it from a browser, such as `https://app.example`.
         mcp: How `/mcp` presents itself.
-        explorer: Serves the explorer under `/ui/` too.
+        explorer: Whether to serve the explorer under `/ui/`.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -55,7 +55,7 @@ def create_app(
         summary="A memory that outlives an agent's context window.",
         redirect_slashes=False,
     )
-    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # as in FastAPI's documentation
     app.state.memory = memory
     app.state.processing = processing
     app.state.identity = app.state.credentials = identity

@@ -51,7 +51,7 @@ def add_endpoint(router: APIRouter, endpoint: Endpoint) -> None:
 
 
 def tag_of(model: Model) -> str:
-    """The ETag of what was read: its own, or one that changes when anything but a reader's trace changes."""
+    """The ETag of what was read: its own, or one that changes with any field except the traces of readers."""
     own = getattr(model, "etag", None)
     if isinstance(own, str):
         return own
@@ -89,7 +89,7 @@ def _handler(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
                 await _check(endpoint, request, user_id, path, if_match)
             return await _run(endpoint, request, user_id, path, given, if_match)
 
-        # A dry run writes nothing, and its answer is full of what is to be forgotten.
+        # A dry run writes nothing, and its response is full of text to be forgotten.
         key = None if getattr(given, "dry_run", False) else idempotency_key
         return await answer_once(request, user_id, key, work)
 
@@ -158,7 +158,7 @@ def scope_of(
     config: MemoryConfig | None = None,
     resources: Sequence[str] | None = None,
 ) -> AsyncUserScope | AsyncThreadScope:
-    """The scope that a request is about, with what it asks of memory."""
+    """The scope of a request, with its restrictions."""
     memory, group = cast(AsyncMemory, request.app.state.memory), group_of(user_id)
     if group is None:
         user = memory.user(user_id, config=config)

@@ -1,4 +1,4 @@
-"""Limits on the body of requests: its size, by what they say and by what they send, and the time that it takes."""
+"""Limits on the body of requests: the declared and the actual size, and the time to receive it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _TooLarge(Exception):
 
 
 class BodyLimit:
-    """Answers 413 to a larger body and 408 to a slower one, ahead of anything that would read it."""
+    """Answers 413 to a larger body and 408 to a slower one, before anything reads it."""
 
     def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS) -> None:
         self._app = app

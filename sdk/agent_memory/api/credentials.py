@@ -33,7 +33,7 @@ _LONG_CLAIMS = {
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Which claim is the user, and which roles give rights."""
+    """The claim that holds the user, and the roles that grant rights."""
 
     user: str = "oid"
     act_role: str = "Memory.ActForUsers"
@@ -55,10 +55,10 @@ class Claims:
 
 
 class PlatformPrincipal:
-    """Believes the header that App Service and Azure Functions set when their authentication is on.
+    """Trusts the header that App Service and Azure Functions set when their authentication is on.
 
     The platform removes such a header when a client sends one, but only while that authentication is on: nothing else
-    may stand in front of this.
+    may be in front of this.
     """
 
     def __init__(self, claims: Claims) -> None:
@@ -151,7 +151,7 @@ class HeaderIdentity:
         self._behind_key = behind_key
 
     async def caller(self, request: Request) -> Caller | None:
-        """Whoever the header says."""
+        """The caller named in the header."""
         if not self._allowed:
             raise unauthenticated("credentials are missing (ALLOW_HEADER_IDENTITY would accept a header)")
         if not self._behind_key and not is_local(request.client.host if request.client else None, request.headers):

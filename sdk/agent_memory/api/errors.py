@@ -1,6 +1,6 @@
-"""Errors as the API answers them: `{"error": {"code", "message"}}`.
+"""Errors as the API returns them: `{"error": {"code", "message"}}`.
 
-The status says whether the caller or the service must act.
+The status shows whether the caller or the service must act.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agent_memory.errors import (
 logger = logging.getLogger("agent_memory")
 
 _UNREADABLE = "There was an error parsing the body"
-"""FastAPI's word for a body that Python's JSON cannot read; it does not say why."""
+"""FastAPI's error type for a body that is not valid JSON; it does not say why."""
 RETRY_AFTER = 5.0
 """The `Retry-After` of an answer, in seconds, if the error has none."""
 
@@ -49,13 +49,13 @@ _MEANINGS = {
     401: "The request does not show who it comes from.",
     402: "The user's tier allows no more memories.",
     403: "The caller may not do this, or memory is switched off.",
-    404: "There is no such thing; another user's looks the same.",
-    409: "The id holds something else, it was changed since it was read, or the key is that of another request.",
+    404: "There is no such item; another user's item looks the same.",
+    409: "The id has other content, the item has changed since it was read, or the key is for another request.",
     413: "The request is too large.",
-    429: "The caller asks too often; Retry-After says when to come back.",
+    429: "Too many requests; Retry-After says when to try again.",
     500: "An unexpected fault.",
     502: "A model gave no usable answer.",
-    503: "The store or a model does not answer; Retry-After says when to come back.",
+    503: "The store or a model does not respond; Retry-After says when to try again.",
 }
 _CODES = {
     400: InvalidInput.code,
@@ -82,14 +82,14 @@ def error_response(
 def documented(
     *raised: type[AgentMemoryError], missing: bool = False, writes: bool = False
 ) -> dict[int | str, dict[str, Any]]:
-    """The errors of a route, for the OpenAPI document: those of every route, and those that it raises itself."""
+    """The errors of a route, for the OpenAPI document: the common ones, and those that it raises itself."""
     statuses = {400, 401, 403, 413, 429, 500, 503} | {_STATUS.get(error, 502) for error in raised}
     statuses |= ({404} if missing else set()) | ({409} if writes else set())
     return {status: {"model": Problem, "description": _MEANINGS[status]} for status in sorted(statuses)}
 
 
 def is_json(request: Request) -> bool:
-    """Whether a request says that its body is JSON."""
+    """Whether a request declares its body as JSON."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower().endswith("json")
 
 
@@ -125,15 +125,14 @@ def add_error_handlers(app: FastAPI) -> None:
         message = str(error.detail)
         if message == _UNREADABLE:
             why = "it is nested too deeply" if isinstance(error.__cause__, RecursionError) else error.__cause__
-            message = f"the body is no JSON that can be read: {why}"
+            message = f"the body is not valid JSON: {why}"
         return error_response(error.status_code, code, message, headers=dict(error.headers or {}))
 
 
 class AnswerUnexpected:
-    """Answers 500 to what nobody foresaw; the log says more.
+    """Answers 500 to unexpected errors; the log has the details.
 
-    A handler for `Exception` would answer too, but then raise all the same, which a function host answers with
-    nothing.
+    A handler for `Exception` would answer too, but then raise again, and a function host would send no response.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -157,4 +156,4 @@ class AnswerUnexpected:
             logger.exception("a request met an unexpected fault")
             if started:
                 raise
-            await error_response(500, "internal", "an unexpected fault; the log says more")(scope, receive, send)
+            await error_response(500, "internal", "an unexpected error; the log has the details")(scope, receive, send)

@@ -19,7 +19,7 @@ from agent_memory.explorer.page import TYPES, static_files, template
 from agent_memory.models import Model
 
 SELF_CONTAINED = "explorer.html"
-"""The page as one file, into which the browser puts what it exports."""
+"""The page as one file, into which the browser writes the data that it exports."""
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -75,7 +75,7 @@ router = APIRouter(prefix="/ui", tags=["explorer"])
 
 def _explorer(request: Request) -> Explorer:
     if is_rebound(request.client.host if request.client else None, request.headers):
-        raise HTTPException(421, "ask by a name of this machine, such as localhost")
+        raise HTTPException(421, "use a host name of this machine, such as localhost")
     return cast(Explorer, request.app.state.explorer)
 
 

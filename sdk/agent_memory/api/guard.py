@@ -1,4 +1,4 @@
-"""What is refused ahead of everything else: requests of other sites' pages, of two lengths, and for no text."""
+"""Requests refused before anything else: from other sites' pages, with two lengths, or with a path that is not text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPEN_PATHS = frozenset({"/", "/health", "/openapi.json", "/docs", "/redoc"})
 
 
 class Guard:
-    """Refuses what a browser asks for another site's page, what has two lengths, and paths that are not UTF-8."""
+    """Refuses requests from other sites' pages, requests with two lengths, and paths that are not UTF-8."""
 
     def __init__(self, app: ASGIApp, allowed_origins: Set[str] = frozenset()) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class Guard:
         elif not _is_text(scope):
             await error_response(400, InvalidInput.code, "the path is not UTF-8")(scope, receive, send)
         elif not _is_open(scope) and is_cross_site(headers, self._allowed):
-            message = "a page of another site asks; AGENT_MEMORY_ALLOWED_ORIGINS names the sites that may"
+            message = "a page of another site sent this; AGENT_MEMORY_ALLOWED_ORIGINS lists the allowed sites"
             await error_response(403, "forbidden", message)(scope, receive, send)
         else:
             await self._app(scope, receive, _unkept(send))

@@ -1,8 +1,8 @@
-"""Who asks, and whose memory they ask for.
+"""The caller of a request, and the user whose memory it is for.
 
 A credential names a caller: a user, or a service. A user gets their own memory and nothing else; a service with the
-right to act for users names one in the header `x-user-id`. Nothing else in a request says who it is for: a `user_id`
-in the query or the body may repeat it, and is refused when it differs.
+right to act for users names one in the header `x-user-id`. Nothing else in a request selects the user: a `user_id` in
+the query or the body may repeat it, and is refused if it differs.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ GROUP_HEADER = "x-group-id"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a credential belongs to.
+    """The owner of a credential.
 
     Attributes:
-        name: What tells callers apart, for rate limits and the log.
-        user_id: The user that the caller is; None for a service that is no user.
+        name: Identifies the caller, for rate limits and the log.
+        user_id: The caller's user id; None for a service.
         acts_for_users: Whether it may name another user.
-        operates: Whether it may see to what concerns all users: dead letters, health, the list of users.
-        groups: The groups that the user is a member of, as the credential says. Who acts for users may name any.
+        operates: Whether it may use operations on all users: dead letters, health, the list of users.
+        groups: The user's groups, according to the credential. A service that acts for users may name any.
     """
 
     name: str
@@ -76,10 +76,10 @@ def unauthenticated(message: str) -> HTTPException:
 
 
 def named_user(request: Request) -> str | None:
-    """The user that the header `x-user-id` names, in UTF-8.
+    """The user named in the header `x-user-id`, in UTF-8.
 
     Raises:
-        InvalidInput: if it is there and cannot be an id.
+        InvalidInput: if it is present and not a valid id.
     """
     return _named(request, USER_HEADER)
 
@@ -89,7 +89,7 @@ def _named(request: Request, header: str) -> str | None:
     if not values:
         return None
     if len(values) > 1:
-        raise InvalidInput(f"the header {header} is there more than once")
+        raise InvalidInput(f"the header {header} occurs more than once")
     try:
         return check_id(values[0].decode(), header)
     except UnicodeDecodeError as error:
@@ -97,10 +97,10 @@ def _named(request: Request, header: str) -> str | None:
 
 
 async def caller_of(request: Request) -> Caller:
-    """The caller of a request, asked for once.
+    """The caller of a request, determined once.
 
     Raises:
-        HTTPException: 401, if it does not show who it comes from; 429, if they ask too often.
+        HTTPException: 401, if it has no valid credential; 429, if the caller sends too many requests.
     """
     known = getattr(request.state, "caller", None)
     if known is not None:
@@ -117,8 +117,8 @@ async def user_of(request: Request) -> str:
     """Whose memory a request is for: a user's, or that of the group in the header `x-group-id`.
 
     Raises:
-        HTTPException: 401, if it does not show who that is; 403, if it names a user or a group that the caller may not
-            name.
+        HTTPException: 401, if it does not identify the user; 403, if it names a user or a group that the caller may not
+            use.
     """
     caller = await caller_of(request)
     user_id, group = named_user(request) or caller.user_id, _named(request, GROUP_HEADER)
@@ -140,7 +140,7 @@ async def user_of(request: Request) -> str:
 
 
 def check_member(caller: Caller, groups: Sequence[str]) -> None:
-    """Refuses groups that the caller is no member of. It says the same whether or not there is such a group.
+    """Refuses groups of which the caller is not a member. The response is the same whether or not the group exists.
 
     Raises:
         HTTPException: 403.
@@ -154,7 +154,7 @@ async def _users_in_body(request: Request) -> list[object]:
     body: object = None
     if not is_json(request):
         return []
-    with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
+    with suppress(ValueError, RecursionError):  # invalid JSON is refused where it is parsed
         body = await request.json()
     if not isinstance(body, dict):
         return []
@@ -173,4 +173,4 @@ async def _operator(request: Request) -> Caller:
 UserId = Annotated[str, Depends(user_of)]
 """A parameter of a route: the user that the request is for."""
 Operator = Annotated[Caller, Depends(_operator)]
-"""A parameter of a route: the operator who asks."""
+"""A parameter of a route: the calling operator."""

@@ -1,7 +1,7 @@
-"""`/mcp`: the memory of whoever asks, over the Model Context Protocol (streamable HTTP, stateless).
+"""`/mcp`: the caller's memory, over the Model Context Protocol (streamable HTTP, stateless).
 
-The credentials are those of the rest of the API. Each request is served by itself, so that any replica can answer it
-and nothing is kept between two of them.
+The credentials are those of the rest of the API. Each request is independent, so that any replica can answer it and
+nothing is kept between requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
-"""Where RFC 9728 has the metadata of a protected resource; that of `/mcp` has its path behind it."""
+"""The path of a protected resource's metadata (RFC 9728); for `/mcp`, its path is appended."""
 
 T = TypeVar("T")
 
@@ -46,10 +46,10 @@ class McpOptions:
     """How `/mcp` presents itself.
 
     Attributes:
-        public_url: The URL of the API as clients know it, if it is not the one that they ask; behind a proxy.
-        issuers: Who gives out the tokens that it accepts.
-        scopes: The scopes that a client is to ask for.
-        streams: Whether an answer may come in parts, so that long work shows its progress.
+        public_url: The public URL of the API, if it is behind a proxy.
+        issuers: The issuers of the tokens that it accepts.
+        scopes: The scopes that a client should request.
+        streams: Whether a response may come in parts, so that long work shows its progress.
     """
 
     public_url: str | None = None
@@ -75,7 +75,7 @@ def add_mcp(app: FastAPI, options: McpOptions) -> None:
 
 
 class _Metadata:
-    """Says who gives out the tokens that `/mcp` accepts (RFC 9728)."""
+    """Serves the metadata with the issuers of the tokens that `/mcp` accepts (RFC 9728)."""
 
     def __init__(self, options: McpOptions) -> None:
         self._options = options
@@ -93,7 +93,7 @@ class _Metadata:
 
 
 class _Endpoint:
-    """Checks who asks, and hands the request to the MCP server."""
+    """Checks the caller, and passes the request to the MCP server."""
 
     def __init__(self, options: McpOptions) -> None:
         self._options = options
@@ -106,7 +106,7 @@ class _Endpoint:
             await error_response(421, "forbidden", message)(scope, receive, send)
             return
         if request.method != "POST":
-            # There is no session to end, and nothing that the server would say of itself.
+            # There is no session to end, and the server sends no messages on its own.
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         user_id = await self._user(request)
@@ -118,7 +118,7 @@ class _Endpoint:
             _guest.reset(token)
 
     async def _user(self, request: Request) -> str:
-        """The user who asks. A refusal says where the metadata is, as RFC 9728 has it."""
+        """The calling user. A refusal has the address of the metadata, as in RFC 9728."""
         try:
             return await user_of(request)
         except HTTPException as refusal:
@@ -142,7 +142,7 @@ class _Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Guest:
-    """Who asks, in which app."""
+    """The caller, and the app that serves the request."""
 
     app: FastAPI
     user_id: str
@@ -155,7 +155,7 @@ class _HttpDoor:
     """Lets in the user of the request that is being answered."""
 
     async def ask(self, work: Work[T]) -> T:
-        """Does the work on the memory of the user whom the credentials show."""
+        """Does the work on the memory of the credential's user."""
         from agent_memory.mcp.door import Visit
 
         guest = _guest.get()

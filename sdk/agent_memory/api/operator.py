@@ -28,7 +28,7 @@ async def health(memory: OpenMemory, _: Operator) -> Health:
 
 @router.get("/users", responses=documented(), operation_id="admin_users")
 async def users(memory: OpenMemory, _: Operator) -> Users:
-    """Every user of whom something is kept."""
+    """Every user with stored data."""
     return Users(users=await memory.users())
 
 
@@ -36,7 +36,7 @@ async def users(memory: OpenMemory, _: Operator) -> Users:
 async def groups(
     memory: OpenMemory, _: Operator, contributor: Annotated[str | SkipJsonSchema[None], Query(max_length=255)] = None
 ) -> Groups:
-    """Every group of which something is kept, or to which a user has contributed."""
+    """Every group with stored data, or to which a user has contributed."""
     return Groups(groups=await memory.groups(contributor))
 
 
@@ -79,5 +79,5 @@ async def replay(memory: OpenMemory, _: Operator, dead_letter_id: str) -> Proces
 
 @router.post("/drain", responses=documented(), operation_id="admin_drain")
 async def drain(memory: OpenMemory, _: Operator, timeout: Annotated[float, Query(ge=0, le=MAX_WAIT)] = 20.0) -> Drained:
-    """Waits until what was written so far is processed, where this process does that; how many turns are left."""
+    """Waits until everything written so far is processed, if this process does it; returns how many turns are left."""
     return Drained(left=await memory.drain(timeout))

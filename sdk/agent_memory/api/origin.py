@@ -1,6 +1,6 @@
 """Where a request comes from, by its headers: a program on this machine, a proxy, a page of the web.
 
-The API and the local host of the function app ask the same questions here. What an answer means is their business.
+The API and the local host of the function app ask the same questions here. What to do with the answers is up to them.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ _PROXY_HEADERS = {
     "x-cluster-client-ip",
     "x-real-ip",
 }
-"""What proxies add: RFC 7239 (Forwarded), RFC 9110 (Via), and the names that they had before and beside these."""
+"""Headers that proxies add: RFC 7239 (Forwarded), RFC 9110 (Via), and their older and unofficial names."""
 
 
 def is_local(peer: str | None, headers: Mapping[str, str]) -> bool:
-    """Whether a program on this machine asks, for itself and by a name of this machine.
+    """Whether the caller is a program on this machine, for itself, using a host name of this machine.
 
-    A proxy on this machine asks for others, and says so. A page of the web that has given its own name the address of
-    this machine cannot hide that name from the Host header.
+    A proxy on this machine calls for others, and says so in a header. A web page that points its own host name to this
+    machine cannot hide that name from the Host header.
 
     Args:
-        peer: The address at the other end of the connection, if it is known.
+        peer: The address at the other end of the connection, if known.
         headers: The headers of the request.
     """
     return _is_loopback(peer or "") and _is_loopback(_host_name(headers.get("host", ""))) and not _by_proxy(headers)
 
 
 def is_rebound(peer: str | None, headers: Mapping[str, str], hosts: Set[str] = frozenset()) -> bool:
-    """Whether a program on this machine asks by a name that is not this machine's.
+    """Whether the caller is a program on this machine, using a foreign host name.
 
-    A page of the web does, when it has given its own name the address of this machine (DNS rebinding). So does a proxy
-    on this machine, which says so in a header.
+    A web page does this when it points its own host name to this machine (DNS rebinding). So does a proxy on this
+    machine, which says so in a header.
 
     Args:
-        peer: The address at the other end of the connection, if it is known.
+        peer: The address at the other end of the connection, if known.
         headers: The headers of the request.
-        hosts: Further names, with their ports, by which this server is known.
+        hosts: Further host names of this server, with their ports.
     """
     host = headers.get("host", "").lower()
     is_known = _is_loopback(_host_name(host)) or host in hosts
@@ -54,14 +54,14 @@ def is_rebound(peer: str | None, headers: Mapping[str, str], hosts: Set[str] = f
 
 
 def is_cross_site(headers: Mapping[str, str], allowed: Set[str] = frozenset()) -> bool:
-    """Whether a browser asks for a page of another origin than this server's.
+    """Whether a browser sends the request for a page of another origin.
 
-    Browsers say so in headers that pages cannot set: Sec-Fetch-Site (W3C Fetch Metadata), and Origin where they do not
-    send that one. What is no browser sends neither.
+    Browsers report this in headers that pages cannot set: Sec-Fetch-Site (W3C Fetch Metadata), or Origin if they do not
+    send that one. Other programs send neither.
 
     Args:
         headers: The headers of the request.
-        allowed: Origins whose pages may ask, such as `https://app.example`.
+        allowed: Origins whose pages are allowed, such as `https://app.example`.
     """
     origin = headers.get("origin")
     if origin is not None and origin.lower() in allowed:
@@ -92,7 +92,7 @@ def _is_loopback(name: str) -> bool:
 
 
 def _authority(origin: str) -> str | None:
-    """The host and port of an origin; None for what is none, such as `null`."""
+    """The host and port of an origin; None if it is not one, such as `null`."""
     try:
         return urlsplit(origin).netloc.lower() or None
     except ValueError:

@@ -17,7 +17,7 @@ KEPT_RUNS = 1000
 
 
 StepPayload = dict[str, str | int | list[str]]
-"""What a workflow is given, in JSON."""
+"""The request of a workflow, in JSON."""
 
 
 def steps_in_urls() -> dict[str, str]:
@@ -29,7 +29,7 @@ class Processing(Protocol):
     """Runs steps: durable functions, or this process."""
 
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
-        """Starts a step, or says that the same is running already."""
+        """Starts a step, or reports that the same run is already in progress."""
         ...
 
     async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
@@ -38,10 +38,10 @@ class Processing(Protocol):
 
 
 def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
-    """What the workflow of a step is given.
+    """The request of a step's workflow.
 
     Raises:
-        InvalidInput: if the query does not go with the step.
+        InvalidInput: if the query does not fit the step.
     """
     request: StepPayload = {"user_id": user_id}
     if query.thread_id is not None:
@@ -84,7 +84,7 @@ class InlineProcessing:
         self._runs: OrderedDict[tuple[str, str], ProcessRun] = OrderedDict()
 
     async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
-        """Runs a step; what it did, or why it failed."""
+        """Runs a step; returns what it did, or why it failed."""
         request = step_request(user_id, step, query) | settling(self._runtime, step)
         run_id = new_turn_id()
         try:

@@ -1,4 +1,4 @@
-"""How often a caller may ask. Each process counts for itself."""
+"""Rate limits for each caller. Each process counts separately."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rates:
         try:
             self._limits: list[RateLimitItem] = parse_many(text) if text else []
         except ValueError as error:
-            raise ConfigurationError(f"{text!r} is no rate limit such as 600/minute") from error
+            raise ConfigurationError(f"{text!r} is not a rate limit such as 600/minute") from error
         self._window = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     def take(self, caller: str, user_id: str) -> None:

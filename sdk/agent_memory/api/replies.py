@@ -1,6 +1,6 @@
-"""Answers to writes that came with an Idempotency-Key: asked again, the same answer is given and nothing is done.
+"""Responses to writes with an Idempotency-Key: a repeated request gets the same response, and nothing is done.
 
-They are kept in the store (`store/replies.py`), so that it does not matter which process is asked. Each such write
+They are kept in the store (`store/replies.py`), so that any process can serve the repeated request. Each such write
 costs two more requests to the store.
 """
 
@@ -31,11 +31,11 @@ MOST_BYTES = 500_000
 async def answer_once_for(
     store: Store, user_id: str, key: str, request: str, work: Callable[[], Awaitable[Response]]
 ) -> Response:
-    """Does the work, unless it was done under this key; its answer. A failure may be tried again.
+    """Does the work, unless it was done under this key; returns the response. A failure may be tried again.
 
     Raises:
-        Conflict: if the key stands for another request, or its answer is not kept any more.
-        StoreUnavailable: if the same request is still at work; the call may be repeated.
+        Conflict: if the key belongs to another request, or its response is no longer kept.
+        StoreUnavailable: if the same request is still running; the call may be repeated.
     """
     deadline, wait = time.monotonic() + WAIT_SECONDS, 0.0
     while True:
@@ -48,7 +48,7 @@ async def answer_once_for(
         if claim["state"] == "gone":
             raise Conflict("this was done under this Idempotency-Key, and its answer is not kept any more")
         if time.monotonic() > deadline:
-            raise StoreUnavailable("the first request with this Idempotency-Key is still at work: ask again")
+            raise StoreUnavailable("the first request with this Idempotency-Key is still running: try again")
         wait = min(2 * wait or FIRST_POLL, LONGEST_POLL)
         await asyncio.sleep(wait)
 

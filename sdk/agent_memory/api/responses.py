@@ -1,7 +1,7 @@
-"""Memory for an endpoint of responses: requests as such a system sends them.
+"""Memory for an endpoint of responses, with the requests that such a system sends.
 
-Such a request says `input` for the question, `previous_response_id` for the conversation, and brings its restrictions
-in `memory_config`.
+Such a request has the question in `input`, the conversation in `previous_response_id`, and its restrictions in
+`memory_config`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MemoryContext(Model):
 
 
 class ResponsesRequest(Body):
-    """A request to a model, as far as memory is concerned; what it says to the model itself is left aside."""
+    """The parts of a request to a model that concern memory."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -189,13 +189,13 @@ async def get(memory: OpenMemory, user_id: UserId, memory_id: str) -> StoredMemo
 
 @router.delete("/{memory_id}", responses=documented(NotFound), operation_id="responses_forget")
 async def forget(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
-    """Forgets a memory, with the turns that say it and all that was made of them."""
+    """Forgets a memory, with the turns that say it and everything derived from them."""
     return await memory.user(user_id).forget(memory_id)
 
 
 @router.delete("", responses=documented(), operation_id="responses_forget_scope")
 async def forget_scope(memory: OpenMemory, user_id: UserId, query: Annotated[ForgetScope, Query()]) -> ForgetReceipt:
-    """Forgets what was said for a project; without one all that there is of the user, if `user_id` says so."""
+    """Forgets what was said in a project; without one, everything of the user, if `user_id` names them."""
     user = memory.user(user_id)
     if query.project_id is not None:
         return await user.forget(project_id=query.project_id)

@@ -38,8 +38,8 @@ OpenProcessing = Annotated[Processing, Depends(_processing)]
 _RUN: dict[int | str, dict[str, Any]] = {
     202: {
         "model": ProcessRun,
-        "description": "It goes on behind the answer.",
-        "headers": {"Location": {"description": "Where to ask how far it is.", "schema": {"type": "string"}}},
+        "description": "The work continues after the response.",
+        "headers": {"Location": {"description": "Where to read the progress.", "schema": {"type": "string"}}},
     }
 }
 
@@ -102,7 +102,7 @@ async def end_thread(processing: OpenProcessing, user_id: UserId, thread_id: str
 async def start_process(
     processing: OpenProcessing, user_id: UserId, step: str, body: ProcessQuery | None = None
 ) -> Response:
-    """Processes now what the user wrote: 202 when it goes on behind the answer, 200 when it is done."""
+    """Processes now what the user wrote: 202 if the work continues after the response, 200 if it is done."""
     names = steps_in_urls()
     if step not in names:
         raise InvalidInput(f"no step {step!r}; there are {', '.join(names)}")
@@ -132,9 +132,9 @@ async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) 
     operation_id="health",
 )
 async def health(memory: OpenMemory) -> Response:
-    """Whether the parts answer, and which do not; nothing else, since everybody may ask.
+    """Whether the parts respond, and which do not; nothing else, because anybody may call this.
 
-    A model that fails leaves the status at 200: turns are still taken, and found by their words.
+    If a model fails, the status is still 200: turns are still accepted, and found by their words.
     """
     stands, failing = await glance_at(memory.runtime)
     alive = Alive(ok=not failing, failing=failing)

@@ -1,4 +1,4 @@
-"""A server of the API in this process, on uvicorn: it says when it is ready, and stops when it is asked to."""
+"""A server of the API in this process, on uvicorn: it reports when it is ready, and stops on request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def server_config(app: FastAPI) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         lifespan="off",
-        proxy_headers=False,  # what a proxy says of who asks is no credential
+        proxy_headers=False,  # a proxy's statement about the caller is not a credential
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 

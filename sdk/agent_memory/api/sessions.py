@@ -1,6 +1,6 @@
-"""Sessions of the explorer in a browser: a cookie in the place of a credential, read-only until it is unlocked.
+"""Sessions of the explorer in a browser: a cookie instead of a credential, read-only until it is unlocked.
 
-They live in this process. Whoever restarts it asks everybody to sign in again.
+They exist only in this process. After a restart, everybody must sign in again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SESSION_SECONDS = 8 * 3600.0
 UNLOCKED_SECONDS = 15 * 60.0
 """How long changes are allowed after the last unlocking. A choice: time for a few of them."""
 MOST_SESSIONS = 1000
-"""Sessions at once; beyond, the oldest ends."""
+"""Maximum concurrent sessions; beyond that, the oldest ends."""
 TERMINAL = Caller("explorer", None, acts_for_users=True, operates=True)
-"""Whoever has the address that the server printed: the one who runs it."""
+"""The caller with the printed address: the person who runs the server."""
 LOCKED = "the explorer is read-only until it is unlocked"
 
 _READING = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.reads)
@@ -38,9 +38,9 @@ class Session:
     """One browser.
 
     Attributes:
-        caller: Who it acts as.
-        host: The name that it asks by. A page of another name cannot use its cookie.
-        ends: When it ends, in the seconds of the clock.
+        caller: The caller that it acts as.
+        host: The host name that it uses. A page with another host name cannot use its cookie.
+        ends: When it ends, in seconds of the clock.
         by_platform: Whether the platform's sign-in vouches for it, and must do so for each request.
         unlocked_until: Until when changes are allowed.
     """
@@ -145,7 +145,7 @@ async def _changes(request: Request) -> bool:
         return False
     if request.url.path.endswith("/forget") and is_json(request):
         body: object = None
-        with suppress(ValueError, RecursionError):  # what is no JSON is refused where it is read
+        with suppress(ValueError, RecursionError):  # invalid JSON is refused where it is parsed
             body = await request.json()
         return not (isinstance(body, dict) and body.get("dry_run") is True)
     return True

@@ -1,4 +1,4 @@
-"""What the HTTP API reads from the environment: who may ask, and how often."""
+"""What the HTTP API reads from the environment: who may call it, and how often."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent_memory.api.tokens import JwtIdentity
 from agent_memory.errors import ConfigurationError
 
 RATE_LIMIT = "1200/minute"
-"""Twenty requests a second: far above what one person's agent asks, and a bound on a loop gone wild."""
+"""Twenty requests a second: far above the needs of one person's agent, and a limit on a runaway loop."""
 
 
 class ApiSettings(BaseSettings):
@@ -42,7 +42,7 @@ class ApiSettings(BaseSettings):
 
     @property
     def allowed_origins(self) -> list[str]:
-        """The sites whose pages may ask, as browsers name them.
+        """The sites whose pages may call the API, as browsers name them.
 
         Raises:
             ConfigurationError: if one is not an origin such as `https://app.example`.
@@ -83,14 +83,14 @@ class ApiSettings(BaseSettings):
             kinds.append(PlatformPrincipal(claims))
         if self.jwt_issuer is not None:
             if self.jwt_audience is None:
-                raise ConfigurationError("AGENT_MEMORY_JWT_ISSUER needs AGENT_MEMORY_JWT_AUDIENCE beside it")
+                raise ConfigurationError("AGENT_MEMORY_JWT_ISSUER also needs AGENT_MEMORY_JWT_AUDIENCE")
             kinds.append(JwtIdentity(self.jwt_issuer, self.jwt_audience, claims))
         kinds += [ApiKeys.parse(text) for text in self._key_texts()]
         return AnyOf([*kinds, header])
 
     def _key_texts(self) -> list[str]:
         if self.api_keys is not None and self.api_keys_file is not None:
-            raise ConfigurationError("give AGENT_MEMORY_API_KEYS or AGENT_MEMORY_API_KEYS_FILE, not both")
+            raise ConfigurationError("set AGENT_MEMORY_API_KEYS or AGENT_MEMORY_API_KEYS_FILE, not both")
         if self.api_keys is not None:
             return [self.api_keys.get_secret_value()]
         if self.api_keys_file is None:

@@ -23,9 +23,9 @@ _LINES = {"content": {NDJSON: {"schema": {"type": "string"}}}}
     operation_id="user_import_lines",
 )
 async def import_lines(request: Request, user_id: UserId) -> ImportReceipt:
-    """Takes in the lines of an export. What is there already stays as it is, so it may be repeated.
+    """Imports the lines of an export. Existing data stays as it is, so the request may be repeated.
 
-    A long export goes in pieces, each with the header line first, and with its thread's line ahead of turns.
+    Send a long export in pieces, each with the header line first, and with a thread's line before its turns.
     """
     try:
         text = (await request.body()).decode()

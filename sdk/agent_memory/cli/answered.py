@@ -1,4 +1,4 @@
-"""`agent-memory eval --answers`: what it will cost, the answers, and the table of them."""
+"""`agent-memory eval --answers`: the estimated cost, the answers, and a table of the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answered(
 
     Raises:
         ConfigurationError: if the environment names no model, and not everything is recorded.
-        InvalidInput: if the recorded answers cannot be read, or nobody is there to say yes to the cost.
+        InvalidInput: if the recorded answers cannot be read, or nobody can confirm the cost.
     """
     return asyncio.run(_answered(asked, recorded, sure=sure, as_json=as_json))
 
@@ -59,7 +59,7 @@ async def _answered(
             )
             if model is None:
                 raise ConfigurationError(
-                    "no model is named, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
+                    "no model is set, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
                     " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
                 )
             if not sure and not may_spend(as_json=as_json):
@@ -104,7 +104,9 @@ def may_spend(*, as_json: bool) -> bool:
         InvalidInput: if nobody is there to be asked.
     """
     if as_json or not sys.stdin.isatty():
-        raise InvalidInput("nobody is there to be asked whether the models may be paid for: give --yes")
+        raise InvalidInput(
+            "calling the models costs money, and there is no terminal to ask for confirmation: add --yes"
+        )
     return typer.confirm("Ask them?", err=True)
 
 
@@ -115,7 +117,7 @@ def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:
     for label, figures in {"all": rated["overall"], **rated["categories"]}.items():
         share, spread = f"{figures['correct']:.1%}", f"{figures['low']:.1%} to {figures['high']:.1%}"
         made.add_row(label, str(figures["questions"]), share, spread)
-    failed = f", {rated['failed']} got none" if rated["failed"] else ""
+    failed = f", {rated['failed']} without an answer" if rated["failed"] else ""
     return [
         heading(f"Answers by {rated['model']}, judged by {rated['judge']}"),
         made,

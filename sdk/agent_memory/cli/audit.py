@@ -1,4 +1,4 @@
-"""`agent-memory audit`: who read or changed what is kept of a user."""
+"""`agent-memory audit`: who read or changed a user's data."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ EXAMPLES = examples("audit", "audit --user maya --limit 20 --json")
 
 def audit(
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_since, help="Only since then.")
+        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_since, help="Only from this time on.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of entries.")] = 50,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List who read or changed what is kept of a user.
+    """List who read or changed a user's data.
 
-    MEMORY_AUDIT_DAYS says for how long that is known.
+    MEMORY_AUDIT_DAYS sets for how many days this is recorded.
     """
     with existing_store(store) as memory:
         entries = one_user(memory, user).audit(since=since, limit=limit)
@@ -42,7 +42,7 @@ def audit(
         emit({"entries": entries})
         return
     if not entries:
-        stdout().print("Nothing is recorded. MEMORY_AUDIT_DAYS=90 would record it for 90 days.")
+        stdout().print("Nothing is recorded. Set MEMORY_AUDIT_DAYS=90 to record reads and changes for 90 days.")
         return
     made = table("when (UTC)", "who", "how", "what", "of")
     for entry in entries:

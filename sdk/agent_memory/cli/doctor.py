@@ -1,4 +1,4 @@
-"""`agent-memory doctor`: whether the models that the environment names answer, and what to change."""
+"""`agent-memory doctor`: checks the models in the environment, and says what to change."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ EXAMPLES = examples("doctor", "doctor --store memory.db --json")
 def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Ask each model of the environment one small question.
 
-    It says how each one is asked, how long it took, what its service says of limits, and what to change. An extraction
-    costs some 2,000 tokens. If there is a store, it says whether its vectors come from this embedding model. The exit
-    status is 1 if a model does not answer, or another one filled the store.
+    Reports how each model is called, its latency, the limits that its service states, and what to change. An extraction
+    costs about 2,000 tokens. If there is a store, it also reports whether its vectors come from this embedding model.
+    The exit status is 1 if a model does not answer, or if the store uses another one.
     """
     from agent_memory.language.defaults import models_named_by
     from agent_memory.language.examination import examine
@@ -37,7 +37,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> N
     try:
         filled_by = asyncio.run(store_model(store, environment))
     except AgentMemoryError as error:
-        stderr().print(f"The store's embedding model is not known: {error}", soft_wrap=True)
+        stderr().print(f"The store's embedding model could not be read: {error}", soft_wrap=True)
         filled_by = None
     if filled_by is not None:
         to = environment.embeddings or "PROVIDER:MODEL"
@@ -54,7 +54,7 @@ def doctor(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> N
 def _shown(found: Examination) -> RenderableType:
     parts: list[RenderableType] = [_finding(one) for one in found.findings]
     if found.store_model:
-        parts.append(Text(f"The store has {one_line(found.store_model)}.", style="dim"))
+        parts.append(Text(f"The store uses {one_line(found.store_model)}.", style="dim"))
     parts += [Text(f"{role} is switched off.", style="dim") for role in found.roles_off]
     return Group(*parts)
 

@@ -25,15 +25,18 @@ EXAMPLES = examples(
 
 
 def estimate(
-    users: Annotated[int, typer.Option("--users", metavar="N", min=1, max=1_000_000_000, help="Users who write.")],
+    users: Annotated[
+        int, typer.Option("--users", metavar="N", min=1, max=1_000_000_000, help="Number of active users.")
+    ],
     turns_per_day: Annotated[
-        float, typer.Option("--turns-per-day", metavar="D", min=0.001, max=100_000, help="Turns of a user in a day.")
+        float,
+        typer.Option("--turns-per-day", metavar="D", min=0.001, max=100_000, help="Turns that each user writes a day."),
     ] = 10.0,
     contexts: Annotated[
-        float, typer.Option("--contexts-per-turn", min=0, max=100, help="Contexts that are asked for each turn.")
+        float, typer.Option("--contexts-per-turn", min=0, max=100, help="Contexts requested for each turn.")
     ] = 0.5,
     peak: Annotated[
-        float, typer.Option("--peak", min=1, max=1000, help="The busiest hour, as a multiple of the average.")
+        float, typer.Option("--peak", min=1, max=1000, help="Load of the busiest hour, as a multiple of the average.")
     ] = 4.0,
     autoscale_ru: Annotated[
         int,
@@ -42,27 +45,27 @@ def estimate(
         ),
     ] = 0,
     instances: Annotated[
-        int, typer.Option("--instances", min=1, max=1000, help="Most instances of the function app.")
+        int, typer.Option("--instances", min=1, max=1000, help="Maximum instances of the function app.")
     ] = 40,
     chat_capacity: Annotated[
         int, typer.Option("--chat-capacity", metavar="K", min=1, help="Quota of the chat model, 1,000 tokens a minute.")
     ] = 30,
-    dimensions: Annotated[int, typer.Option("--dimensions", min=1, max=4096, help="Numbers of a vector.")] = 1536,
+    dimensions: Annotated[int, typer.Option("--dimensions", min=1, max=4096, help="Length of a vector.")] = 1536,
     scheduler: Annotated[
-        bool, typer.Option("--scheduler", help="With a Durable Task Scheduler instead of the storage account.")
+        bool, typer.Option("--scheduler", help="Use a Durable Task Scheduler instead of the storage account.")
     ] = False,
     price_table: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="Your prices, as in scale/prices.json.")
+        Path | None, typer.Option("--prices", metavar="FILE", help="Your prices, in the format of scale/prices.json.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a number of users needs in Azure and costs."""
+    """Estimate what a number of users needs in Azure, and what it costs."""
     from agent_memory.scale.figures import measured, prices
     from agent_memory.scale.model import Cloud, Load
     from agent_memory.scale.model import estimate as estimated
 
     if 0 < autoscale_ru < 1000:
-        raise typer.BadParameter("autoscale begins at 1000 RU/s; 0 means serverless", param_hint="--autoscale-ru")
+        raise typer.BadParameter("autoscale starts at 1000 RU/s; 0 means serverless", param_hint="--autoscale-ru")
     found = estimated(
         Load(users, turns_per_day, contexts, peak),
         Cloud(autoscale_ru, instances, chat_capacity, scheduler, dimensions=dimensions),
@@ -84,7 +87,7 @@ def _view(found: Estimate) -> RenderableType:
     lag = "the change feed falls behind" if found.lag_p99 is None else f"{found.lag_p99:g} s"
     rows = {
         "turns a second": f"{found.turns_a_second:g} on average, {found.peak_turns_a_second:g} at the peak",
-        "leases of the change feed": f"{found.leases}, good for {found.turns_a_second_a_lease:g} turns a second each",
+        "leases of the change feed": f"{found.leases}, each handles {found.turns_a_second_a_lease:g} turns a second",
         "wait to be counted, 99 of 100 turns": lag,
         "orchestrations a second": f"{found.orchestrations_a_second:g}, {found.durable_messages_a_second:g} messages",
         "instances of the function app": str(found.instances),

@@ -1,4 +1,4 @@
-"""`agent-memory eval`: how much of what answers a question is brought back, beside baselines."""
+"""`agent-memory eval`: how many of the turns that answer a question a search finds, compared with baselines."""
 
 from __future__ import annotations
 
@@ -41,52 +41,52 @@ def evaluate(
         typer.Option(
             "--extraction",
             metavar="FILE",
-            help="Labelled messages: measure what is extracted from them without a model.",
+            help="Labelled messages: measure what the rules extract from them without a model.",
         ),
     ] = None,
     judge: Annotated[
-        bool, typer.Option("--judge", help="With --extraction: a model extracts, and a model marks what it extracted.")
+        bool, typer.Option("--judge", help="With --extraction: one model extracts, and another marks the result.")
     ] = False,
     adapter: Annotated[
         str | None,
-        typer.Option("--adapter", metavar="MODULE:NAME", help="Another system: a callable that makes an Adapter."),
+        typer.Option("--adapter", metavar="MODULE:NAME", help="Another system: a callable that returns an Adapter."),
     ] = None,
     baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Whether plain searches are measured beside it.")
+        bool, typer.Option("--baselines/--no-baselines", help="Whether to measure plain searches for comparison.")
     ] = True,
     conversations: Annotated[
         int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of a context.")] = 650,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Token budget of a context.")] = 650,
     store: Annotated[
         Path | None,
-        typer.Option("--store", metavar="PATH", help="Keep what was taken in, so that the next run need not."),
+        typer.Option("--store", metavar="PATH", help="Keep the ingested conversations for the next run."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write every answer as a line of JSON.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write every result as a line of JSON.")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw recall as PNG, SVG or PDF.")] = None,
     answers: Annotated[
-        bool, typer.Option("--answers", help="Answer the questions with a model, and judge the answers with one.")
+        bool, typer.Option("--answers", help="Let a model answer the questions, and another judge the answers.")
     ] = False,
     recorded: Annotated[
         Path | None,
-        typer.Option("--recorded", metavar="FILE", help="Keep what models answer there, and do not ask again for it."),
+        typer.Option("--recorded", metavar="FILE", help="Save the models' answers here, and reuse them in later runs."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether the models may be paid for.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation of the cost.")] = False,
     show_misses: Annotated[
         bool,
-        typer.Option("--misses", help="Say of each question that is missed why, and what stands before its evidence."),
+        typer.Option("--misses", help="For each missed question, show why, and what ranks before its evidence."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure recall on conversations with known answers.
 
-    Evidence recall at k is the share of the turns that answer a question among the first k turns that a search
-    brings back; a result counts as the turns that it rests on. Overall figures leave adversarial questions out.
+    Evidence recall at k is the share of the turns that answer a question which are among the first k turns found; a
+    result counts as the turns that it comes from. Overall figures leave adversarial questions out.
 
-    With --answers the model that the environment names answers each question from its context, and the model of the
-    role `judge` says whether that is right. Before it starts, it says how many calls and tokens that takes.
+    With --answers, the model set in the environment answers each question from its context, and the model of the role
+    `judge` decides whether the answer is correct. The command first prints how many calls and tokens it needs.
 
     With --extraction it measures memories instead of recall: by the labels of the file, or with --judge by a rubric,
     which it prints.
@@ -98,7 +98,7 @@ def evaluate(
             by_labels(extraction, out, as_json=as_json)
         return
     if judge:
-        raise InvalidInput("--judge marks what is extracted: give --extraction FILE too")
+        raise InvalidInput("--judge marks what is extracted: add --extraction FILE")
     if dataset is None:
         raise InvalidInput(f"there is nothing to measure: give a DATASET or --extraction FILE. {WHERE}")
     from agent_memory.cli.answered import answered
@@ -143,10 +143,10 @@ def evaluate(
 
 
 def load_adapter(name: str) -> Adapter:
-    """Makes the system that `module:attribute` names.
+    """Creates the system that `module:attribute` names.
 
     Raises:
-        ConfigurationError: if there is none, or it has not the methods of an adapter.
+        ConfigurationError: if it does not exist, or lacks the methods of an adapter.
     """
     from agent_memory.evaluation import Adapter
 
@@ -193,7 +193,7 @@ def view(report: Mapping[str, Any]) -> RenderableType:
         parts.append(f"Unanswerable: {unanswerable['questions']} questions, {unanswerable['tokens']:.0f} tokens each")
     if curve := report["relevance"]:
         shares = ", ".join(f"{step} {one['evidence']:.0%} of {one['contexts']}" for step, one in curve.items())
-        parts.append(f"Contexts that tell evidence, by their relevance (from): {shares}")
+        parts.append(f"Contexts that contain evidence, by relevance (from): {shares}")
     if missed := report.get("misses"):
         counts = ", ".join(f"{name} {number}" for name, number in missed["classes"].items())
         parts.append(f"Missed, at least in part: {missed['count']} questions ({counts})")

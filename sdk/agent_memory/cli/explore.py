@@ -24,16 +24,16 @@ def explore(
     store_option: Annotated[
         str, typer.Option("--store", metavar="PATH|URL", envvar="AGENT_MEMORY_STORE", help="The same, as an option.")
     ] = DEFAULT_STORE,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser, if this is a terminal.")
+        bool, typer.Option("--browser/--no-browser", help="Whether to open a browser, if this is a terminal.")
     ] = True,
 ) -> None:
-    """Look into a memory with a browser.
+    """Show a memory in a browser.
 
-    It shows what the memory holds and why, what a question finds, and what forgetting would take. It serves
-    the store on this machine alone, until Ctrl-C. The address that it prints signs one browser in; when it has been
-    used, the next one is printed.
+    Shows what the memory holds and why, what a question finds, and what forgetting would delete. Serves the store on
+    this machine only, until Ctrl-C. The printed address signs in one browser; once it is used, the command prints a new
+    one.
     """
     wanted = store or store_option
     if is_url(wanted):
@@ -41,7 +41,7 @@ def explore(
         return
     if not Path(wanted).exists():
         missing = InvalidInput(f"there is no store at {wanted}")
-        raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', wanted)}")
+        raise with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', wanted)}")
     opened = False
 
     def address(url: str) -> None:
@@ -53,7 +53,7 @@ def explore(
 
 
 def _show(address: str, *, browser: bool) -> None:
-    """Prints an address, and opens it at a terminal."""
+    """Prints an address, and opens it if this is a terminal."""
     print(f"explorer {address}", flush=True)
     if browser and sys.stdout.isatty():
         webbrowser.open(address)

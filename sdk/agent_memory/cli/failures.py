@@ -1,4 +1,4 @@
-"""How commands fail: what is wrong, what to do about it, and an exit status. Never a traceback for a mistake."""
+"""How commands fail: with an error, a hint and an exit status, never with a traceback for a user's mistake."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from agent_memory.errors import AgentMemoryError, InvalidInput
 
 FAILED = 1
 USAGE = 2
-"""What was typed cannot be used; nothing was done."""
+"""The command line is invalid; nothing was done."""
 INTERRUPTED, TERMINATED = 130, 143
-"""As shells have it: 128 and the number of the signal."""
+"""As in shells: 128 plus the number of the signal."""
 _ENDED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 
 class StoppedHalfway(AgentMemoryError):
-    """What was given cannot be used, and a part of it may have been taken already."""
+    """The input is invalid, and a part of it may have been written already."""
 
     code = InvalidInput.code
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does: what it has open is closed, and it says how far it came."""
+    """SIGTERM. It ends a command as Ctrl-C does: the command closes what it has open and reports its progress."""
 
 
 def end_on_sigterm() -> None:
-    """Lets SIGTERM raise `Terminated`. A second one ends the process at once."""
+    """Lets SIGTERM raise `Terminated`. A second one ends the process immediately."""
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -47,21 +47,21 @@ def end_on_sigterm() -> None:
 
 @contextlib.contextmanager
 def unfinished(state: Callable[[], str]) -> Iterator[None]:
-    """Around long work: says how far it came when a signal ends it, and that the same command goes on from there."""
+    """Around long work: if a signal ends it, reports the progress, and that the same command continues from there."""
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(clean(f"{state()} The same command goes on from there."), err=True)
+        typer.echo(clean(f"{state()} Run the same command again to continue."), err=True)
         raise
 
 
 @contextlib.contextmanager
 def taking() -> Iterator[None]:
-    """Around what takes in a file part by part, so that what cannot be used of it does not pass for nothing done."""
+    """Around reading a file in parts: an error in a later part must not look as if nothing had been written."""
     try:
         yield
     except InvalidInput as error:
-        hint = "what stands ahead of it may be written, and stays; the same command goes on from there"
+        hint = "everything before it may already be written, and stays; run the same command again to continue"
         raise with_hint(StoppedHalfway(str(error)), hint) from error
 
 
@@ -80,7 +80,7 @@ class Commands(TyperGroup):
         """Runs a command line; exits with its status."""
         given = list(sys.argv[1:] if args is None else args)
         try:
-            # Not standalone: errors come out, instead of being printed by the framework in a style of its own.
+            # Not standalone: errors are raised, instead of being printed by the framework in its own style.
             status = super().main(given, prog_name, complete_var, False, windows_expand_args, **extra) or 0
         except AgentMemoryError as error:
             status = USAGE if isinstance(error, InvalidInput) else FAILED
@@ -93,13 +93,13 @@ class Commands(TyperGroup):
         except typer.Abort:
             status = FAILED
             typer.echo(err=True)  # ends the line of the question
-            _tell("aborted", "there was no answer", ["--yes answers in advance, where a command has it"], False)
+            _tell("aborted", "there was no answer", ["use --yes to answer in advance, if the command has it"], False)
         if status in _ENDED:
             typer.echo(_ENDED[status], err=True)
         sys.exit(status)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command that was typed; the framework knows no signal but Ctrl-C's."""
+        """Runs the command; the framework handles no signal except Ctrl-C's."""
         try:
             return super().invoke(ctx)
         except Terminated as ended:
@@ -107,7 +107,7 @@ class Commands(TyperGroup):
 
 
 def with_hint(error: AgentMemoryError, hint: str) -> AgentMemoryError:
-    """Adds to an error what the reader may do about it."""
+    """Adds to an error what the reader can do about it."""
     error.add_note(hint)
     return error
 

@@ -1,4 +1,4 @@
-"""`agent-memory forget`: shows what would go, asks, and lets it go."""
+"""`agent-memory forget`: shows what would be deleted, asks, and deletes it."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def forget(
         datetime | None,
         typer.Option("--until", metavar="DATE", parser=parse_date, help="Said up to the end of that day."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--everything", help="The user, with all that there is of them.")] = False,
+    everything: Annotated[bool, typer.Option("--everything", help="The user, with all their data.")] = False,
     keep_turns: Annotated[
-        bool, typer.Option("--keep-turns", help="The talk is right, only what was made of it is wrong.")
+        bool, typer.Option("--keep-turns", help="Keep the turns: only the memories derived from them are wrong.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")] = False,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget something and all that rests on it. Shows what would be deleted, and asks before deleting it."""
+    """Forget something and everything derived from it. Shows what would be deleted, and asks first."""
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         named = None if item is None else full_id(scope, item, lambda id: scope.forget(id, dry_run=True))
@@ -78,22 +78,22 @@ def forget(
         done = run(dry=dry_run or not yes)
         if done.dry_run and not as_json:
             _show(done)
-        # With --json a program reads this; it says --yes if it means it.
+        # With --json a program calls this; it must confirm with --yes.
         if done.dry_run and done.total and not (dry_run or as_json) and typer.confirm("Forget this?"):
             done = run(dry=False)
     if as_json:
         emit(done)
     elif not done.dry_run:
-        made = f"; {counted(len(done.rebuilt), 'summary', 'summaries')} made again" if done.rebuilt else ""
+        made = f"; {counted(len(done.rebuilt), 'summary', 'summaries')} rebuilt" if done.rebuilt else ""
         stdout().print(f"{counted(done.total, 'document')} forgotten{made}.")
         for line in done.pending:
-            stdout().print(f"  waits: {one_line(line)}")
+            stdout().print(f"  pending: {one_line(line)}")
 
 
 def _show(plan: ForgetReceipt) -> None:
     console = stdout()
     if not plan.total:
-        console.print("There is nothing of that kind.")
+        console.print("Nothing found.")
         return
     if plan.erased:
         counts = table("what", "documents", right=["documents"])
@@ -103,7 +103,7 @@ def _show(plan: ForgetReceipt) -> None:
         return
     console.print(_items(plan.items))
     if plan.kept:
-        console.print("\nStays, without its quote:", _items(plan.kept), sep="\n")
+        console.print("\nKept, without its quote:", _items(plan.kept), sep="\n")
 
 
 def _items(items: list[ForgetItem]) -> object:

@@ -1,4 +1,4 @@
-"""Ids as people type them: a memory is named by the last digits of its id, which differ more than the first."""
+"""Ids as people type them: the last characters of a memory's id, which differ more than the first."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _TYPES = ["fact", "episodic", "procedural", "reflection"]
 
 
 def short_id(memory: Memory) -> str:
-    """What a table shows of an id: its last digits if `full_id` finds the memory by them, else all of it."""
+    """What a table shows of an id: its last characters if `full_id` finds the memory by them, else all of it."""
     made = _MADE.fullmatch(memory.id)
     listed = memory.kind != "chunk" and (memory.status == "active" or memory.superseded_by is None)
     return made["end"] if made and listed else memory.id
 
 
 def full_id(scope: UserScope, typed: str, look: Callable[[str], object] | None = None) -> str:
-    """The id of what is meant: the very one that was typed, or else the one that ends so, of eight characters or more.
+    """The full id: the one that was typed, or the one that ends with it, if eight characters or more were typed.
 
-    What is neither is given back as it is.
+    Anything else is returned unchanged.
 
     Args:
         scope: Whose memory.
         typed: An id, or the end of one.
-        look: Finds what has an id, or raises NotFound; memories are looked for, if not given.
+        look: Finds an item by its id, or raises NotFound; by default it looks for memories.
 
     Raises:
-        InvalidInput: if several memories end so.
+        InvalidInput: if several ids end with it.
     """
     if not _TYPED.fullmatch(typed):
         return typed
@@ -50,5 +50,5 @@ def full_id(scope: UserScope, typed: str, look: Callable[[str], object] | None =
     found = [memory.id for memory in listed if memory.id.endswith(typed)]
     if len(found) > 1:
         several = InvalidInput(f"{len(found)} memories end with {typed}")
-        raise with_hint(several, f"type more of it: {', '.join(found)}")
+        raise with_hint(several, f"type more of the id: {', '.join(found)}")
     return found[0] if found else typed

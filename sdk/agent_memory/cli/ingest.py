@@ -35,16 +35,16 @@ EXAMPLES = examples(
     "ingest samples/conversations/*.jsonl --no-process",
 )
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Only read all of it, and say how much of what it holds. Nothing is written.")
+    bool, typer.Option("--dry-run", help="Only read everything and count what it contains. Nothing is written.")
 ]
 BATCH = 200
-"""Turns a call, so that the bar moves."""
+"""Turns per call, so that the progress bar moves."""
 SHOWN_USERS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What an ingest did. `turns_per_second` is of the new turns, None if there were none."""
+    """What an ingest did. `turns_per_second` counts new turns; None if there were none."""
 
     turns: int
     created: int
@@ -62,18 +62,18 @@ def ingest(
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="ID", help=f"Whose memory; else as the file says, else '{DEFAULT_USER}'."),
+        typer.Option(
+            "--user", metavar="ID", help=f"Whose memory; default: the user in the file, else '{DEFAULT_USER}'."
+        ),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option("--format", help="The files' format, if it is not to be guessed.")
+        Format | None, typer.Option("--format", help="The format of the files; guessed by default.")
     ] = None,
-    process: Annotated[
-        bool, typer.Option("--process/--no-process", help="Whether to turn them into memories now.")
-    ] = True,
+    process: Annotated[bool, typer.Option("--process/--no-process", help="Whether to derive memories now.")] = True,
     pace: Annotated[
         float | None,
         typer.Option(
-            "--pace", metavar="TURNS", min=0.1, help="Write at most so many turns a second, beside live traffic."
+            "--pace", metavar="TURNS", min=0.1, help="Maximum turns written per second, to leave room for live traffic."
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -83,7 +83,7 @@ def ingest(
 
     Understands turns and chat messages (JSON, JSON lines or CSV), the exports of ChatGPT and Claude (zip or
     conversations.json), lists of OpenAI's API, agent files of Letta, threads of Zep, ShareGPT and LoCoMo. Reading the
-    same file again adds nothing; a line that cannot be read stops the command before anything is written.
+    same file again adds nothing; if a line cannot be read, the command stops before it writes anything.
     """
     utterances = read_all(files, format)
     if dry_run:
@@ -98,7 +98,7 @@ def ingest(
     console = stdout()
     console.print(summary(result))
     if result.unprocessed_turns:
-        console.print(f"{result.unprocessed_turns} turns wait: {invocation('process', '--store', store)}")
+        console.print(f"{result.unprocessed_turns} turns are waiting: {invocation('process', '--store', store)}")
 
 
 def show_counts(counts: Mapping[str, int], *, as_json: bool) -> None:
@@ -116,7 +116,7 @@ def read_all(files: Iterable[Path], format: Format | None = None) -> list[Uttera
     """Reads all files before anything is written.
 
     Raises:
-        InvalidInput: at the first thing that cannot be read.
+        InvalidInput: at the first part that cannot be read.
     """
     from agent_memory.transfer.readers.transcripts import read_transcript
 
@@ -133,7 +133,7 @@ def write(
 ) -> Ingested:
     """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars.
 
-    With a `pace` it writes at most so many turns a second.
+    `pace` is the maximum number of turns per second.
     """
     batch = BATCH if pace is None else max(1, min(BATCH, int(pace)))
 
@@ -144,7 +144,7 @@ def write(
     ordered = sorted(utterances, key=scope)  # stable: a thread keeps its order
     threads = {scope(utterance) for utterance in utterances}
     with (
-        unfinished(lambda: f"At least {done} of {counted(len(ordered), 'turn')} are written, and stay."),
+        unfinished(lambda: f"At least {done} of {counted(len(ordered), 'turn')} are written and kept."),
         progress("Writing turns") as show,
     ):
         for (user_id, thread_id), group in groupby(ordered, key=scope):
@@ -176,7 +176,7 @@ def work_off(memory: Memory) -> int:
     """Waits until everything written is processed, with a bar; returns what is left."""
     most = now = 0
     with (
-        unfinished(lambda: f"All turns are written; {now or 'some'} wait to be processed."),
+        unfinished(lambda: f"All turns are written; {now or 'some'} are waiting to be processed."),
         progress("Remembering") as show,
     ):
 

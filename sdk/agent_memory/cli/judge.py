@@ -18,26 +18,29 @@ EXAMPLES = examples("judge locomo10.json --out judge.md", "judge --marks judge.m
 
 def judge(
     dataset: Annotated[Path | None, typer.Argument(metavar="DATASET", help="A file in LoCoMo's format.")] = None,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="How many of each kind.")] = 50,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed draws other samples.")] = 0,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of a context.")] = 650,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Number of samples of each kind.")] = 50,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of the random samples.")] = 0,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Token budget of a context.")] = 650,
     conversations: Annotated[
         int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
     ] = None,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="PATH", help="Keep what was taken in, as `eval` does.")
+        Path | None, typer.Option("--store", metavar="PATH", help="Keep the ingested conversations, as `eval` does.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page to mark.")] = Path("judge.md"),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The page to write, on which a person puts marks.")
+    ] = Path("judge.md"),
     marks: Annotated[
-        Path | None, typer.Option("--marks", metavar="FILE", help="Add up the marks of a page, instead of drawing.")
+        Path | None,
+        typer.Option("--marks", metavar="FILE", help="Add up the marks of a page instead of drawing samples."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draw samples for a person to judge, or add up marks.
 
-    Half of the samples are memories that a context showed for a question (do they help?), half are facts that were
-    extracted (are they right?). Beside each mark stands what a machine can tell: whether the memory rests on the
-    evidence of the data set, and whether the fact's quote was said.
+    Half of the samples are memories that a context showed for a question (do they help?), half are extracted facts (are
+    they correct?). Next to each mark the page shows two automatic checks: whether the memory comes from the evidence of
+    the data set, and whether the fact's quote was said.
     """
     from agent_memory.evaluation.marks import Mark, page, read_page, summary
     from agent_memory.evaluation.samples import draw
@@ -51,7 +54,7 @@ def judge(
         from agent_memory.evaluation.reading import read_dataset
 
         if out.exists():
-            raise InvalidInput(f"{out} is there already, and may hold marks: give another --out")
+            raise InvalidInput(f"{out} already exists and may hold marks: choose another --out")
         chosen = read_dataset(dataset)[0][:conversations]
         with AgentMemory(store) as system, progress("Taking in") as show:
             for number, conversation in enumerate(chosen, start=1):
@@ -75,7 +78,7 @@ def _text(path: Path) -> str:
 def _view(report: Mapping[str, Mapping[str, Any]]) -> object:
     columns = ["samples", "by machine", "marked", "good", "share"]
     made = table("", *columns, "majority", right=columns)
-    names = {"memory": "shown, and helps", "fact": "extracted, and right"}
+    names = {"memory": "shown, and helpful", "fact": "extracted, and correct"}
     for about, found in report.items():
         shares = ["" if found[name] is None else f"{found[name]:.0%}" for name in ("machine", "share")]
         counts = [str(found[name]) for name in ("samples", "marked", "good")]

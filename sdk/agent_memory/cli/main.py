@@ -111,6 +111,6 @@ def main() -> None:
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character shall not end the command
+            stream.reconfigure(errors="replace")  # a character that the terminal lacks must not end the command
     end_on_sigterm()
     app(prog_name="agent-memory")

@@ -28,27 +28,35 @@ EXAMPLES = examples("mcp --user ann", "mcp --store ~/memory.db --user ann", "mcp
 
 def mcp(
     user: Annotated[
-        str | None, typer.Option("--user", metavar="ID", envvar="AGENT_MEMORY_USER", help="Whose memory it is.")
+        str | None,
+        typer.Option("--user", metavar="ID", envvar="AGENT_MEMORY_USER", help="The user whose memory it serves."),
     ] = None,
     store: Annotated[
         str,
-        typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; made if missing."),
+        typer.Option(
+            "--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; created if missing."
+        ),
     ] = DEFAULT_STORE,
     url: Annotated[
         str | None,
-        typer.Option("--url", metavar="URL", envvar="MEMORY_URL", help="A server instead (MEMORY_KEY is its key)."),
+        typer.Option(
+            "--url",
+            metavar="URL",
+            envvar="MEMORY_URL",
+            help="A server instead of a store (with its key in MEMORY_KEY).",
+        ),
     ] = None,
 ) -> None:
     """Serve one user's memory to an agent (MCP).
 
-    It speaks the Model Context Protocol over stdin and stdout. Programs such as Claude, VS Code, Cursor and Copilot
-    start it themselves: the page "Use it with MCP" of the documentation has the lines for each. They give it few
-    variables of the environment: name in their configuration those that it needs. A server has the same at /mcp.
+    Speaks the Model Context Protocol over stdin and stdout. Programs such as Claude, VS Code, Cursor and Copilot start
+    it themselves; the page "Use it with MCP" of the documentation has the configuration for each. They pass on few
+    environment variables: list the ones it needs in their configuration. A server offers the same at /mcp.
     """
     import asyncio
 
     if user is None:
-        raise with_hint(InvalidInput("whose memory is it?"), "name the user with --user, or in AGENT_MEMORY_USER")
+        raise with_hint(InvalidInput("no user is set"), "name the user with --user, or in AGENT_MEMORY_USER")
     try:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
@@ -62,7 +70,7 @@ def mcp(
 
 
 async def _serve(store: str, url: str | None, user: str) -> int:
-    """Serves until stdin ends, or a signal says so; the exit status."""
+    """Serves until stdin ends or a signal comes; returns the exit status."""
     import asyncio
 
     from agent_memory.store.ids import check_id
@@ -83,7 +91,7 @@ async def _serve(store: str, url: str | None, user: str) -> int:
 
 @asynccontextmanager
 async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
-    """The way to the user's memory. It is opened in the background, so that the program that waits gets an answer."""
+    """The connection to the user's memory. It opens in the background, so the program need not wait."""
     import asyncio
 
     from agent_memory import AsyncMemory
@@ -110,7 +118,7 @@ async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
             memory, _ = await shared.open()
             await memory.warm()
         except AgentMemoryError as error:
-            print(f"error: {error}", file=sys.stderr, flush=True)  # each call says it too
+            print(f"error: {error}", file=sys.stderr, flush=True)  # each call reports it too
 
     opening = asyncio.create_task(open_early())
     try:
@@ -121,7 +129,7 @@ async def _door(store: str, url: str | None, user: str) -> AsyncIterator[Door]:
 
 
 async def _signalled() -> int:
-    """Waits for a signal that ends the process; the exit status, as shells have it."""
+    """Waits for a signal that ends the process; returns the exit status, as shells define it."""
     import asyncio
 
     loop = asyncio.get_running_loop()

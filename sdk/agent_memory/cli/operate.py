@@ -40,7 +40,7 @@ OF_THREADS: tuple[str, ...] = get_args(ThreadStep)
 
 def process(
     step: Annotated[
-        Step | None, typer.Argument(metavar="STEP", help=f"{', '.join(get_args(Step))}; without it, all that waits.")
+        Step | None, typer.Argument(metavar="STEP", help=f"{', '.join(get_args(Step))}; default: all waiting work.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -49,18 +49,18 @@ def process(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn waiting turns into memories, or run one step."""
+    """Process waiting turns into memories, or run one step."""
     if thread is not None and step not in OF_THREADS:
-        raise InvalidInput(f"--thread goes with the steps {', '.join(OF_THREADS)}")
+        raise InvalidInput(f"--thread only works with the steps {', '.join(OF_THREADS)}")
     with existing_store(store) as memory:
         if step is None:
             left = work_off(memory)
             if as_json:
                 emit({"unprocessed_turns": left})
             else:
-                stdout().print("Everything is processed." if not left else f"{left} turns are left.")
+                stdout().print("Everything is processed." if not left else f"{left} turns are still waiting.")
             return
-        with unfinished(lambda: "What is processed stays."):
+        with unfinished(lambda: "Turns processed so far stay processed."):
             results = _run(one_user(memory, user), step, thread)
     if as_json:
         emit(results)
@@ -69,7 +69,7 @@ def process(
 
 
 def _run(scope: UserScope, step: Step, thread: str | None) -> dict[str, ProcessResult]:
-    """Runs a step, and says what it did by thread or user."""
+    """Runs a step, and prints what it did for each thread or user."""
     if step in OF_THREADS:
         threads = [info.thread_id for info in scope.threads() if thread in (None, info.thread_id)]
         if thread is not None and not threads:
@@ -90,7 +90,7 @@ def _show_results(results: dict[str, ProcessResult]) -> None:
 
 
 def dead_letters(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """List the turns that a step gave up on, and why."""
+    """List the turns that a step could not process, and why."""
     with existing_store(store) as memory:
         letters = memory.dead_letters()
     if as_json:

@@ -1,4 +1,4 @@
-"""What several commands have in common: their options, the open store, and whose memory is meant."""
+"""What several commands share: their options, the open store, and the user."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = "memory.db"
 DEFAULT_USER = "me"
-"""Whose memory a transcript becomes when neither the file nor the caller says."""
+"""The user of a transcript if neither the file nor the caller names one."""
 
 PATIENCE_SECONDS = 600.0
-"""What a context may take here: at a terminal an answer that comes late is better than none."""
+"""The time limit of a context here: at a terminal a late answer is better than none."""
 
 
 def parse_date(text: str | datetime) -> datetime:
@@ -66,7 +66,7 @@ def parse_filter(text: str | dict[str, Any]) -> dict[str, Any]:
     """Reads a filter.
 
     Raises:
-        typer.BadParameter: if it is no JSON object. What is wrong within it, the memory says.
+        typer.BadParameter: if it is not a JSON object. The memory checks its content.
     """
     if isinstance(text, dict):
         return text
@@ -85,14 +85,14 @@ StoreOption = Annotated[
         "--store",
         metavar="PATH|URL",
         envvar="AGENT_MEMORY_STORE",
-        help="The store file, or a server (MEMORY_KEY is its key).",
+        help="The store file, or the URL of a server (with its key in MEMORY_KEY).",
     ),
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option("--user", metavar="ID", help="Whose memory; not needed when the store knows one user."),
+    typer.Option("--user", metavar="ID", help="Whose memory; not needed if the store has only one user."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else; errors too are JSON.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout; errors are JSON too.")]
 AsOfOption = Annotated[
     datetime | None,
     typer.Option("--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day."),
@@ -105,37 +105,37 @@ FilterOption = Annotated[
         "--filter",
         metavar="JSON",
         parser=parse_filter,
-        help='Only what matches: \'{"metadata": {"city": "Lisbon"}}\'. How filters are written is in the docs.',
+        help='Only memories that match: \'{"metadata": {"city": "Lisbon"}}\'. The docs describe filters.',
     ),
 ]
 
 
 def examples(*commands: str) -> str:
-    """The end of a command's help."""
+    """The examples at the end of a command's help."""
     keep_lines = "\b"  # tells the help formatter not to wrap what follows
     return "\n".join([keep_lines, "Examples:", *(f"  agent-memory {command}" for command in commands)])
 
 
 def is_url(store: str) -> bool:
-    """Whether a store is a server's."""
+    """Whether a store is a server's URL."""
     return store.startswith(("http://", "https://"))
 
 
 @contextmanager
 def existing_store(path: str) -> Iterator[Memory]:
-    """Opens a store that must be there: a mistyped path shall not become a new, empty store."""
+    """Opens a store that must exist: a mistyped path must not become a new, empty store."""
     if not is_url(path) and not Path(path).exists():
         missing = InvalidInput(f"there is no store at {path}")
-        raise with_hint(missing, f"make one with: {invocation('ingest', 'FILE', '--store', path)}")
+        raise with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', path)}")
     with any_store(path) as memory:
         yield memory
 
 
 @contextmanager
 def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
-    """Opens a store, a new one if there is none at the path, with the models that the environment names.
+    """Opens a store, or creates one if there is none at the path, with the models set in the environment.
 
-    With `offline`, with those that need no service. Whoever runs the command is the one who acts.
+    With `offline`, it uses models that need no service. The audit names the account that runs the command.
     """
     from agent_memory import Memory
     from agent_memory.language.defaults import models_named_by
@@ -160,7 +160,7 @@ def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
 
 
 def _of_its_holder(path: str, error: ConfigurationError) -> Memory:
-    """The store through the process that has it open, if that one shares it."""
+    """The store, through the process that has it open, if that process shares it."""
     from agent_memory import Memory
     from agent_memory.sharing.note import find_host
     from agent_memory.sharing.shared import is_in_use
@@ -172,14 +172,14 @@ def _of_its_holder(path: str, error: ConfigurationError) -> Memory:
 
 
 def _announce(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> None:
-    """Says of a new store which services it will ask: a key may lie in the environment for something else."""
+    """Prints which services a new store will call: a key in the environment may be meant for something else."""
     from agent_memory.language.roles import models_of
 
     named = [*(models_of(chat).values() if chat is not None else ()), *([embeddings] if embeddings is not None else [])]
     services = list(dict.fromkeys(model.model_id for model in named if hasattr(model, "health")))
     if services:
         stderr().print(
-            f"This store is new. It asks {' and '.join(services)}, because the environment names a service or a key for"
+            f"This store is new. It calls {' and '.join(services)}, because the environment has a service or a key for"
             " it. To stay on this machine: AGENT_MEMORY_CHAT=local:rules AGENT_MEMORY_EMBEDDINGS=local:minilm",
             soft_wrap=True,
         )
@@ -187,28 +187,26 @@ def _announce(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> None
 
 @contextmanager
 def acting_as_operator() -> Iterator[None]:
-    """Says that what is done inside is done by whoever runs the command."""
+    """Records the account that runs the command as the one who acts."""
     from agent_memory.audit import Actor, acting
 
     try:
         name = getpass.getuser()
-    except (OSError, KeyError):  # no such account, as in some containers
+    except (OSError, KeyError):  # some containers have no such account
         name = "unknown"
     with acting(Actor(name, "cli")):
         yield
 
 
 def one_user(memory: Memory, given: str | None) -> UserScope:
-    """The user that is meant: the given one, or the only one there is."""
+    """The user: the given one, or the only one in the store."""
     users = memory.users()
     if given is not None:
         if given not in users:
-            raise with_hint(
-                NotFound(f"this store knows no user {given!r}"), f"it knows: {', '.join(users) or 'nobody'}"
-            )
+            raise with_hint(NotFound(f"this store has no user {given!r}"), f"its users: {', '.join(users) or 'none'}")
         return memory.user(given)
     if len(users) != 1:
-        reason = "this store is empty" if not users else f"whose memory? This store knows {', '.join(users)}"
+        reason = "this store is empty" if not users else f"which user? This store has {', '.join(users)}"
         raise with_hint(
             InvalidInput(reason), "name one with --user" if users else f"try: {invocation('ingest', 'FILE')}"
         )
@@ -216,7 +214,7 @@ def one_user(memory: Memory, given: str | None) -> UserScope:
 
 
 def invocation(*arguments: str) -> str:
-    """A command line that works here, for the reader to copy."""
+    """A command line that works in this environment, for the reader to copy."""
     name, called = "agent-memory", Path(sys.argv[0])
     if called.name != name:
         program = f"{Path(sys.executable).name} -m agent_memory.cli"
@@ -229,7 +227,7 @@ def invocation(*arguments: str) -> str:
 
 def _quoted(argument: str) -> str:
     if argument.isupper():
-        return argument  # stands for what the reader has
+        return argument  # a placeholder for the reader's own value
     if "'" in argument and not set(argument) & set('"$`\\!'):
         return f'"{argument}"'  # legible, where the safe way ('"'"') is not
     return shlex.quote(argument)

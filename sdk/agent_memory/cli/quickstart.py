@@ -40,38 +40,40 @@ SAMPLE_QUESTIONS = (
     Question("sarah", "How many days may I work from home?"),
 )
 QUESTIONS_OF_OWN = 3
-"""Questions about a transcript of one's own, for each of its users."""
+"""Number of questions about the caller's own transcript, for each of its users."""
 TRIED = 8
-"""How many questions are tried, until enough of them have an answer."""
+"""Maximum number of questions to try until enough of them have an answer."""
 USERS_ASKED = 5
-"""Users whose questions are asked, if a transcript is of many."""
+"""Maximum number of users to ask questions for, if a transcript has many."""
 
 
 def quickstart(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE", help="Your own transcripts, in place of the samples.")
+        list[Path] | None, typer.Argument(metavar="FILE", help="Your own transcripts, instead of the samples.")
     ] = None,
     store: Annotated[str, typer.Option("--store", metavar="PATH", help="The store file.")] = STORE,
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="Whose memory your transcripts are.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="ID", help="The user your transcripts belong to.")
+    ] = None,
     ask: Annotated[
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this; may be given several times.")
     ] = None,
     as_of: AsOfOption = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Show all: memories, summaries, profiles and the whole contexts.")
+        bool, typer.Option("--full", help="Show everything: memories, summaries, profiles and full contexts.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """From conversations to memories to answers, in one run.
 
-    Ingests the sample conversations (or yours), shows what is remembered and asks from a new session. Needs no
-    key and no network. A second run finds the store and goes on from there.
+    Ingests the sample conversations (or yours), shows what is remembered and asks questions from a new session. Needs
+    no key and no network. A second run reuses the store.
     """
     resumed = Path(store).exists()
     utterances = read_all(files or samples())
     Path(store).parent.mkdir(parents=True, exist_ok=True)
     if resumed and not as_json:
-        stdout().print(f"Found {store} from an earlier run; going on with it.", soft_wrap=True)
+        stdout().print(f"Found {store} from an earlier run; continuing with it.", soft_wrap=True)
     with any_store(store, offline=True) as memory:
         ingested = write(memory, utterances, user)
         if not as_json:
@@ -93,7 +95,7 @@ def quickstart(
 
 
 def write_page(memory: Memory, store: Path, users: Sequence[str], answers: Sequence[Answer]) -> Path:
-    """Writes the explorer with these users' memory and answers into a file beside the store."""
+    """Writes the explorer with these users' memory and answers into a file next to the store."""
     from agent_memory.explorer.snapshot import snapshot
 
     def asked(user_id: str) -> list[tuple[str, datetime | None, Context]]:
@@ -107,7 +109,7 @@ def write_page(memory: Memory, store: Path, users: Sequence[str], answers: Seque
 
 
 def samples() -> list[Path]:
-    """The sample conversations: of the package, or of the repository that it runs from."""
+    """The sample conversations, from the package or from the repository."""
     return sorted(path for folder in _SAMPLES for path in folder.glob("*.jsonl"))
 
 
@@ -130,7 +132,7 @@ def _questions(views: Sequence[UserView], ask: list[str] | None, as_of: datetime
 
 
 def _ask_about(memory: Memory, view: UserView, texts: Sequence[str], as_of: datetime | None) -> list[Answer]:
-    """Questions about what a user's transcript holds, with answers; if it has none at all, the first that was tried."""
+    """Questions about a user's transcript, with answers; if none has an answer, the first one tried."""
     tried = [
         Question(view.user_id, f"What do you know about {subject}?", as_of)
         for subject in subjects(view.memories, texts)

@@ -1,4 +1,4 @@
-"""`agent-memory reembed`: another embedding model for a store, while it is used."""
+"""`agent-memory reembed`: moves a store to another embedding model while it is in use."""
 
 from __future__ import annotations
 
@@ -33,21 +33,24 @@ def reembed(
     ],
     store: StoreOption = DEFAULT_STORE,
     rate: Annotated[
-        float | None, typer.Option("--rate", metavar="N", min=0.1, help="Memories a second at most; else no limit.")
+        float | None,
+        typer.Option("--rate", metavar="N", min=0.1, help="Maximum memories per second; default: no limit."),
     ] = None,
     price: Annotated[
-        float | None, typer.Option("--price", metavar="DOLLARS", min=0, help="Of a million tokens, for the estimate.")
+        float | None,
+        typer.Option("--price", metavar="DOLLARS", min=0, help="Price of a million tokens, for the estimate."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would cost.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Move a store to another embedding model without losing it.
 
-    Each memory gets a new vector beside the old one; then the store switches to the new model, and the old vectors are
-    removed. May be interrupted; the next call goes on. The store is a file, or the database in COSMOS_DB_ENDPOINT.
+    Each memory gets a new vector next to the old one; then the store switches to the new model, and the old vectors are
+    removed. You can interrupt it and run it again to continue. The store is a file, or the database in
+    COSMOS_DB_ENDPOINT.
     """
-    with unfinished(lambda: "What has a new vector keeps it; search uses the old ones until all have one."):
+    with unfinished(lambda: "New vectors are kept; search uses the old ones until all memories have a new one."):
         planned, result = asyncio.run(_run(to, store, rate, price, dry_run=dry_run, yes=yes, as_json=as_json))
     if as_json:
         emit({"plan": planned, "result": result})
@@ -55,14 +58,14 @@ def reembed(
         refused = f" {counted(result.failed, 'text')} refused by the model." if result.failed else ""
         stdout().print(
             f"{result.embedded} embedded, {counted(result.removed, 'old vector')} removed"
-            f" ({result.usage.input_tokens} tokens).{refused} The store has {planned.to_model} now: set"
+            f" ({result.usage.input_tokens} tokens).{refused} The store now uses {planned.to_model}: set"
             f" AGENT_MEMORY_EMBEDDINGS={to}",
             soft_wrap=True,
         )
 
 
 async def store_model(path: str, environment: Environment) -> str | None:
-    """The embedding model of the store, whatever the environment names; None if there is no store there yet."""
+    """The embedding model of the store, independent of the environment; None if there is no store yet."""
     from agent_memory.language.hashing import HashingEmbeddings
     from agent_memory.store.embedding_model import read_identity
 
@@ -97,7 +100,7 @@ async def _run(
             _announce(planned, price)
         if dry_run or planned.finished:
             return planned, None
-        # With --json a program reads this; it says --yes if it means it.
+        # With --json a program calls this; it must confirm with --yes.
         if not yes and (as_json or not typer.confirm("Begin?")):
             return planned, None
         with progress("memories embedded") as told:
@@ -107,12 +110,12 @@ async def _run(
 
 
 def _unopened(path: str, environment: Environment, target: EmbeddingModel) -> AsyncMemory:
-    """The memory, whose store alone is opened: it may have another model than the environment says."""
+    """The memory, with only its store opened: it may have a different model from the environment's."""
     from agent_memory import AsyncMemory
     from agent_memory.language.defaults import default_chat
 
     if is_url(path):
-        raise ConfigurationError("a server's store is moved where the server is run: name its file or its database")
+        raise ConfigurationError("you cannot move a store through its server: name the store's file or database")
     if environment.cosmos_endpoint is not None and path == DEFAULT_STORE:
         return AsyncMemory.cosmos(
             environment.cosmos_endpoint,
@@ -133,12 +136,12 @@ def _is_there(path: str) -> bool:
 
 def _announce(planned: ReembedPlan, price: float | None) -> None:
     if planned.finished:
-        stdout().print(f"The store has {planned.to_model} already: nothing to do.")
+        stdout().print(f"The store already uses {planned.to_model}: nothing to do.")
         return
     cost = "" if price is None else f", about ${planned.tokens / 1e6 * price:.2f}"
     stdout().print(
-        f"{'A move that was interrupted goes on: ' if planned.under_way else ''}{planned.from_model} to"
+        f"{'Continuing an interrupted move: ' if planned.under_way else ''}{planned.from_model} to"
         f" {planned.to_model} ({planned.dimensions} dimensions). {counted(planned.memories, 'memory', 'memories')} to"
-        f" embed, some {planned.tokens} tokens{cost}; each is written twice.",
+        f" embed, about {planned.tokens} tokens{cost}; each is written twice.",
         soft_wrap=True,
     )

@@ -36,33 +36,33 @@ UPDATE_EXAMPLES = examples(
 Kind = Literal["fact", "preference", "context", "requirement", "decision"]
 Type = Literal["fact", "episodic", "procedural"]
 TtlOption = Annotated[
-    int | None, typer.Option("--ttl", metavar="SECONDS", min=1, help="In how many seconds it expires and is deleted.")
+    int | None, typer.Option("--ttl", metavar="SECONDS", min=1, help="Seconds after which it expires and is deleted.")
 ]
 
 
 def remember(
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered, word for word.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The text to remember, word for word.")],
     kind: Annotated[Kind, typer.Option("--kind", metavar="KIND", help="fact, preference, decision, …")] = "fact",
     type: Annotated[
         Type, typer.Option("--type", metavar="TYPE", help="fact; procedural for how to do something; episodic.")
     ] = "fact",
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="What it is about; may be given several times.")
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be given several times.")
     ] = None,
     importance: Annotated[
-        float, typer.Option("--importance", metavar="0-1", min=0, max=1, help="How much it matters.")
+        float, typer.Option("--importance", metavar="0-1", min=0, max=1, help="How important it is.")
     ] = 0.8,
     ttl: TtlOption = None,
     store: StoreOption = DEFAULT_STORE,
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="ID", help=f"Whose memory; in a store of nobody '{DEFAULT_USER}'."),
+        typer.Option("--user", metavar="ID", help=f"Whose memory; in an empty store '{DEFAULT_USER}'."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Remember something that needs no extraction.
 
-    What is remembered word for word already is not kept twice.
+    A memory with the same words is not stored twice.
     """
     with any_store(store) as memory:
         if user is None and not memory.users():
@@ -73,12 +73,14 @@ def remember(
 
 
 def update(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `show` and `search` name it.")],
-    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="What it shall say.")] = None,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id, as `show` and `search` print it.")],
+    content: Annotated[str | None, typer.Option("--content", metavar="TEXT", help="The new text.")] = None,
     pinned: Annotated[
-        bool | None, typer.Option("--pin/--unpin", help="Whether it is kept however seldom it is used.")
+        bool | None, typer.Option("--pin/--unpin", help="Whether to keep it even if it is never used.")
     ] = None,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why it is corrected.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="The reason for the correction.")
+    ] = None,
     ttl: TtlOption = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -86,7 +88,7 @@ def update(
 ) -> None:
     """Correct what a memory says, or pin it.
 
-    New content makes a new version; the old one stays on record.
+    New content creates a new version; the old one stays on record.
     """
     with existing_store(store) as memory:
         scope = one_user(memory, user)

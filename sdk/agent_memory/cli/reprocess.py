@@ -1,4 +1,4 @@
-"""`agent-memory reprocess`: memories derived anew after the prompt or the model has changed."""
+"""`agent-memory reprocess`: derives memories again after the prompt or the model has changed."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ def reprocess(
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this thread.")] = None,
     prompt_version: Annotated[
         str | None,
-        typer.Option("--prompt-version", metavar="VERSION", help="Only what this version made; `why ID` names it."),
+        typer.Option(
+            "--prompt-version", metavar="VERSION", help="Only memories from this prompt version; `why ID` shows it."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Derive memories anew after a new prompt or model.
+    """Derive memories again with a new prompt or model.
 
-    It is done where another prompt or model than today's made them. What is still found stays, what is worded anew
-    replaces the old, what is found no more is withdrawn. Memories given or corrected by hand, and pinned ones, stay as
-    they are. May be interrupted; the next call goes on.
+    Only memories from an older prompt or model are derived again. A memory found again stays, a new wording replaces
+    the old one, and a memory no longer found is withdrawn. Memories written or corrected by hand, and pinned ones, stay
+    as they are. You can interrupt it and run it again to continue.
     """
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         turns = (scope if thread is None else scope.thread(thread)).stats().turns
-        with unfinished(lambda: "What was derived anew stays."), progress("turns read again") as told:
+        with unfinished(lambda: "Memories derived so far are kept."), progress("turns read again") as told:
             result = scope.reprocess(
                 prompt_version=prompt_version, thread_id=thread, progress=lambda done: told(done, turns)
             )

@@ -1,4 +1,4 @@
-"""`agent-memory review`: what waits for a word of the user before it is remembered."""
+"""`agent-memory review`: memories that wait for the user's approval."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Verdict = Literal["approve", "reject"]
 
 
 def review(
-    verdict: Annotated[Verdict | None, typer.Argument(help="What to do; without it, list what waits.")] = None,
+    verdict: Annotated[Verdict | None, typer.Argument(help="What to do; default: list what is waiting.")] = None,
     memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The memory.")] = None,
     content: Annotated[str | None, typer.Option("--content", help="Approve it in these words instead.")] = None,
     store: StoreOption = DEFAULT_STORE,
@@ -40,9 +40,9 @@ def review(
 ) -> None:
     """List what waits for review, approve or reject it."""
     if (verdict is None) != (memory_id is None):
-        raise InvalidInput("give what to do and the memory's ID, or neither")
+        raise InvalidInput("give both the action and the memory's ID, or neither")
     if content is not None and verdict != "approve":
-        raise InvalidInput("--content goes with approve")
+        raise InvalidInput("--content only works with approve")
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         if verdict is None or memory_id is None:
@@ -53,7 +53,7 @@ def review(
         else:
             _say(
                 scope.reject(full_id(scope, memory_id)),
-                "Rejected; what was said before will not bring it back.",
+                "Rejected; earlier turns will not bring it back.",
                 as_json,
             )
 
@@ -64,7 +64,7 @@ def _show(waiting: list[Remembered], as_json: bool) -> None:
         return
     console = stdout()
     if not waiting:
-        console.print("Nothing waits for review.")
+        console.print("Nothing is waiting for review.")
         return
     for memory in waiting:
         reason = memory.review_reason or f"said by {memory.source}"

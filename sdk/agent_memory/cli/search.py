@@ -39,7 +39,7 @@ CONTEXT_EXAMPLES = examples(
 
 GroupsOption = Annotated[
     list[str] | None,
-    typer.Option("--group", metavar="ID", help=f"A group of the user, whose memory is read too{REPEAT}."),
+    typer.Option("--group", metavar="ID", help=f"Also read the memory of this group of the user{REPEAT}."),
 ]
 
 
@@ -47,7 +47,7 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many results at most.")] = 5,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")] = 5,
     types: Annotated[list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type{REPEAT}.")] = None,
     kinds: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: preference, chunk, …{REPEAT}.")
@@ -63,22 +63,28 @@ def search(
     ] = None,
     as_of: AsOfOption = None,
     confidence: Annotated[
-        float | None, typer.Option("--min-confidence", metavar="0-1", min=0, max=1, help="At least so sure.")
+        float | None, typer.Option("--min-confidence", metavar="0-1", min=0, max=1, help="Minimum confidence.")
     ] = None,
     importance: Annotated[
-        float | None, typer.Option("--min-importance", metavar="0-1", min=0, max=1, help="At least so important.")
+        float | None, typer.Option("--min-importance", metavar="0-1", min=0, max=1, help="Minimum importance.")
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", metavar="COSINE", min=-1, max=1, help="Only what is nearer than this."),
+        typer.Option(
+            "--threshold", metavar="COSINE", min=-1, max=1, help="Only memories with a higher cosine than this."
+        ),
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only from this conversation.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="ID", help="From talks in this project.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Only from conversations in this project.")
+    ] = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say below each result what its score is made of.")
+        bool, typer.Option("--explain", help="Show below each result what its score is made of.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -111,14 +117,16 @@ def search(
 
 
 def context(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What the agent has been asked.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question that the agent was asked.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="The conversation that the question belongs to.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens at most.")] = 650,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Maximum number of tokens.")] = 650,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
+    ] = None,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
@@ -128,7 +136,7 @@ def context(
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)
-        memory.warm()  # what loading takes is none of what a context costs
+        memory.warm()  # loading the model is not part of what a context costs
         found = asked.context(query, budget=budget, as_of=as_of, filters=filters, groups=groups or (), agent_id=agent)
     if as_json:
         emit(found)

@@ -1,4 +1,4 @@
-"""`agent-memory serve`: the HTTP API and the explorer over a store; and `api-key`: keys for those who call it."""
+"""`agent-memory serve`: the HTTP API and the explorer for a store; and `api-key`: keys for its callers."""
 
 from __future__ import annotations
 
@@ -24,41 +24,44 @@ SERVE_EXAMPLES = examples("serve", "serve --store team.db --port 8080", "serve -
 KEY_EXAMPLES = examples("api-key laptop --user alice", "api-key backend --acts-for-users")
 DEFAULT_PORT = 8900
 SWITCH_SECONDS = 0.0001
-"""After how long the thread of the rules lets a request go on, which asks for the interpreter's lock again after each
-row that it reads. With Python's 5 ms a search took seconds while turns were processed (`benchmarks/hostile.py`)."""
+"""How long the rules' thread may hold the interpreter's lock before a request gets it, in seconds; a request asks for
+the lock again after each row that it reads. With Python's default of 5 ms, a search took seconds while turns were
+processed (`benchmarks/hostile.py`)."""
 
 
 def serve(
     store: Annotated[
         str,
-        typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; made if missing."),
+        typer.Option(
+            "--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; created if missing."
+        ),
     ] = DEFAULT_STORE,
     from_env: Annotated[
-        bool, typer.Option("--from-env", help="Serve the store that the environment names (Cosmos DB) instead.")
+        bool, typer.Option("--from-env", help="Serve the store set in the environment (Cosmos DB) instead.")
     ] = False,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = DEFAULT_PORT,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = DEFAULT_PORT,
 ) -> None:
     """Serve the HTTP API, and the explorer at /ui/, until Ctrl-C.
 
-    It says "ready URL" when it is, and then an address of the explorer. That address signs one browser in; when it has
-    been used, the next one is printed.
+    Prints "ready URL" when it accepts requests, and then an address of the explorer. That address signs in one browser;
+    once it is used, the command prints a new one.
 
-    AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE say who may ask.
-    Without them, programs on this machine are believed who they say they are, in the header x-user-id.
+    AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE define who may
+    call it. Without them, it trusts the header x-user-id of programs on this machine.
     """
     settings = api_settings()
     if not settings.knows_callers and not _is_loopback(host):
         hint = "set AGENT_MEMORY_API_KEYS_FILE (see agent-memory api-key --help), or AGENT_MEMORY_JWT_ISSUER"
-        raise with_hint(InvalidInput(f"on {host} anybody could ask, and no identity is set"), hint)
+        raise with_hint(InvalidInput(f"on {host} anybody could call the API, and no credentials are configured"), hint)
     run(settings, None if from_env else store, host, port, lambda url: print(f"ready {url}", flush=True))
 
 
 def api_settings() -> ApiSettings:
-    """What the environment says of the API.
+    """The settings of the API in the environment.
 
     Raises:
-        ConfigurationError: if the parts that serve are not installed.
+        ConfigurationError: if the server packages are not installed.
     """
     try:
         from agent_memory.api import ApiSettings
@@ -76,14 +79,14 @@ def run(
     on_ready: Callable[[str], None],
     on_address: Callable[[str], None] = lambda address: print(f"explorer {address}", flush=True),
 ) -> None:
-    """Serves a store (without one, that of the environment) until a signal.
+    """Serves a store, by default the one in the environment, until a signal.
 
     Args:
-        settings: Who may ask.
+        settings: Who may call it.
         store: The store file.
         host: The address to listen on.
-        port: The port; 0 takes a free one.
-        on_ready: Called with the URL when requests are answered.
+        port: The port; 0 picks a free one.
+        on_ready: Called with the URL when requests are accepted.
         on_address: Called with each address that signs a browser in to the explorer.
     """
     import asyncio
@@ -136,19 +139,19 @@ async def _serve(
 
 
 def api_key(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Tells keys apart, in limits and logs.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, used in limits and logs.")],
     user: UserOption = None,
     acts_for_users: Annotated[
-        bool, typer.Option("--acts-for-users", help="A service that names a user in the header x-user-id.")
+        bool, typer.Option("--acts-for-users", help="For a service that names the user in the header x-user-id.")
     ] = False,
     operates: Annotated[
-        bool, typer.Option("--operates", help="May see to what concerns all users: health, dead letters.")
+        bool, typer.Option("--operates", help="Allows operations on all users: health, dead letters.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key for the HTTP API.
+    """Create a key for the HTTP API.
 
-    Prints the key, and its entry for the file of keys, which holds its hash only.
+    Prints the key, and its entry for the key file, which holds only a hash.
     """
     try:
         from agent_memory.api.credentials import new_key
@@ -156,14 +159,14 @@ def api_key(
         missing = ConfigurationError(f"keys need the extra 'server': {error}")
         raise with_hint(missing, how_to_install("server")) from error
     if user is None and not acts_for_users and not operates:
-        raise InvalidInput("a key is of a --user, or it --acts-for-users, or it --operates")
+        raise InvalidInput("a key needs --user, --acts-for-users or --operates")
     key, entry = new_key(name, user=user, acts_for_users=acts_for_users, operates=operates)
     if as_json:
         emit({"key": key, "entry": entry})
         return
     console = stdout()
-    console.print("The key, which is shown this once:", f"  {key}", sep="\n")
-    console.print("Its entry, one of the list in AGENT_MEMORY_API_KEYS_FILE:", sep="\n")
+    console.print("The key, which is shown only once:", f"  {key}", sep="\n")
+    console.print("Its entry, for the list in AGENT_MEMORY_API_KEYS_FILE:", sep="\n")
     console.print(f"  {entry.model_dump_json()}", soft_wrap=True)
 
 

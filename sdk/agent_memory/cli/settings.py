@@ -1,4 +1,4 @@
-"""`agent-memory settings`: what is switched on and off for a user or a thread."""
+"""`agent-memory settings`: the switches of a user or a thread."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ EXAMPLES = examples(
 
 
 def settings(
-    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Of this thread, not the user.")] = None,
-    enabled: Annotated[
-        bool | None, typer.Option("--on/--off", help="Whether anything is remembered and recalled.")
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="The settings of this thread, not of the user.")
     ] = None,
+    enabled: Annotated[bool | None, typer.Option("--on/--off", help="Whether to remember and recall anything.")] = None,
     auto_store: Annotated[
-        bool | None, typer.Option("--auto-store/--no-auto-store", help="Whether memories are made of what is said.")
+        bool | None, typer.Option("--auto-store/--no-auto-store", help="Whether to derive memories from turns.")
     ] = None,
     keep_turns: Annotated[
-        bool | None, typer.Option("--keep-turns/--no-keep-turns", help="Whether the conversation itself is kept.")
+        bool | None, typer.Option("--keep-turns/--no-keep-turns", help="Whether to keep the turns themselves.")
     ] = None,
     deny: Annotated[
         list[str] | None, typer.Option("--deny", metavar="TOPIC", help="Never remember this; repeat, '' for none.")
@@ -48,10 +48,14 @@ def settings(
     ] = None,
     retain: Annotated[
         list[str] | None,
-        typer.Option("--retain", metavar="TYPE=DAYS", help="Delete such memories after so long; repeat, '' for never."),
+        typer.Option(
+            "--retain",
+            metavar="TYPE=DAYS",
+            help="Delete memories of this type after so many days; repeat, '' for never.",
+        ),
     ] = None,
     time_zone: Annotated[
-        str | None, typer.Option("--time-zone", metavar="NAME", help="Where the user is, like Europe/Lisbon.")
+        str | None, typer.Option("--time-zone", metavar="NAME", help="The user's time zone, like Europe/Lisbon.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -70,7 +74,7 @@ def settings(
         owner = one_user(memory, user)
         if thread is not None:
             if retain is not None:
-                raise InvalidInput("--retain is the user's, not a thread's")
+                raise InvalidInput("--retain applies to a user, not to a thread")
             scope = owner.thread(thread)
             now = scope.update_settings(**changes) if _any(changes) else scope.settings()
         else:
@@ -97,7 +101,7 @@ def _days(given: list[str] | None) -> dict[str, int] | None:
     for pair in filter(None, given):
         name, _, days = pair.partition("=")
         if not days.isdigit():
-            raise InvalidInput(f"--retain: {pair!r} is no TYPE=DAYS, like fact=365")
+            raise InvalidInput(f"--retain: {pair!r} is not TYPE=DAYS, like fact=365")
         found[name] = int(days)
     return found
 
@@ -106,8 +110,8 @@ def _show(now: ScopeSettings) -> None:
     retention = ", ".join(f"{name} {days} days" for name, days in now.retention_days.items())
     lines = {
         "memory": "on" if now.enabled else "off",
-        "memories are made of what is said": "yes" if now.auto_store else "no",
-        "the conversation is kept": "yes" if now.keep_turns else "no",
+        "memories are derived from turns": "yes" if now.auto_store else "no",
+        "turns are kept": "yes" if now.keep_turns else "no",
         "never remembered": ", ".join(now.deny_categories) or "(nothing)",
         "remembered": ", ".join(now.allow_categories) or "everything else",
         "deleted after": retention or "never",

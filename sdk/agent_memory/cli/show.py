@@ -50,7 +50,7 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, slots=True)
 class UserView:
-    """All that is remembered of a user. `superseded` pairs what is no longer true with what replaced it."""
+    """Everything remembered about a user. `superseded` pairs each outdated memory with the one that replaced it."""
 
     user_id: str
     memories: list[Remembered]
@@ -61,7 +61,7 @@ class UserView:
 
 @dataclass(frozen=True, slots=True)
 class ThreadView:
-    """All that is kept of a thread beside its turns."""
+    """Everything kept about a thread, except its turns."""
 
     summary: ThreadSummary | None
     state: ThreadState | None
@@ -70,7 +70,7 @@ class ThreadView:
 
 def show(
     memory_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="One memory: shows it with all its versions.")
+        str | None, typer.Argument(metavar="ID", help="Show one memory with all its versions.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
@@ -78,7 +78,9 @@ def show(
     types: Annotated[
         list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be given several times.")
     ] = None,
-    superseded: Annotated[bool, typer.Option("--superseded", help="Also what was replaced, and by what.")] = False,
+    superseded: Annotated[
+        bool, typer.Option("--superseded", help="Also show replaced memories, and what replaced them.")
+    ] = False,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     as_json: JsonOption = False,
@@ -105,7 +107,7 @@ def user_view(
     as_of: datetime | None = None,
     filters: dict[str, Any] | None = None,
 ) -> UserView:
-    """Gathers what is remembered of a user."""
+    """Gathers what is remembered about a user."""
     summaries = (scope.thread(info.thread_id).summary() for info in reversed(scope.threads()))
     return UserView(
         user_id=scope.user_id,
@@ -117,7 +119,7 @@ def user_view(
 
 
 def thread_view(scope: UserScope, thread_id: str, filters: dict[str, Any] | None = None) -> ThreadView:
-    """Gathers what is kept of a thread.
+    """Gathers what is kept about a thread.
 
     Raises:
         NotFound: if the user has no such thread.

@@ -1,4 +1,4 @@
-"""`agent-memory status`: a store at a glance: what is in it, what waits, what went wrong."""
+"""`agent-memory status`: a store at a glance: its contents, waiting work and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BAR = 12
 """Characters of the longest bar."""
 SHOWN_USERS = 20
 ROOMY = 90
-"""Columns of a terminal below which the table is a short one."""
+"""Terminals with fewer columns get a short table."""
 
 
 EXAMPLES = examples(
@@ -34,7 +34,7 @@ EXAMPLES = examples(
 )
 
 SHORTEST, LONGEST = 0.2, 3600.0
-"""Seconds between two looks."""
+"""Seconds between two refreshes."""
 
 
 def status(
@@ -43,16 +43,17 @@ def status(
         bool,
         typer.Option(
             "--watch",
-            help="Show what waits and what fails again and again, until Ctrl-C; with --json a line of JSON each time."
-            " A store file is processed meanwhile; of a server, its own work is shown.",
+            help="Refresh until Ctrl-C; with --json print a line of JSON each time."
+            " A store file is also processed meanwhile; for a server, its own work is shown.",
         ),
     ] = False,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=SHORTEST, max=LONGEST, help="Between two looks.")
+        float,
+        typer.Option("--interval", metavar="SECONDS", min=SHORTEST, max=LONGEST, help="Seconds between two refreshes."),
     ] = 2.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what the store holds and what waits."""
+    """Show what the store holds and what is waiting."""
     with existing_store(store) as memory:
         if watched:
             watch(memory.health, store, interval, as_json=as_json)
@@ -91,7 +92,7 @@ def _parts(store: str, size: int | None, health: Health, users: Collection[Stats
 
 def _users(users: Mapping[str, Stats], width: int) -> RenderableType:
     if not users:
-        return "\nNothing is kept yet."
+        return "\nThe store is empty."
     most = max(counts.memories for counts in users.values()) or 1
     largest = sorted(users.items(), key=lambda item: (-item[1].memories, item[0]))[:SHOWN_USERS]
     bars = {user: "█" * -(-counts.memories * BAR // most) for user, counts in largest}
@@ -110,5 +111,5 @@ def _users(users: Mapping[str, Stats], width: int) -> RenderableType:
     made = table(*columns, right=set(columns) - {"user", "", "newest"})
     for user, counts in largest:
         made.add_row(*(cell(user, counts) for cell in columns.values()))
-    more = [Text(f"and {len(users) - len(largest)} users more", style="dim")] if len(users) > len(largest) else []
+    more = [Text(f"and {len(users) - len(largest)} more users", style="dim")] if len(users) > len(largest) else []
     return Group("", made, *more)

@@ -1,6 +1,6 @@
-"""What to ask about a transcript that nobody here has read: subjects, taken from what is remembered and what was said.
+"""Questions about an unknown transcript: subjects, taken from what is remembered and what was said.
 
-Words are chosen by how they are written alone, so that it works in any language that writes words apart.
+Words are chosen only by how they are written, so this works in any language that separates words.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _WORD = linear(r"\p{L}[\p{L}\p{M}'’-]*")
 _SENTENCE = linear(r"[^.!?…。！？\n]+")
 _SHORTEST = 4
-"""Letters of a word that is worth asking about; names may be shorter."""
+"""Minimum letters of a word worth asking about; names may be shorter."""
 _SHORTEST_NAME = 3
 _LONGEST = 24
 _READ_CHARACTERS = 50_000
-"""How much of a transcript is read to find questions. More does not make better ones."""
+"""How much of a transcript is read to find questions. Reading more does not give better ones."""
 
 
 def subjects(memories: Iterable[Memory], texts: Iterable[str]) -> list[str]:
     """Names and words to ask about, the best first, each once.
 
     Args:
-        memories: What is remembered; the most important are asked about first, each for one word of it.
-        texts: What was said; asked about where nothing of it is remembered.
+        memories: What is remembered; each gives one word, the most important first.
+        texts: What was said; used if nothing of it is remembered.
     """
     held = by_importance([*memories])
     remembered = " ".join(one.content.casefold() for one in held)
@@ -43,7 +43,7 @@ def subjects(memories: Iterable[Memory], texts: Iterable[str]) -> list[str]:
 
 
 def _best_word(text: str, tags: set[str]) -> str | None:
-    """A name if a text holds one, else its longest word; those that are tags of it go first."""
+    """A name if the text holds one, else its longest word; words that are tags come first."""
     words = list(_words(text))
     return (
         max(words, key=lambda word: (word[0].casefold() in tags, word[1], len(word[0])), default=("", False))[0] or None
@@ -51,7 +51,7 @@ def _best_word(text: str, tags: set[str]) -> str | None:
 
 
 def _words_of_talk(texts: Iterable[str]) -> list[str]:
-    """Words that were said: names first, those that were said more often before others, longer before shorter."""
+    """Words that were said: names first, then more frequent words, then longer ones."""
     counts: Counter[tuple[str, bool]] = Counter()
     left = _READ_CHARACTERS
     for text in texts:

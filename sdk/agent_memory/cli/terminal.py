@@ -1,4 +1,4 @@
-"""The terminal: where words, JSON, progress and the log go, and how text of others is made safe to print.
+"""The terminal: where text, JSON, progress and the log go, and how outside text is made safe to print.
 
 Whatever a command prints passes through here: tables and lines are folded as they are drawn, JSON escapes what a
 terminal would not show as it is, and so loses nothing.
@@ -20,25 +20,25 @@ from rich.segment import Segment
 from agent_memory.text.folding import folded
 
 PIPED_WIDTH = 100
-"""Columns when nobody is watching: a pipe has no width of its own."""
+"""Columns if the output is not a terminal."""
 
 
 class _Console(Console):
-    """A console on which text cannot steer the terminal, hide or change its order, whoever wrote it."""
+    """A console on which no text can control the terminal, hide itself or change the order of text."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What is drawn, in parts: those that hold text are folded, those that move the cursor are rich's own."""
+        """The segments to draw: text is folded, rich's own cursor movements are not."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(_drawn(segment.text), segment.style)
 
 
 def _drawn(text: str) -> str:
-    """A part of a line, or the end of one: nothing in it begins a line of its own."""
+    """A part of a line, or the end of one: nothing in it starts a new line."""
     return text if text == "\n" else "\n".join(folded(line).replace("\n", " ") for line in text.split("\n"))
 
 
 class _Escapes(dict[int, str]):
-    """How a character stands in JSON: as it is, or escaped if a terminal would not show it as it is."""
+    """A character in JSON: unchanged, or escaped if a terminal would not show it unchanged."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -70,7 +70,7 @@ def stderr() -> Console:
 
 def _console(file: IO[str]) -> Console:
     width = None if file.isatty() or os.environ.get("COLUMNS") else PIPED_WIDTH
-    # Markup stays off: what people said may hold square brackets.
+    # Markup stays off: text from people may contain square brackets.
     return _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
@@ -82,12 +82,12 @@ def emit(value: Any) -> None:
 
 
 def shown_json(text: str) -> str:
-    """JSON that says the same, in which what steers a terminal or is not seen is escaped."""
+    """Equivalent JSON, in which control and invisible characters are escaped."""
     return text.translate(_ESCAPES)
 
 
 def clean(text: str) -> str:
-    """A text without what steers a terminal, hides, or changes the order of what is seen."""
+    """A text without characters that control a terminal, are invisible, or change the order of text."""
     return folded(text).expandtabs(4)
 
 
@@ -104,7 +104,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows a bar on stderr while something runs; yields a function to call with how much is done, and of how much."""
+    """Shows a progress bar on stderr; yields a function to call with the amount done and the total."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = stderr()

@@ -1,4 +1,4 @@
-"""What the quickstart found, and how it is shown."""
+"""What the quickstart found, and how it shows it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ WIDTH = 76
 _SHORT = 3
 """Letters of words that occur in any line."""
 NOTHING_EXTRACTED = (
-    "No memories were extracted. Without a language model, rules do that, and they read English alone; the README\n"
-    "says how to give a model. Search and context use the talk itself all the same."
+    "No memories were extracted. Without a language model, rules extract them, and only from English; the README\n"
+    "describes how to set a model. Search and context still use the turns themselves."
 )
 
 
@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question, the context that an agent would get with it, and the facts in it that fit best."""
+    """A question, the context that an agent would get for it, and the best-matching facts in it."""
 
     question: Question
     context: Context
@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def told(self) -> list[str]:
-        """What the agent would get: the facts that fit best, or else the lines of the context, likewise."""
+        """What the agent would get: the best-matching facts, or else the best lines of the context."""
         if self.best:
             return [f"{one_line(memory.content)} (said {day(memory.created_at)})" for memory in self.best]
         lines = [line.removeprefix("- ") for line in self.context.text.splitlines() if line.startswith("- ")]
@@ -70,7 +70,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """All that a quickstart shows."""
+    """Everything that a quickstart shows."""
 
     store: str
     resumed: bool
@@ -82,7 +82,7 @@ class Tour:
 
 
 def by_importance(memories: Sequence[Memory]) -> list[Memory]:
-    """Memories, the most important and surest first, newer ones ahead of older."""
+    """Memories by importance, then confidence, then newest first."""
     return sorted(memories, key=lambda memory: (-memory.importance, -memory.confidence, -memory.created_at.timestamp()))
 
 

@@ -1,4 +1,4 @@
-"""`agent-memory export` and `import`: everything of a user out of a store, and into one."""
+"""`agent-memory export` and `import`: copy everything of a user out of a store, and into one."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ IMPORT_EXAMPLES = examples(
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - is stdout.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
 ) -> None:
-    """Write all that a user owns, a line each.
+    """Write everything that a user owns, one item per line.
 
     Turns, memories with their history, summaries and settings.
     """
@@ -59,7 +59,7 @@ def export(
         if file == "-":
             scope.export(lambda line: sys.stdout.write(shown_json(line)))
             return
-        # A file of this name is replaced only when the new one is whole.
+        # An existing file is replaced only when the new one is complete.
         part = Path(f"{file}.part")
         try:
             with part.open("w", encoding="utf-8") as out:
@@ -118,34 +118,35 @@ def import_(
         typer.Argument(metavar="FILE", help="A file or zip; - is an export on stdin."),
     ],
     store: StoreOption = DEFAULT_STORE,
-    user: Annotated[str, typer.Option("--user", metavar="ID", help="Whose memory it becomes.")] = DEFAULT_USER,
+    user: Annotated[str, typer.Option("--user", metavar="ID", help="The user to import into.")] = DEFAULT_USER,
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="NAME", help="Whose memories, if the file of another system holds several's."),
+        typer.Option(
+            "--only", metavar="NAME", help="Whose memories to import, if another system's file has several owners."
+        ),
     ] = None,
     source: Annotated[
         Origin | None,
         typer.Option(
             "--from",
             metavar="SYSTEM",
-            help=f"Where it is from, if that is not to be detected: {', '.join(Origin)}. With the last, FILE is the "
-            "URL of an account.",
+            help=f"Its system, detected by default: {', '.join(Origin)}. With the last, FILE is the URL of an account.",
         ),
     ] = None,
     database: Annotated[
         str, typer.Option("--database", help="With --from azure-cosmos-agent-memory: the database.")
     ] = "ai_memory",
     process: Annotated[
-        bool, typer.Option("--process/--no-process", help="Whether to turn conversations into memories now.")
+        bool, typer.Option("--process/--no-process", help="Whether to derive memories from conversations now.")
     ] = True,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in what this toolkit or another system exported. Repeating it is harmless, and finishes what was cut short.
+    """Import an export of this toolkit or of another system. You can repeat it; it continues after an interruption.
 
     Reads memories of mem0, Zep, Letta, LangGraph's stores, Hindsight and Claude, documents of the AgentMemoryToolkit,
-    and all conversations that `ingest` reads. What was forgotten here since it was said stays forgotten. From an Azure
-    Cosmos DB account every user is taken over; COSMOS_DB_KEY is its key, else who you are to Azure.
+    and all conversations that `ingest` reads. What was forgotten in this store stays forgotten. From an Azure Cosmos DB
+    account it imports every user, with the key in COSMOS_DB_KEY or your Azure identity.
     """
     if source == Origin.AZURE_COSMOS:
         _take_over(file, database, store, as_json=as_json)
@@ -173,33 +174,28 @@ def _read(file: str, source: Origin | None, only: str | None) -> Contents:
     from agent_memory.transfer.moving import Contents, contents_of
 
     try:
-        if file == "-":
-            return Contents(list(as_export(sys.stdin.read(), only, source)))
-        return contents_of(Path(file), source, only)
-    except UnicodeDecodeError as error:
-        raise InvalidInput("stdin holds no UTF-8 text") from error
-    except NoMemories as error:
-        if source is not None:
-            raise
-        hint = f"conversations can be read with a named format: {invocation('ingest', 'FILE', '--format', 'FORMAT')}"
-        raise with_hint(error, hint) from error
-
-
-def _taken(scope: UserScope, lines: list[str]) -> ImportReceipt:
-    """Imports lines, with a bar."""
-    taken = 0
-    with progress("importing") as report:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise InvalidInput(f"cannot read {file}: {reason}") from error
+    try:
+        lines = list(as_export(text, only))
+    except InvalidInput as error:
+        raise with_hint(error, f"import conversations with: {invocation('ingest', 'FILE')}") from error
+    with any_store(store) as memory, progress("importing") as report:
+        scope = memory.user(user)
+        taken = 0
 
         def tell(done: int) -> None:
             nonlocal taken
             taken = done
             report(done, len(lines))
 
-        with taking(), unfinished(lambda: f"At least {taken} of {counted(len(lines), 'line')} are taken in, and stay."):
-            return scope.import_lines(lines, tell)
-
-
-def _show(receipt: ImportReceipt) -> None:
+        with taking(), unfinished(lambda: f"At least {taken} of {counted(len(lines), 'line')} are imported and kept."):
+            receipt = scope.import_lines(lines, tell)
+    if as_json:
+        emit(receipt)
+        return
     counts = {
         "new": receipt.created,
         "there already": receipt.existing,

@@ -1,4 +1,4 @@
-"""How things remembered look in a terminal: plain tables and lists, legible without colour and in a pipe."""
+"""How memories look in a terminal: plain tables and lists, readable without colour and in a pipe."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
 _ID_WIDTH = 24
-"""What an id may take of a line; the rest is for the words."""
+"""The width of an id in a line; the rest is for the text."""
 
 DIGEST_LINES = 4
-"""Lines of a context that stand for the whole."""
+"""Number of lines in the preview of a context."""
 
 
 def day(moment: datetime | None) -> str:
@@ -54,19 +54,19 @@ _NARROW = {"id", "kind", "sure", "said", "when", "near", "why", "turns", "step",
 
 
 def statement(memory: Memory) -> Text:
-    """What is remembered, with the words that it rests on; in quotation marks if it is those very words."""
+    """A memory with the words it comes from; in quotation marks if it is exactly those words."""
     content, quote = one_line(memory.content), one_line(memory.quote or "")
     verbatim = quote.rstrip(".!") == content.rstrip(".!")
     shown = Text(f"“{content}”" if verbatim else content)
     if memory.valid_to:
         shown.append(f" (until {day(memory.valid_to)})", style="dim")
-    if quote and not verbatim and memory.kind != "chunk":  # its content has those words already
+    if quote and not verbatim and memory.kind != "chunk":  # its content already has those words
         shown.append(f"\n“{one_line(quote, 160)}”", style="dim")
     return shown
 
 
 def memory_table(memories: Iterable[Memory]) -> Table:
-    """Memories with their id, their kind, how sure they are, and when they were said."""
+    """Memories with their id, kind, confidence, and when they were said."""
     made = table("id", "kind", "remembered", "sure", "said", right=["sure"])
     for memory in memories:
         id, words = _named(memory)
@@ -105,7 +105,7 @@ def hit_table(hits: Iterable[Hit], *, explain: bool = False) -> Table:
 
 
 def miss_view(miss: Miss) -> RenderableType:
-    """A question that an evaluation missed: why, where its evidence stands, and what stands before it."""
+    """A question that an evaluation missed: why, the rank of its evidence, and what ranks before it."""
     rank = "not found" if miss.rank is None else f"best rank {miss.rank}"
     words = f"; shares {', '.join(miss.shared_words)}" if miss.shared_words else ""
     lines = [
@@ -120,7 +120,7 @@ def miss_view(miss: Miss) -> RenderableType:
 
 
 def summary_lines(summary: ThreadSummary, points: int = 2) -> RenderableType:
-    """A thread in very few lines: how long it is, what it is about, its first points."""
+    """A thread in a few lines: its length, its topic and its first points."""
     title = Text.assemble((clean(summary.thread_id), "bold"), f"  {counted(summary.turn_count, 'turn')}")
     if summary.topic:
         title.append(f"  {one_line(summary.topic, 60)}", style="dim")
@@ -147,13 +147,13 @@ def profile_view(profile: UserProfile, points: int = 5) -> RenderableType:
 
 
 def context_view(context: Context) -> RenderableType:
-    """The block that an agent would get, and what it cost."""
+    """The text that an agent would get, and its cost."""
     text = Text(clean(context.text)) if context.text else Text(f"(empty: {context.skipped_reason or 'nothing fits'})")
     return Group(Panel(text, box=box.SQUARE, border_style="dim"), *_cost_of(context))
 
 
 def context_digest(context: Context, told: Sequence[str]) -> RenderableType:
-    """The first lines of a context, and what the whole costs."""
+    """The first lines of a context, and the cost of the whole."""
     nothing = Text(f"  (the context is empty: {context.skipped_reason or 'nothing fits'})")
     return Group(*_bullets(told, DIGEST_LINES) if told else [nothing], *_cost_of(context))
 
@@ -181,7 +181,7 @@ def _bullets(items: Iterable[str], limit: int) -> list[RenderableType]:
 
 
 def _named(memory: Memory) -> tuple[str, Text]:
-    """The id and the words of a memory; an id that is too long for its column stands beneath the words."""
+    """The id and the text of a memory; an id too long for its column goes below the text."""
     id, words = clean(short_id(memory)), statement(memory)
     return (id, words) if len(id) <= _ID_WIDTH else ("", words.append(f"\n{id}", style="dim"))
 

@@ -1,4 +1,4 @@
-"""`agent-memory status --watch`: what waits and what fails, again and again until Ctrl-C."""
+"""`agent-memory status --watch`: waiting work and failures, refreshed until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was seen at one moment."""
+    """The state at one moment."""
 
     at: datetime
     health: Health
@@ -39,7 +39,7 @@ class Sample:
 
     @property
     def tokens(self) -> int:
-        """How many tokens background work has used, in the process that was asked, since it started."""
+        """How many tokens background work has used in the process that answers, since it started."""
         usage = self.health.usage
         return usage.input_tokens + usage.output_tokens + usage.embedded_tokens
 
@@ -69,14 +69,14 @@ def watch(
     as_json: bool,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Shows what `look` finds every `interval` seconds until Ctrl-C: in place at a terminal, else line by line."""
+    """Shows what `look` returns every `interval` seconds until Ctrl-C: in place at a terminal, else line by line."""
     try:
         if as_json:
             _watch_as_lines(look, interval, pause)
         else:
             _watch_live(look, store, interval, pause)
     except KeyboardInterrupt as stopped:
-        if type(stopped) is not KeyboardInterrupt:  # SIGTERM, which the command tells apart
+        if type(stopped) is not KeyboardInterrupt:  # SIGTERM, which the command handles differently
             raise
 
 
@@ -91,7 +91,7 @@ def _watch_as_lines(look: Callable[[], Health], interval: float, pause: Callable
 def _watch_live(look: Callable[[], Health], store: str, interval: float, pause: Callable[[float], None]) -> None:
     console = stdout()
     before: Sample | None = None
-    # Piped, nothing can be drawn over: each look is printed below the one before.
+    # In a pipe nothing can be overwritten: each refresh is printed below the one before.
     with Live(console=console, auto_refresh=False) if console.is_terminal else nullcontext() as live:
         while True:
             sample = Sample(now(), look())
@@ -105,11 +105,11 @@ def _watch_live(look: Callable[[], Health], store: str, interval: float, pause: 
 
 
 def view(store: str, sample: Sample, before: Sample | None) -> RenderableType:
-    """What is shown of a sample; with the one before it, also how fast things move."""
+    """The view of a sample; with the previous one, also the rates."""
     health = sample.health
     made = Table.grid(padding=(0, 2))
     made.add_column(style="dim", no_wrap=True)
-    made.add_row("store", f"{clean(store)}, {day_and_time(sample.at)} (Ctrl-C ends this)")
+    made.add_row("store", f"{clean(store)}, {day_and_time(sample.at)} (Ctrl-C to stop)")
     made.add_row("state", "ok" if health.ok else Text("NOT OK", style="bold"))
     made.add_row("waiting", counted(health.unprocessed_turns, "turn") + _moved(sample, before))
     made.add_row("lag", f"{sample.lag:.0f} s" if sample.lag else "none")
@@ -117,7 +117,7 @@ def view(store: str, sample: Sample, before: Sample | None) -> RenderableType:
     made.add_row("tokens", f"{sample.tokens:,} in {counted(health.usage.model_calls, 'call')}" + _spent(sample, before))
     made.add_row("request units", f"{health.usage.request_units:,.0f}")
     if health.paused_users:
-        made.add_row("paused", f"{counted(health.paused_users, 'user')}, whose budget of today is spent")
+        made.add_row("paused", f"{counted(health.paused_users, 'user')}, whose budget for today is spent")
     for name, model in health.models.items():
         made.add_row(name, _model(model, sample.at))
     for warning in health.warnings:
@@ -134,17 +134,17 @@ def _moved(sample: Sample, before: Sample | None) -> str:
 
 def _spent(sample: Sample, before: Sample | None) -> str:
     more = 0 if before is None else sample.tokens - before.tokens
-    return f", {more:,} since the last look" if more > 0 else ""
+    return f", {more:,} since the last refresh" if more > 0 else ""
 
 
 def _model(model: EndpointHealth, at: datetime) -> str:
-    """The state of a model's service, as the circuit breaker has it."""
+    """The state of a model's service, from the circuit breaker."""
     if model.answers is False:
         left = model.next_attempt_at
-        again = f", asked again in {max(0.0, (left - at).total_seconds()):.0f} s" if left else ""
+        again = f", called again in {max(0.0, (left - at).total_seconds()):.0f} s" if left else ""
         pauses = f", pause {model.pauses}" if model.pauses else ""
         since = f" since {day_and_time(model.failing_since)}" if model.failing_since else ""
         return f"fails ({model.fault}){since}{pauses}{again}"
     if model.recovering:
         return "recovers"
-    return "answers" if model.answers else "not asked yet"
+    return "answers" if model.answers else "not called yet"

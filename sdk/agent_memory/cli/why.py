@@ -1,4 +1,4 @@
-"""`agent-memory why`: what a memory rests on, back to the words of the transcript."""
+"""`agent-memory why`: where a memory comes from, back to the words of the transcript."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EXAMPLES = examples("why ID", "why ID --user maya --json")
 
 
 def why(
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, as `show` and `search` name it.")],
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id, as `show` and `search` print it.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say why something is remembered.
+    """Show why something is remembered.
 
-    Who said it when, in which words, who derived it, and what it replaced.
+    Shows who said it, when and in which words, what derived it, and what it replaced.
     """
     with existing_store(store) as memory:
         scope = one_user(memory, user)
@@ -60,7 +60,7 @@ def why(
 
 def _facts(memory: Remembered) -> Table:
     lines = Table.grid(padding=(0, 2))
-    derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "given by hand, or edited"
+    derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "written by hand, or edited"
     lines.add_row("  derived by", Text(one_line(derived)))
     lines.add_row("  quote", Text(one_line(memory.quote)) if memory.quote else "(none)")
     lines.add_row("  said by", f"{memory.source}, {memory.status}{', pinned' if memory.pinned else ''}")

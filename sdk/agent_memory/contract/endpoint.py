@@ -22,7 +22,7 @@ Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 IF_MATCH = "if_match"
 """The parameter of a method that travels as a header."""
 PAGE = 100
-"""Items of a page, unless the caller gives a number."""
+"""Default page size."""
 MAX_PAGE = 1000
 
 
@@ -33,12 +33,12 @@ class Endpoint:
     Attributes:
         call: The method, of `AsyncUserScope` or `AsyncThreadScope`.
         verb: The HTTP method.
-        path: With `{thread_id}` if it is a thread's. Other names in braces are arguments of the method.
-        noun: The field of the answer that holds a list or a number.
+        path: The path, with `{thread_id}` for a method of a thread. Other names in braces are arguments of the method.
+        noun: The field of the response that holds a list or a number.
         status: The status of a success.
         paged: The parameter that sets the size of a page. The continuation of the page before sets `before`.
         paged_by: The field of an item that `before` is compared with.
-        tagged: Whether the answer carries an ETag.
+        tagged: Whether the response has an ETag.
         guard: The method whose ETag `If-Match` is compared with.
         threads_too: The thread's version of the method. A `thread_id` in the body selects it.
         example: A body, or a query.
@@ -200,7 +200,7 @@ class Doc:
 
 
 def _options(hint: Any) -> dict[str, tuple[Any, inspect.Parameter]]:
-    """The parameters that `**options: Unpack[…]` stands for. All are optional."""
+    """The parameters behind `**options: Unpack[…]`. All are optional."""
     named = get_type_hints(get_args(hint)[0], include_extras=True)
     kind = inspect.Parameter.KEYWORD_ONLY
     return {name: (one, inspect.Parameter(name, kind, default=None)) for name, one in named.items()}

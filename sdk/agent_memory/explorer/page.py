@@ -1,7 +1,7 @@
 """The files of the explorer, and the one file that holds a page of it with its data.
 
-The modules in `static` are ES modules with one form of `import` and `export`, so that a few lines can put them together
-into one script. A browser runs the served page straight from the modules.
+The modules in `static` are ES modules with one form of `import` and `export`, so that a few lines of code can join them
+into one script. In the served page, the browser loads the modules directly.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def static_files() -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=1)
 def template() -> str:
-    """The page as one file, with `DATA_MARK` in the place of its data. It runs its own script and nothing else."""
+    """The page as one file, with `DATA_MARK` in place of its data. It runs its own script and nothing else."""
     script, style = bundle(), static_files()["app.css"].decode()
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:;"
@@ -70,14 +70,14 @@ def one_file(data: Mapping[str, Any]) -> str:
     Args:
         data: `title`, `at` (when it was made), `route` (the state that it opens with) and `answers`, by request.
     """
-    # JSON within HTML: no `<` may begin a tag. What is no ASCII is escaped, so that no separator of lines is left.
+    # JSON within HTML: no `<` may start a tag. Non-ASCII is escaped, so that no line separator is left.
     text = json.dumps(data).replace("<", "\\u003c")
     return template().replace(f">{DATA_MARK}<", f">{text}<", 1)
 
 
 @lru_cache(maxsize=1)
 def bundle() -> str:
-    """The modules as one script, each ahead of those that import it."""
+    """The modules as one script, each before those that import it."""
     done: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -88,7 +88,7 @@ def bundle() -> str:
         for _, needed in _IMPORT.findall(source):
             add(needed)
         body, exported = _as_function(source)
-        del done[name]  # so that it comes behind what it imports
+        del done[name]  # so that it comes after what it imports
         done[name] = f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
 
     add(ENTRY)
@@ -96,7 +96,7 @@ def bundle() -> str:
 
 
 def _as_function(source: str) -> tuple[str, str]:
-    """A module as the body of a function, and what it gives."""
+    """A module as the body of a function, and the names that it exports."""
     body = _IMPORT.sub(lambda found: f"const {_renamed(found[1])} = modules[{json.dumps(found[2])}];", source)
     names = [name for _, name in _EXPORT.findall(body)]
     body = _EXPORT.sub(r"\1", body)

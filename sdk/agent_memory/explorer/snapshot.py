@@ -1,4 +1,4 @@
-"""A snapshot: what the explorer would ask of the API for some users, answered ahead, in one file."""
+"""A snapshot: the API responses that the explorer would need for some users, stored in one file."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ MOST_ENTITIES = 30
 HITS = 10
 
 Asked = tuple[str, datetime | None, Context]
-"""A question, the day that it was asked as of, and the context that answered it."""
+"""A question, its `as_of` day, and the context that answered it."""
 
 
 def snapshot(title: str, users: Sequence[tuple[UserScope, Sequence[Asked]]]) -> str:
     """The explorer with the memory of some users and the answers to some questions, as one HTML file.
 
     Args:
-        title: What the file is called.
-        users: Each user, with what was asked of their memory.
+        title: The title of the file.
+        users: Each user, with the questions asked of their memory.
     """
     answers: dict[str, Any] = {}
     for user, asked in users:

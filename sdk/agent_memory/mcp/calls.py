@@ -1,4 +1,4 @@
-"""A call of an agent: it shows that it goes on, and fails with words that a model can act on."""
+"""A call of an agent: it shows its progress, and fails with a message that a model can act on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 Request = Context[Any, Any]
 
 BEAT_SECONDS = 1.0
-"""How often a call that takes long says so. A choice: people wonder after about a second."""
+"""Seconds between progress messages of a long call. A choice: people wonder after about a second."""
 
 _ADVICE: dict[type[AgentMemoryError], str] = {
     InvalidInput: "Nothing was changed. Correct the arguments.",
@@ -47,7 +47,7 @@ _ADVICE: dict[type[AgentMemoryError], str] = {
 
 
 def problem(error: AgentMemoryError) -> str:
-    """What a model is told of an error: its code, what is wrong, and what to do."""
+    """An error as a model sees it: its code, what is wrong, and what to do."""
     message = str(error).rstrip(".")
     advice = _ADVICE.get(type(error), "")
     return " ".join([f"{error.code}: {message}.", *([advice] if advice else []), *getattr(error, "__notes__", [])])
@@ -79,11 +79,11 @@ async def answer(
     """Does the work of a call.
 
     Args:
-        door: Knows whose memory it is.
+        door: Opens the memory of the connection's user.
         work: The work.
-        request: The call, which is told that the work goes on.
-        doing: What the work is, for that.
-        failure: How an expected error is told.
+        request: The call, which receives the progress messages.
+        doing: What the work is, for these messages.
+        failure: Renders an expected error.
     """
     try:
         if request is None:
@@ -96,7 +96,7 @@ async def answer(
 
 @asynccontextmanager
 async def _showing(request: Request, doing: str) -> AsyncIterator[None]:
-    """Says each second that the work goes on, to a client that wants to know."""
+    """Sends a progress message each second to a client that asked for it."""
 
     async def beat() -> None:
         for beats in count(1):

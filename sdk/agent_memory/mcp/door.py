@@ -1,4 +1,4 @@
-"""Whose memory a request is for. Only the connection says that, never an argument."""
+"""The user whose memory a request is for. It comes only from the connection, never from an argument."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ VIA = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What one request works on.
+    """The memory that one request works on.
 
     Attributes:
-        user: The memory of the user whom the connection shows.
-        end: Ends a conversation of theirs; says whether all of its turns are processed by now.
+        user: The memory of the connection's user.
+        end: Ends one of their conversations; returns whether all its turns are processed.
     """
 
     user: AsyncUserScope
@@ -38,7 +38,7 @@ class Door(Protocol):
         """Does the work of a request on the memory of its user.
 
         Raises:
-            AgentMemoryError: what the work raised, or why there is no memory.
+            AgentMemoryError: the error of the work, or the reason why there is no memory.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The tool that deletes: it shows first what would go, and deletes only what was shown."""
+"""The tool that deletes: it first shows what would be deleted, and deletes only what it showed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent_memory.models import ForgetItem, ForgetReceipt
 from agent_memory.recall.quoting import quoted
 
 MOST_SHOWN = 50
-"""Items that an answer lists. The code stands for all of them."""
+"""Maximum items listed in a response. The code covers all items."""
 _CODE_LENGTH = 24
 _SHOWN_CHARACTERS = 300
 

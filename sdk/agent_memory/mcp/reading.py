@@ -27,7 +27,7 @@ from agent_memory.screening.injected import HEADER
 MOST_HITS = 50
 MOST_TOKENS = 8000
 LONGEST_QUERY = 4000
-"""Characters. Bounds on what one call of a model may ask for; a choice."""
+"""Limits in characters on one call of a model; a choice."""
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 ThreadId = Annotated[str, Field(max_length=255, description="The id of a conversation.")]

@@ -1,4 +1,4 @@
-"""The MCP server: its tools, resources and prompts behind a door."""
+"""The MCP server: its tools, resources and prompts; a door opens the memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTRUCTIONS = (
 
 
 def make_server(door: Door) -> MCPServer[Any]:
-    """The server. It serves any number of connections; the door tells their users apart."""
+    """The server. It serves any number of connections; the door separates their users."""
     tools = [*reading_tools(door), *writing_tools(door), forgetting_tool(door)]
     with _logging_as_it_is():
         server: MCPServer[Any] = MCPServer(

@@ -1,6 +1,6 @@
-"""What tools answer: few fields, in JSON, and the same as text for the model.
+"""The results of tools: few fields, as JSON, and the same as text for the model.
 
-What a memory says is quoted: it is somebody's words, and can pass neither for an instruction nor for a message.
+The content of a memory is quoted, so that it passes neither for an instruction nor for a message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Models: what callers send and get. The library, the HTTP API and the command line use the same ones.
+"""Models: what callers send and receive. The library, the HTTP API and the command line use the same ones.
 
-Times are timezone-aware UTC. Scores are higher-is-better. Vectors never appear here: they live in the store.
+Times are timezone-aware UTC. Scores are higher-is-better. Vectors never appear here: they stay in the store.
 """
 
 from agent_memory.models.base import (

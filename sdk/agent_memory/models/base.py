@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 
 
 def _utc(value: datetime) -> datetime:
-    """Reads a time without a zone as UTC, and turns every other into UTC."""
+    """Reads a time without a zone as UTC, and converts every other to UTC."""
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
@@ -29,7 +29,7 @@ def time_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"{name!r:.60} is no time zone, like 'Europe/Lisbon'") from error
+        raise ValueError(f"{name!r:.60} is not a time zone like 'Europe/Lisbon'") from error
 
 
 def day(value: datetime) -> str:
@@ -49,7 +49,7 @@ def now() -> datetime:
 
 
 def content_hash(text: str) -> str:
-    """Identifies what a text says, whatever its case and spacing: 32 hex digits of SHA-256."""
+    """A hash of a text that ignores case and spacing: 32 hex digits of SHA-256."""
     normal = " ".join(text.lower().split())
     return hashlib.sha256(normal.encode()).hexdigest()[:32]
 
@@ -77,7 +77,7 @@ class Page(list[T]):
 
 
 class Usage(Model):
-    """What a piece of work cost. `cached_tokens` are those of the `input_tokens` that a provider had in its cache."""
+    """The cost of a piece of work. `cached_tokens` are the `input_tokens` that came from the provider's cache."""
 
     model_config = ConfigDict(extra="ignore")  # a newer server may count more
 

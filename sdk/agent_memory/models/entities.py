@@ -13,8 +13,8 @@ from agent_memory.models.knowledge import Memory
 class Entity(Model):
     """A person, place or thing, as far as memories mention it."""
 
-    name: str = Field(description="As it is mostly written.")
-    kind: Literal["person", "place", "thing"] = Field(description="What the words around the name show.")
+    name: str = Field(description="Its most common spelling.")
+    kind: Literal["person", "place", "thing"] = Field(description="A guess from the words around the name.")
     mentions: int = Field(description="How many memories name it.")
     first_at: UtcTime = Field(description="When it was first mentioned.")
     last_at: UtcTime = Field(description="When it was last mentioned.")

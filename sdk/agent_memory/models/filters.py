@@ -1,7 +1,7 @@
-"""Filters: which memories a search, a context or a listing is about, as data.
+"""Filters: which memories a search, a context or a listing returns, as data.
 
-A filter names fields of `Memory`. All that it names must hold. `and`, `or` and `not` put filters together. The same
-form is written in Python, in JSON over HTTP, and on the command line (docs/how-to/filter-memories.md).
+A filter sets conditions on fields of `Memory`; all of them must hold. `and`, `or` and `not` combine filters. The form
+is the same in Python, in JSON over HTTP, and on the command line (docs/how-to/search-and-filter.md).
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, model_v
 from agent_memory.models.base import Model, UtcTime
 
 MOST_CONDITIONS = 50
-"""Comparisons of one filter. A choice: a query of this size is still read in a millisecond."""
+"""Maximum comparisons in one filter. A choice: a query of this size is still parsed in a millisecond."""
 MOST_LEVELS = 8
-"""How deep `and`, `or` and `not` may nest. A choice."""
+"""Maximum nesting of `and`, `or` and `not`. A choice."""
 MOST_VALUES = 100
-"""Values of one `in`. A choice."""
+"""Maximum values in one `in`. A choice."""
 LONGEST_VALUE = 1000
-"""Characters of a text that is compared with. A choice."""
+"""Maximum characters of a text to compare with. A choice."""
 LONGEST_KEY = 255
-"""Characters of a key of the metadata; ids have as many."""
+"""Maximum characters of a metadata key; the same as for ids."""
 MOST_BYTES = 64_000
-"""The longest filter as JSON. Cosmos DB reads queries of 512 KB with their parameters (Azure Cosmos DB quotas)."""
+"""Maximum size of a filter as JSON. Cosmos DB accepts queries of 512 KB with their parameters (Azure Cosmos DB
+quotas)."""
 _LARGEST = 2**53
-"""Beyond it a 64-bit float, which is what the store compares, cannot tell whole numbers apart (RFC 8259, 6)."""
+"""The store compares 64-bit floats, which cannot represent every whole number above this (RFC 8259, 6)."""
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("this is compared with a text")
+        raise ValueError("this field is compared with a text")
     if len(value) > LONGEST_VALUE:
         raise ValueError(f"a text to compare with has at most {LONGEST_VALUE} characters")
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
@@ -43,7 +44,7 @@ def _text(value: object) -> str:
 
 def _number(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("this is compared with a number")
+        raise ValueError("this field is compared with a number")
     if isinstance(value, int):
         if abs(value) > _LARGEST:
             raise ValueError("a whole number to compare with is at most 2^53")
@@ -59,7 +60,7 @@ def _value(value: object) -> str | int | float | bool:
         return _text(value)
     if isinstance(value, int | float):
         return _number(value)
-    raise ValueError('this is compared with a text, a number, true or false; with {"eq": null}, if there is none')
+    raise ValueError('this field is compared with a text, a number, true or false, or with {"eq": null} for no value')
 
 
 def _orderable(value: object) -> str | int | float:
@@ -89,7 +90,7 @@ _IN = Field(default=None, validation_alias="in", serialization_alias="in", max_l
 
 
 class _Comparison(Model):
-    """What a field is compared with: all of it must hold. Null in `eq` and `in` is a field without a value."""
+    """The comparisons of a field; all must hold. Null in `eq` and `in` means a field without a value."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
@@ -98,19 +99,19 @@ class _Comparison(Model):
         if not self.model_fields_set:
             raise ValueError(f"a comparison has at least one of {', '.join(_names_of(type(self)))}")
         if any(getattr(self, name) is None for name in self.model_fields_set - {"eq"}):
-            raise ValueError("null is for eq alone, and for a list of in")
+            raise ValueError("null is allowed only in eq and in a list of in")
         return self
 
 
 class TextIs(_Comparison):
-    """How the text of a field is compared."""
+    """Comparisons of a text field."""
 
     eq: Text | None = None
     in_: list[Text | None] | None = _IN
 
 
 class NumberIs(_Comparison):
-    """How the number of a field is compared."""
+    """Comparisons of a number field."""
 
     eq: Number | None = None
     in_: list[Number | None] | None = _IN
@@ -121,7 +122,7 @@ class NumberIs(_Comparison):
 
 
 class TimeIs(_Comparison):
-    """When the time of a field is. A time without a zone is UTC."""
+    """Comparisons of a time field. A time without a zone is UTC."""
 
     eq: Time | None = None
     gt: Time | None = None
@@ -140,7 +141,7 @@ class TagsAre(_Comparison):
 class ValueIs(_Comparison):
     """How a value of the metadata is compared, with values of its own type: "3" is not 3, and true is not 1.
 
-    `contains` asks for a list that has the value. Texts are ordered by their characters.
+    `contains` matches a list that has the value. Texts are ordered by their characters.
     """
 
     eq: Value | None = None
@@ -153,7 +154,7 @@ class ValueIs(_Comparison):
 
 
 def _short(value: object) -> object:
-    """A value alone stands for `eq`, a list alone for `in`."""
+    """A bare value means `eq`, a bare list means `in`."""
     if value is None:
         raise ValueError('say {"eq": null} for a field without a value')
     if isinstance(value, list | tuple):
@@ -192,7 +193,7 @@ Types = Annotated[TypeIs, BeforeValidator(_short, json_schema_input_type=TypeIs 
 
 
 class Filter(Model):
-    """Which memories are meant. What is not named, or None, is not asked; a filter that names nothing means all.
+    """Conditions on memories. A field that is missing or None has no condition; an empty filter matches all memories.
 
     Raises:
         ValidationError: for an unknown field or comparison, a value of another type, or more than the limits above.
@@ -210,10 +211,10 @@ class Filter(Model):
         default=None,
         validation_alias="not",
         serialization_alias="not",
-        description="This does not hold, also where a field has no value.",
+        description="This does not hold; a field without a value counts as not matching.",
     )
     type: Types | None = Field(default=None, description="fact, episodic, procedural or reflection")
-    kind: Texts | None = Field(default=None, description="fact, preference, …; chunk for raw talk, session")
+    kind: Texts | None = Field(default=None, description="fact, preference, …; chunk for raw turns, session")
     tags: Tags | None = None
     source: Texts | None = Field(default=None, description="user, agent, tool or imported")
     thread_id: Texts | None = None
@@ -222,19 +223,19 @@ class Filter(Model):
     run_id: Texts | None = None
     contributor_id: Texts | None = Field(default=None, description="In a group: the member it comes from.")
     created_at: TimeIs | None = Field(default=None, description="When it was said.")
-    recorded_at: TimeIs | None = Field(default=None, description="When the store learned it.")
+    recorded_at: TimeIs | None = Field(default=None, description="When the store recorded it.")
     valid_from: TimeIs | None = Field(default=None, description="Since when it is true.")
     valid_to: TimeIs | None = Field(default=None, description="Until when it was true.")
     confidence: Numbers | None = None
     importance: Numbers | None = None
     metadata: dict[Key, Values] | None = Field(
-        default=None, description="By the keys of the metadata; not of what lies within their values."
+        default=None, description="By the keys of the metadata, not by keys within their values."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _is_small(cls, value: Any) -> Any:
-        """Looks at the outermost filter before anything is read of it; those within are looked at again, cheaply."""
+        """Checks the outermost filter before it is parsed; nested filters are checked again, cheaply."""
         levels = 0
         layer = [value]
         while layer:
@@ -255,11 +256,11 @@ class Filter(Model):
         return self
 
     def inner(self) -> list[Filter]:
-        """The filters that it is put together of."""
+        """The filters that it combines."""
         return [*(self.and_ or ()), *(self.or_ or ()), *([] if self.not_ is None else [self.not_])]
 
     def comparisons(self) -> Iterator[tuple[str, str, Any]]:
-        """All comparisons in it and within: the field, how, and the value that it is compared with."""
+        """All its comparisons, including nested ones: the field, the operator and the value."""
         for field, comparison in self.fields():
             for how in sorted(comparison.model_fields_set):
                 yield field, how, getattr(comparison, how)
@@ -267,7 +268,7 @@ class Filter(Model):
             yield from inner.comparisons()
 
     def fields(self) -> Iterator[tuple[str, _Comparison]]:
-        """Its own fields that are named, with what they are compared with; a key of the metadata as `metadata.key`."""
+        """Its own conditions, by field; a metadata key is `metadata.key`."""
         for name in FIELDS:
             comparison = getattr(self, name)
             if comparison is not None:
@@ -277,7 +278,7 @@ class Filter(Model):
 
 
 FIELDS = tuple(name for name in Filter.model_fields if name not in ("and_", "or_", "not_", "metadata"))
-"""The fields of a memory that a filter can name, beside those of its metadata."""
+"""The fields of a memory that a filter can use, besides its metadata."""
 
 
 def _names_of(model: type[Model]) -> list[str]:
@@ -285,11 +286,11 @@ def _names_of(model: type[Model]) -> list[str]:
 
 
 VOCABULARY = f"a filter names {', '.join(_names_of(Filter))}, and compares by {', '.join(_names_of(ValueIs))}"
-"""What can stand in a filter."""
+"""What a filter can contain."""
 
 
 def _within(value: object) -> list[object]:
-    """The filters directly within what is to be read as a filter."""
+    """The filters directly nested in data to be parsed as a filter."""
     if isinstance(value, Filter):
         return list(value.inner())
     if not isinstance(value, Mapping):

@@ -37,7 +37,7 @@ TYPE_ALIASES: dict[str, tuple[MemoryType, str | None]] = {
 
 
 class Memory(Model):
-    """One memory: what it says, when it was true, when it was learned, and what it rests on."""
+    """One memory: what it says, when it was true, when it was learned, and where it comes from."""
 
     id: str
     user_id: str
@@ -51,33 +51,33 @@ class Memory(Model):
     source: Source = "user"
     status: Status = "active"
     review_reason: str | None = Field(default=None, description="Why it waits for review, if it does.")
-    quote: str | None = Field(default=None, description="The words of the transcript that it rests on, verbatim.")
+    quote: str | None = Field(default=None, description="The words of the transcript that support it, verbatim.")
     source_turn_ids: list[str] = Field(default_factory=list)
-    source_ids: list[str] = Field(default_factory=list, description="The memories that it was made from, if any.")
-    related_ids: list[str] = Field(default_factory=list, description="Memories that it was linked with by hand.")
-    near_ids: list[str] = Field(default_factory=list, description="Talk close in meaning when this was written.")
-    pinned: bool = Field(default=False, description="Whether it is kept however seldom it is used.")
+    source_ids: list[str] = Field(default_factory=list, description="The memories that it was derived from, if any.")
+    related_ids: list[str] = Field(default_factory=list, description="Memories that were linked to it by hand.")
+    near_ids: list[str] = Field(default_factory=list, description="Turns similar in meaning when this was written.")
+    pinned: bool = Field(default=False, description="Whether it is kept even if it is never used.")
     time_phrase: str | None = Field(default=None, description="The words that a resolved date came from.")
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None
-    contributor_id: str | None = Field(default=None, description="In a group: the member it comes from, if one alone.")
+    contributor_id: str | None = Field(default=None, description="In a group: the only member it comes from.")
     created_at: UtcTime = Field(description="When it was said.")
     updated_at: UtcTime | None = None
     reaffirmed_at: UtcTime | None = Field(default=None, description="When it was last said again, word for word.")
     valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
-    recorded_at: UtcTime = Field(description="When the store learned it.")
-    expires_at: UtcTime | None = Field(default=None, description="When it is deleted; nothing shows it from then on.")
+    recorded_at: UtcTime = Field(description="When the store recorded it.")
+    expires_at: UtcTime | None = Field(default=None, description="When it expires; after that nothing shows it.")
     superseded_at: UtcTime | None = None
     superseded_by: str | None = Field(default=None, description="What replaced it; `__nobody__` if nothing did.")
     supersede_reason: SupersedeReason | None = None
     supersedes_ids: list[str] = Field(default_factory=list)
     content_hash: str = ""
     embedding_model: str | None = None
-    model: str | None = Field(default=None, description="Which model derived it.")
+    model: str | None = Field(default=None, description="The model that derived it.")
     prompt_version: str | None = None
     access_count: int = 0
     last_accessed_at: UtcTime | None = None
@@ -89,7 +89,7 @@ class Memory(Model):
 
     @property
     def is_expired(self) -> bool:
-        """Whether its time is up, though the store may not have deleted it yet."""
+        """Whether it has expired, though the store may not have deleted it yet."""
         return self.expires_at is not None and self.expires_at <= now()
 
     def __repr__(self) -> str:
@@ -101,31 +101,31 @@ class Memory(Model):
 
 
 class Provenance(Model):
-    """The evidence for a memory: the turns that it rests on, what it was made from, what it replaced.
+    """The evidence for a memory: its turns, the memories it was derived from, and what it replaced.
 
     Its quote, its model and its prompt version are in the memory itself.
     """
 
     memory: Memory
-    turns: list[Turn] = Field(description="The turns that it rests on, in the order of the talk.")
-    missing_turn_ids: list[str] = Field(default_factory=list, description="Turns that it names but that are gone.")
-    sources: list[Memory] = Field(default_factory=list, description="The memories that it was made from.")
-    related: list[Memory] = Field(default_factory=list, description="The memories that it is linked with.")
-    derived: list[Memory] = Field(default_factory=list, description="The memories that were made from it.")
+    turns: list[Turn] = Field(description="Its source turns, in the order of the conversation.")
+    missing_turn_ids: list[str] = Field(default_factory=list, description="Source turns that no longer exist.")
+    sources: list[Memory] = Field(default_factory=list, description="The memories that it was derived from.")
+    related: list[Memory] = Field(default_factory=list, description="The memories that are linked to it.")
+    derived: list[Memory] = Field(default_factory=list, description="The memories that were derived from it.")
     doubtful: list[str] = Field(
         default_factory=list,
-        description="If it waits for review: the words of it and its turns that look like an order or a secret.",
+        description="If it waits for review: the words that look like an instruction or a secret.",
     )
-    replaced: list[Memory] = Field(default_factory=list, description="What it took the place of.")
-    replaced_by: Memory | None = Field(default=None, description="What took its place.")
+    replaced: list[Memory] = Field(default_factory=list, description="What it replaced.")
+    replaced_by: Memory | None = Field(default=None, description="What replaced it.")
     history: list[Memory] = Field(default_factory=list, description="All its versions, oldest first.")
 
     def __repr__(self) -> str:
-        """One line; `print` shows it all."""
+        """One line; `print` shows everything."""
         return f"<Provenance of {self.memory!r}, {len(self.turns)} turns, {len(self.history)} versions>"
 
     def __str__(self) -> str:
-        """The evidence as people read it, with a line for each thing that the memory rests on."""
+        """The evidence in readable form, one line for each item."""
         memory = self.memory
         derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "written or edited by hand"
         parts = {
@@ -136,7 +136,7 @@ class Provenance(Model):
             "made from": [_dated(one) for one in self.sources],
             "made into": [_dated(one) for one in self.derived],
             "linked with": [_dated(one) for one in self.related],
-            "took the place of": [_dated(one) for one in self.replaced],
+            "replaced": [_dated(one) for one in self.replaced],
             "replaced by": [_dated(self.replaced_by)] if self.replaced_by else [],
         }
         lines = [
@@ -152,9 +152,9 @@ class Provenance(Model):
 class Contributions(Model):
     """What one member has contributed to a group."""
 
-    turns: list[Turn] = Field(default_factory=list, description="What they wrote, in the order of time.")
+    turns: list[Turn] = Field(default_factory=list, description="What they wrote, oldest first.")
     memories: list[Memory] = Field(
-        default_factory=list, description="What they remembered, and what was derived from their turns alone."
+        default_factory=list, description="What they remembered, and what was derived only from their turns."
     )
 
 
@@ -163,7 +163,7 @@ def _dated(memory: Memory) -> str:
 
 
 class ProfileLine(NamedTuple):
-    """A line of a profile, with the ids of the memories that it rests on, if they are known."""
+    """A line of a profile, with the ids of its source memories, if they are known."""
 
     section: str
     text: str
@@ -184,9 +184,9 @@ class UserProfile(Model):
     environment: list[str] = Field(default_factory=list)
     constraints: list[str] = Field(default_factory=list)
     personal: list[str] = Field(default_factory=list)
-    source_ids: list[str] = Field(default_factory=list, description="The memories that it rests on.")
+    source_ids: list[str] = Field(default_factory=list, description="Its source memories.")
     memory_ids: dict[str, list[list[str]]] = Field(
-        default_factory=dict, description="By section, for each of its lines, the ids of the memories that it rests on."
+        default_factory=dict, description="By section, for each of its lines, the ids of its source memories."
     )
     project_ids: list[str] | None = Field(
         default=None, description="The projects of these memories; None: unknown, an earlier version made it."

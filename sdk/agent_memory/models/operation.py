@@ -8,7 +8,7 @@ from agent_memory.models.base import Model, Usage, UtcTime
 
 
 class Budget(Model):
-    """What the background work of a user has cost today (UTC), and what it may cost."""
+    """What the background work of a user has cost today (UTC), and its limits."""
 
     model_calls: int
     tokens: int
@@ -29,10 +29,10 @@ class Stats(Model):
     newest_memory: UtcTime | None = None
     memory_enabled: bool = True
     tier: str | None = None
-    max_memories: int | None = Field(default=None, description="Most memories that the tier allows; None: any number.")
-    retrieval_limit: int | None = Field(default=None, description="Most results of a search that the tier allows.")
-    budget: Budget | None = Field(default=None, description="Of the user today; None: no budget is set.")
-    paused: str | None = Field(default=None, description="Why turns are kept but not processed today, if so.")
+    max_memories: int | None = Field(default=None, description="The tier's limit of memories; None: any number.")
+    retrieval_limit: int | None = Field(default=None, description="Maximum results of a search that the tier allows.")
+    budget: Budget | None = Field(default=None, description="The user's budget today; None: no budget is set.")
+    paused: str | None = Field(default=None, description="Why turns are kept but not processed today, if they are not.")
 
 
 class AuditEntry(Model):
@@ -68,18 +68,18 @@ class DeadLetter(Model):
 class EndpointHealth(Model):
     """What this process knows about a model's service from its own calls."""
 
-    model_config = ConfigDict(extra="ignore")  # a newer server may say more
+    model_config = ConfigDict(extra="ignore")  # a newer server may send more fields
 
-    answers: bool | None = Field(default=None, description="Whether it answers; None: this process has not asked it.")
+    answers: bool | None = Field(default=None, description="Whether it responds; None: this process has not called it.")
     failing_since: UtcTime | None = None
     fault: str | None = Field(
         default=None,
         description="The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, "
         "refused, no_api_answer, dimensions or unknown.",
     )
-    next_attempt_at: UtcTime | None = Field(default=None, description="No call goes out before this time.")
-    pauses: int = Field(default=0, description="How often in a row it has been left alone; each time for longer.")
-    recovering: bool = Field(default=False, description="Whether it answers again and is asked by few at once.")
+    next_attempt_at: UtcTime | None = Field(default=None, description="No call is made before this time.")
+    pauses: int = Field(default=0, description="How many pauses there were in a row; each is longer.")
+    recovering: bool = Field(default=False, description="Whether it responds again, with a limit on concurrent calls.")
 
 
 class ReembedPlan(Model):
@@ -89,8 +89,8 @@ class ReembedPlan(Model):
     to_model: str
     dimensions: int = Field(description="The length of the new vectors.")
     memories: int = Field(description="Memories and summaries that lack a vector of the new model.")
-    tokens: int = Field(description="An estimate of what the new model reads: a token for each four characters.")
-    under_way: bool = Field(description="Whether a move has begun and is not finished; it goes on where it stopped.")
+    tokens: int = Field(description="An estimate of the tokens that the new model reads: one for four characters.")
+    under_way: bool = Field(description="Whether a move has started and not finished; it continues where it stopped.")
     finished: bool = Field(description="Whether there is nothing to do.")
 
 
@@ -100,8 +100,8 @@ class ReembedResult(Model):
     to_model: str
     embedded: int = Field(default=0, description="Memories and summaries that got a vector of the new model.")
     removed: int = Field(default=0, description="Those whose old vector was removed.")
-    failed: int = Field(default=0, description="Those whose text the new model refuses; they are found by their words.")
-    switched: bool = Field(default=False, description="Whether the store has the new model.")
+    failed: int = Field(default=0, description="Those whose text the new model refuses.")
+    switched: bool = Field(default=False, description="Whether the store now uses the new model.")
     done: bool = Field(default=False, description="Whether nothing is left to do.")
     usage: Usage = Usage()
 
@@ -116,24 +116,24 @@ class SearchMisses(Model):
 
 
 class Health(Model):
-    """Whether the parts answer, which they are, and what waits. Unknown fields of a newer server are ignored."""
+    """Whether the parts respond, which they are, and what is waiting. Unknown fields of a newer server are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    ok: bool = Field(description="Whether the store takes reads and writes, and no model is known to fail.")
+    ok: bool = Field(description="Whether the store accepts reads and writes, and no model is known to fail.")
     store: str
     chat_model: str
     embedding_model: str
     unprocessed_turns: int
     dead_letters: int
     warnings: list[str] = Field(default_factory=list)
-    store_answers: bool = Field(default=True, description="Whether the store takes reads and writes.")
+    store_answers: bool = Field(default=True, description="Whether the store accepts reads and writes.")
     models: dict[str, EndpointHealth] = Field(
         default_factory=dict,
         description="What this process knows about each model: `chat` and `embeddings`.",
     )
     oldest_unprocessed: UtcTime | None = Field(
-        default=None, description="When the oldest waiting turn was written, as far as the counters know."
+        default=None, description="When the oldest waiting turn was written, according to the counters."
     )
     paused_users: int = Field(default=0, description="Users whose turns wait because today's budget is spent.")
     search_misses: SearchMisses | None = Field(

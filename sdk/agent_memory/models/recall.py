@@ -26,18 +26,18 @@ class SearchFilters(TypedDict, total=False):
             `vector`). `document` finds the documents that you added; no other search finds them.
         kinds: Only these kinds (fact, preference, context, requirement, decision; chunk, session).
         tags: At least one of these tags.
-        min_confidence: Least confidence, 0 to 1.
-        min_importance: Least importance, 0 to 1.
+        min_confidence: Minimum confidence, 0 to 1.
+        min_importance: Minimum importance, 0 to 1.
         created_after: Said at that time or later.
         created_before: Said before that time.
-        as_of: What was true then, instead of now.
+        as_of: What was true at this time, instead of now.
         include_superseded: Also memories that were replaced, for an audit. `superseded_by` names the replacement.
         agent_id: Only from conversations with this agent.
         project_id: Only from conversations in this project.
         exclude_threads: Not from these conversations.
         filters: Conditions on fields and metadata, combined with `and`, `or` and `not`: see `Filter`.
-        threshold: Only memories with a higher cosine than this (-1 to 1), whatever words they share with the query. By
-            default, a common word is enough, and a memory without one must exceed the embedding model's threshold.
+        threshold: Only memories with a higher cosine than this (-1 to 1), even if they share words with the query. By
+            default, one shared word is enough, and a memory without one must exceed the embedding model's threshold.
     """
 
     types: Sequence[Name] | None
@@ -57,21 +57,21 @@ class SearchFilters(TypedDict, total=False):
 
 
 FoundBy = Literal["words", "vector", "neighbour", "source", "link", "fresh"]
-"""How a memory became a candidate: it has words of the query, its vector is near enough, it stands beside a hit, a hit
-was derived from it, a hit is linked with it, or it was said a moment ago."""
+"""How a memory became a candidate: it has words of the query, its vector is similar enough, it is next to a hit, a hit
+was derived from it, a hit is linked to it, or it was said a moment ago."""
 
 
 class Hit(Model):
     """One result of a search."""
 
     memory: Memory
-    score: float = Field(description="The fused rank score; comparable within one answer only.")
+    score: float = Field(description="The fused rank score; comparable only within one search.")
     similarity: float | None = Field(default=None, description="Cosine to the query; None if no vector was compared.")
     relevance: float | None = Field(
         default=None, ge=0, le=1, description="How likely it answers the query; comparable between queries and users."
     )
     why: dict[str, float] = Field(
-        default_factory=dict, description="What the score is made of: the parts by name, which add up to it."
+        default_factory=dict, description="The parts of the score by name; they add up to it."
     )
     group: str | None = Field(default=None, description="The group whose memory it is; None for the user's own.")
     found_by: list[FoundBy] = Field(default_factory=list, description="How it became a candidate.")
@@ -92,10 +92,10 @@ class Context(Model):
     messages: list[dict[str, str]] = Field(default_factory=list)
     used: list[dict[str, Any]] = Field(
         default_factory=list,
-        description="The id, type and score of each memory in it, and the line of the text that holds it. A line of"
+        description="The id, type and score of each memory in it, and the line of the text that shows it. A line of"
         " the profile has all its memories in ids.",
     )
-    left_out: list[dict[str, Any]] = Field(default_factory=list, description="What the budget had no room for.")
+    left_out: list[dict[str, Any]] = Field(default_factory=list, description="What did not fit into the budget.")
     tokens: int = 0
     relevance: float | None = Field(
         default=None,
@@ -105,7 +105,7 @@ class Context(Model):
         " nothing was searched.",
     )
     milliseconds: float = 0.0
-    degraded: list[str] = Field(default_factory=list, description="Which parts are missing, and why.")
+    degraded: list[str] = Field(default_factory=list, description="The parts that are missing, and why.")
     skipped_reason: str | None = None
     query: str | None = Field(default=None, description="What was searched for; None if nothing was.")
     decisions: dict[str, str] = Field(default_factory=dict, description="What gate, query and archive decided.")

@@ -1,4 +1,4 @@
-"""Receipts: what a write, a step, a deletion, an export or an import has done."""
+"""Receipts: what a write, a step, a deletion, an export or an import did."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ForgetItem(Model):
 
 
 class ForgetReceipt(Model):
-    """What `forget` deleted, or would delete (`dry_run`), and what stayed. It holds texts only in a dry run."""
+    """What `forget` deleted, or would delete (`dry_run`), and what stayed. It contains texts only in a dry run."""
 
     dry_run: bool
     at: UtcTime = Field(default_factory=now, description="Only what was said up to this time is forgotten.")
@@ -61,7 +61,7 @@ class ForgetReceipt(Model):
     rebuilt: list[str] = Field(default_factory=list, description="Summaries and profiles that were made again.")
     pending: list[str] = Field(
         default_factory=list,
-        description="What the background still has to do: make a summary again, overwrite bytes.",
+        description="What background work still has to do: rebuild a summary, overwrite bytes.",
     )
 
     @property
@@ -70,7 +70,7 @@ class ForgetReceipt(Model):
         return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
 
     def __str__(self) -> str:
-        """The receipt as people read it: the counts, then a line for each document that was found."""
+        """The receipt in readable form: the counts, then a line for each document that was found."""
         counts = {name: len(ids) for name, ids in self.deleted.items() if ids} | self.erased
         which = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing"
         head = f"{self.total} documents {'would be' if self.dry_run else 'were'} deleted: {which}"
@@ -94,12 +94,12 @@ class ImportReceipt(Model):
         default_factory=dict, description="Lines that existed already. They stay unchanged."
     )
     forgotten: dict[str, int] = Field(
-        default_factory=dict, description="Lines that were forgotten here, or that may mention what was."
+        default_factory=dict, description="Lines that were forgotten here, or that may mention something forgotten."
     )
     refused: dict[str, int] = Field(default_factory=dict, description="Memories that the user's tier has no room for.")
     screened: dict[str, int] = Field(
         default_factory=dict,
-        description="Summaries with a secret, an order to a model or a forbidden topic. They are made again.",
+        description="Summaries with a secret, an instruction to a model or a forbidden topic. They are rebuilt.",
     )
     unwanted: dict[str, int] = Field(
         default_factory=dict, description="Lines that a category or a switch of this store forbids."

@@ -11,8 +11,8 @@ class ScopeSettings(Model):
     """The switches of a user or a thread. A switch can only restrict: what one of them forbids is forbidden."""
 
     enabled: bool = Field(default=True, description="Off: nothing is remembered, and nothing is recalled.")
-    auto_store: bool = Field(default=True, description="Off: nothing is derived from talk. Recall still works.")
-    keep_turns: bool = Field(default=True, description="Off: not even the turns are stored.")
+    auto_store: bool = Field(default=True, description="Off: nothing is derived from turns. Recall still works.")
+    keep_turns: bool = Field(default=True, description="Off: turns are not stored.")
     deny_categories: list[str] = Field(default_factory=list, description="Categories never remembered: health, …")
     allow_categories: list[str] = Field(
         default_factory=list, description="If not empty, the only categories remembered."
@@ -21,7 +21,7 @@ class ScopeSettings(Model):
         default_factory=dict, description="Days after which memories of a type are deleted; others stay."
     )
     time_zone: str | None = Field(
-        default=None, description="Where 'today' is counted from, like Europe/Lisbon; UTC if neither scope says."
+        default=None, description="The zone that defines 'today', like Europe/Lisbon; UTC if neither scope sets it."
     )
     updated_at: UtcTime | None = None
     etag: str | None = Field(default=None, description="The ETag of this version, for a conditional update.")
@@ -39,4 +39,4 @@ class MemoryConfig(Model):
     auto_store: bool = Field(default=True, description="Off: nothing is ever derived from the turns of this request.")
     memory_types: list[str] | None = Field(default=None, description="Only these types are recalled.")
     retrieval_limit: int | None = Field(default=None, ge=1, le=100)
-    similarity_threshold: float | None = Field(default=None, ge=-1, le=1, description="Least cosine of a hit.")
+    similarity_threshold: float | None = Field(default=None, ge=-1, le=1, description="Minimum cosine of a hit.")

@@ -28,7 +28,7 @@ class TurnInput(Model):
     role: RoleField
     content: str
     id: str | None = None
-    name: str | None = Field(default=None, description="Who speaks, if the transcript names them.")
+    name: str | None = Field(default=None, description="The speaker, if the transcript names one.")
     created_at: UtcTime | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
     agent_id: str | None = None
@@ -61,7 +61,7 @@ class Turn(Model):
 class LiveView(Model):
     """The turns of a conversation that still fit into a model's window."""
 
-    turns: list[Turn] = Field(default_factory=list, description="In the order of the talk.")
+    turns: list[Turn] = Field(default_factory=list, description="In the order of the conversation.")
     retired: int = Field(default=0, description="How many turns have left the view since it was last cleared.")
 
 
@@ -96,7 +96,7 @@ class ThreadSummary(Model):
         default_factory=list, description="Memories of other threads that corrected it. It is deleted when they are."
     )
     only_asks: bool = Field(
-        default=False, description="Whether the talk only asks about earlier talk. Other threads do not show it then."
+        default=False, description="Whether the thread only asks about earlier ones. Other threads then do not show it."
     )
     created_at: UtcTime
     updated_at: UtcTime

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
-"""Seconds. A server that wants to be left alone for longer is given up on at once."""
+"""Maximum wait, in seconds. If a server asks for a longer wait, the request fails immediately."""
 _LATER = {429, 502, 503, 504}
 _CODES: dict[str, type[AgentMemoryError]] = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AgentMemoryError)
@@ -60,7 +60,7 @@ class Http:
     ) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError(f"{base_url!r} is no URL of a server")
+            raise ConfigurationError(f"{base_url!r} is not the URL of a server")
         if credential is not None and not isinstance(credential, str) and token_scope is None:
             raise ConfigurationError("a token credential needs token_scope, such as api://<app id>/.default")
         self.base_url = base_url.rstrip("/")
@@ -227,6 +227,6 @@ def _encode(values: Mapping[str, Any]) -> bytes:
 
 
 def _plain(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values as a query string says them: lists as repeated names, switches in JSON's words."""
+    """Values for a query string: lists as repeated names, booleans as in JSON."""
     pairs = [(name, one) for name, value in values.items() for one in (value if isinstance(value, list) else [value])]
     return [(name, str(one).lower() if isinstance(one, bool) else str(one)) for name, one in pairs]

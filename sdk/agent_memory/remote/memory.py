@@ -77,7 +77,7 @@ class RemoteBackend:
         return RemoteStaticScope(self._http)
 
     async def drain(self, timeout: float | None, progress: Progress | None) -> int:
-        """Waits until the server has processed what was written so far; how many turns are left."""
+        """Waits until the server has processed everything written so far; returns how many turns are left."""
         end = None if timeout is None else time.monotonic() + timeout
         left: int | None = None
         while True:
@@ -94,11 +94,11 @@ class RemoteBackend:
             await asyncio.sleep(0.1)
 
     async def users(self) -> list[str]:
-        """Every user of whom something is kept; for the operator."""
+        """For the operator: every user with stored data."""
         return Users.model_validate(await self._http.send("GET", "/v1/admin/users")).users
 
     async def groups(self, contributor: str | None) -> list[str]:
-        """Every group of which something is kept; for the operator."""
+        """For the operator: every group with stored data."""
         query = {} if contributor is None else {"contributor": contributor}
         return Groups.model_validate(await self._http.send("GET", "/v1/admin/groups", query=query)).groups
 

@@ -1,7 +1,7 @@
-"""The scopes of a user and a thread whose work a server does.
+"""The scopes of a user and a thread on a server.
 
-A method that is one call and its answer is `sent`: with the signature of the scope's own method, as its line in the
-table of endpoints says. The few that are more are written here.
+A method that is a single request is `sent`: it has the signature of the scope's own method, and its line in the table
+of endpoints says how to send it. The few other methods are written here.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class RemoteUserScope(AsyncUserScope):
         thread_id: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> ProcessResult:
-        """Derives memories anew, and waits for it; how far it is, is not told on the way."""
+        """Derives memories again, and waits for it; it reports no progress."""
         asked = {"prompt_version": prompt_version, "thread_id": thread_id}
         return await _process(self._http, self.user_id, "/v1/process/reprocess", asked)
 
@@ -217,9 +217,9 @@ class RemoteThreadScope(AsyncThreadScope):
         self._http = http
 
     async def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:
-        """Keeps turns in their order, any number of them. They get their ids here, so that a request can be repeated.
+        """Stores any number of turns in order. They get their ids here, so that a request can be repeated.
 
-        What is wrong with them is found here, ahead of the first request.
+        Invalid turns are found here, before the first request.
         """
         inputs = turn_inputs(turns, self.agent_id, self.project_id)
         kept = make_turns(inputs, self.user_id, self.thread_id)
@@ -298,7 +298,7 @@ def _parts(turns: list[TurnInput]) -> list[list[TurnInput]]:
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """An export in pieces that stand alone, each with how many lines are done by it.
+    """An export in independent pieces, each with the number of lines done after it.
 
     Each begins with the header, and with the line of the thread that the turns in it belong to.
     """
@@ -321,7 +321,7 @@ def _pieces(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def _is_thread(line: str) -> bool:
-    """Whether a line of an export begins a thread; what is no JSON is the server's to refuse."""
+    """Whether a line of an export begins a thread; the server refuses invalid JSON."""
     try:
         read = json.loads(line)
     except (ValueError, RecursionError):
@@ -330,7 +330,7 @@ def _is_thread(line: str) -> bool:
 
 
 def _extras(asked: Asked) -> dict[str, Any]:
-    """What the requests of a handle ask of memory."""
+    """The restrictions that the requests of a handle send."""
     config = asked.config.model_dump(exclude_defaults=True)
     resources = None if asked.resources is None else sorted(asked.resources)
     extras = {"memory_config": config or None, "resources": resources}
@@ -357,10 +357,10 @@ async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> 
 
 
 async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Page[Any]:
-    """A listing of the length that is asked for, page by page; pages come from the newest on.
+    """A listing of the requested length, read page by page, newest first.
 
     Raises:
-        InvalidInput: if it is to begin at two places.
+        InvalidInput: if both `before` and `cursor` are given.
     """
     limit: int | None = arguments.pop(endpoint.paged, None)
     before = Start(arguments.pop("before", None), arguments.pop("cursor", None), limit).time
@@ -381,7 +381,7 @@ async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]
 
 
 def _filter_sent(given: Filter | Mapping[str, Any], *, in_query: bool) -> Any:
-    """A filter as it travels: in a query as text.
+    """A filter as it is sent: in a query string as text.
 
     Raises:
         InvalidInput: naming what is wrong with it.

@@ -49,7 +49,7 @@ def audited(*, changes: bool, operation: str | None = None) -> Callable[[Method[
         async def noted(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             auditor = scope._runtime.auditor
             if kwargs.get("everything") and not kwargs.get("dry_run"):
-                # Nothing may be written any more about a user who is erased.
+                # Nothing may be written about a user who is being erased.
                 await auditor.drop(scope.user_id)
                 await scope._runtime.uses.drop(scope.user_id)
                 return await method(scope, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""How a scope forgets: reads what is asked, plans, deletes, and has summaries and the profile made again."""
+"""How a scope forgets: reads the request, plans, deletes, and has summaries and the profile rebuilt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agent_memory.store.replies import forget_replies
 from agent_memory.text.folding import folded
 
 PIECE = 5000
-"""Turns that are forgotten at a time: the most that one stored job of deletion may name."""
+"""Turns that are forgotten at a time: the maximum in one stored deletion job."""
 UNSCRUBBED = (
     "store file: the deleted bytes are not overwritten yet, because another program reads the file or the disk failed;"
     " it will be tried again"
@@ -36,7 +36,7 @@ UNSCRUBBED = (
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """What a scope is asked to forget."""
+    """A request to a scope to forget."""
 
     user_id: str
     id: str | None = None
@@ -46,17 +46,17 @@ class ForgetRequest:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it names what was said, rather than where."""
+        """Whether it names what was said, not where."""
         return self.id is not None or self.query is not None
 
     def check(self) -> None:
-        """Refuses what makes no sense.
+        """Refuses invalid requests.
 
         Raises:
-            InvalidInput: if it names nothing, or an id and a query, or cannot be used.
+            InvalidInput: if it names nothing, names both an id and a query, or is invalid.
         """
         if self.id is not None and self.query is not None:
-            raise InvalidInput("forget by id or by query, not by both")
+            raise InvalidInput("forget by id or by query, not both")
         if not self.is_claim and not self.place:
             raise InvalidInput(
                 "nothing to forget: give an id, a query, a thread, a project, a time range or everything"
@@ -64,7 +64,7 @@ class ForgetRequest:
         if self.id is not None:
             check_id(self.id, "id")
         if self.query is not None and (not isinstance(self.query, str) or not self.query.strip()):
-            raise InvalidInput("a query is a text that says what is to be forgotten")
+            raise InvalidInput("a query is a text that says what to forget")
         if not self.include_sources and not self.is_claim:
             raise InvalidInput("include_sources=False is for a memory that is wrong: give its id, or a query")
 
@@ -73,13 +73,13 @@ def make_place(thread_id: str | None, project_id: str | None, since: datetime | 
     """The place that a caller names.
 
     Raises:
-        InvalidInput: for an id or a time that cannot be used.
+        InvalidInput: for an invalid id or time.
     """
     thread = None if thread_id is None else check_id(thread_id, "thread_id")
     project = None if project_id is None else check_id(project_id, "project_id")
     start, end = _utc(since, "since"), _utc(until, "until")
     if start is not None and end is not None and start > end:
-        raise InvalidInput(f"a time range that ends ({end}) before it begins ({start})")
+        raise InvalidInput(f"a time range ends ({end}) before it begins ({start})")
     return Place(thread, project, start, end)
 
 
@@ -92,13 +92,13 @@ def _utc(value: Any, what: str) -> datetime | None:
 
 
 async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> ForgetReceipt:
-    """Forgets what is asked, or says what would go.
+    """Carries out a request to forget, or reports what it would delete.
 
     Raises:
-        NotFound: if an id is of nothing of this user.
-        InvalidInput: if the request makes no sense.
+        NotFound: if the user has nothing with this id.
+        InvalidInput: if the request is invalid.
         ModelError: if texts must be compared and the embedding model is unavailable; nothing was deleted.
-        StoreUnavailable: if the store failed; what had begun is finished by the next forget, or by maintenance.
+        StoreUnavailable: if the store failed; the next `forget`, or maintenance, finishes what had started.
     """
     request.check()
     if dry_run:
@@ -122,7 +122,7 @@ async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
 
 
 async def _scrubbed(store: Store, forgetting: Awaitable[ForgetReceipt]) -> ForgetReceipt:
-    """The receipt of a forgetting, once nothing of what it deleted is left in the bytes of a store file either."""
+    """The receipt of a deletion, once its bytes are gone from the store file too."""
     try:
         receipt = await forgetting
     finally:
@@ -133,10 +133,10 @@ async def _scrubbed(store: Store, forgetting: Awaitable[ForgetReceipt]) -> Forge
 
 
 async def erase(runtime: Runtime, user_id: str, *, dry_run: bool) -> ForgetReceipt:
-    """Deletes everything of a user, tombstones and settings too; or says how much that is.
+    """Deletes everything of a user, including tombstones and settings; or reports how much that is.
 
     Raises:
-        StoreUnavailable: if the store failed; what had begun is finished in the background, or by another call.
+        StoreUnavailable: if the store failed; background work, or another call, finishes what had started.
     """
     receipt = ForgetReceipt(dry_run=dry_run)
     if dry_run:
@@ -154,7 +154,7 @@ async def _erase(runtime: Runtime, user_id: str, receipt: ForgetReceipt) -> Forg
 
 
 async def delete_thread(runtime: Runtime, user_id: str, thread_id: str) -> ForgetReceipt:
-    """Deletes the talk of a thread, its summary and its state; what was learned from it stays."""
+    """Deletes the turns of a thread, its summary and its state; the memories derived from it stay."""
     return await _scrubbed(runtime.store, _delete_thread(runtime, user_id, thread_id))
 
 
@@ -189,7 +189,7 @@ async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Forge
 
 
 async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> None:
-    """Carries out a plan and adds what was done to the receipt."""
+    """Carries out a plan and adds the results to the receipt."""
     store = runtime.store
     if not plan.by_place:
         corpus = Corpus(store, for_asking(runtime.tools.embeddings), plan.user_id, {})
@@ -206,7 +206,7 @@ async def _do(runtime: Runtime, plan: ForgetPlan, receipt: ForgetReceipt) -> Non
 
 
 async def _rebuild(runtime: Runtime, user_id: str, thread_id: str, receipt: ForgetReceipt) -> None:
-    """Makes a summary or the profile again. If that fails, it waits, and is made in the background."""
+    """Rebuilds a summary or the profile. If that fails, background work rebuilds it later."""
     if thread_id == USER_SUMMARY_THREAD:
         made, step, request = user_summary_id(user_id), "profile", {"user_id": user_id}
     else:
@@ -223,7 +223,7 @@ async def _rebuild(runtime: Runtime, user_id: str, thread_id: str, receipt: Forg
 
 
 async def _note(counters: Counters, user_id: str, thread_id: str) -> None:
-    """Notes that a summary or the profile waits no longer."""
+    """Notes that a summary or the profile no longer waits to be rebuilt."""
     if thread_id != USER_SUMMARY_THREAD:
         counter = await counters.get(user_id, thread_id)
         if counter.count:

@@ -15,7 +15,7 @@ from agent_memory.store.turns import in_order
 
 
 class AsyncGroupScope(AsyncUserScope):
-    """Everything that a group shares: the calls of a user's scope, over a memory and with settings of its own.
+    """Everything that a group shares: the methods of a user's scope, with the group's own memory and settings.
 
     What a member writes through the handle carries the member's id (`contributor_id`). It belongs to the group: it
     stays when the member is forgotten, and `contributions` finds it.
@@ -30,7 +30,7 @@ class AsyncGroupScope(AsyncUserScope):
 
     @audited(changes=False)
     async def contributions(self, member: str) -> Contributions:
-        """What a member has written here, and the memories that were derived from it alone, in the order of time.
+        """What a member has written here, and the memories derived only from it, oldest first.
 
         Raises:
             InvalidInput: if the id is invalid.

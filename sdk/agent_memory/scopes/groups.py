@@ -1,4 +1,4 @@
-"""Recall from the memory of groups, beside that of a user who is a member."""
+"""Recall from the memory of groups, together with that of a user who is a member."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def find_too(
 ) -> list[Hit]:
     """Searches a partition of a user, and the memory of these groups by their own rules.
 
-    The user's switches and limits hold for all of it, those of a group for its part.
+    The user's switches and limits apply to everything, those of a group to its part.
 
     Raises:
         InvalidInput: if an argument is invalid.

@@ -1,4 +1,4 @@
-"""The listing of memories: which, and from where on."""
+"""The listing of memories: its filters and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_memory.store.pages import before_of
 
 
 class Start(NamedTuple):
-    """Where a page of a listing begins, at a time or a cursor, and how much it holds."""
+    """Where a page of a listing begins, at a time or a cursor, and its size."""
 
     before: datetime | None
     cursor: str | None
@@ -26,7 +26,7 @@ class Start(NamedTuple):
         """The time before which the page begins.
 
         Raises:
-            InvalidInput: if the time or the cursor cannot be read, or there are both.
+            InvalidInput: if the time or the cursor cannot be read, or both are given.
         """
         if self.cursor is None:
             return checked_time(self.before, "before")
@@ -45,10 +45,10 @@ async def listed(
     *,
     include_superseded: bool,
 ) -> Page[Memory]:
-    """The memories of a user or one of their threads, newest first, without raw talk.
+    """The memories of a user or one of their threads, newest first, without chunks.
 
     Raises:
-        InvalidInput: for an unknown type, a filter, time or cursor that cannot be used, or a limit below 1.
+        InvalidInput: for an unknown type, an invalid filter, time or cursor, or a limit below 1.
     """
     memory_types(types)
     return await list_memories(

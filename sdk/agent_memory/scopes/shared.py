@@ -55,9 +55,9 @@ _TIME = TypeAdapter[datetime](UtcTime)
 MEMORY_TYPES = ("fact", "episodic", "procedural", "reflection")
 """The types of memories that a scope has; static knowledge belongs to no scope."""
 MOST_HITS = 100
-"""Hits of one search at most. A choice: more is a listing."""
+"""Maximum hits of one search. A choice: for more, use a listing."""
 _THREADS_AT_ONCE = 500
-"""How many threads a query names. An id has up to 255 characters, a query up to 512 KB."""
+"""Maximum threads in one query. An id has up to 255 characters, a query up to 512 KB."""
 _COUNTS_AT_ONCE = 8
 
 
@@ -88,7 +88,7 @@ def memory_types(names: Sequence[str] | None) -> list[MemoryType] | None:
     for name in names:
         if name not in known:
             raise InvalidInput(
-                f"no memory type {name!r}; there are fact, episodic, procedural, reflection and document"
+                f"unknown memory type {name!r}; the types are fact, episodic, procedural, reflection and document"
             )
     return [known[name] for name in names]
 
@@ -98,7 +98,7 @@ async def find(
 ) -> list[Hit]:
     """Searches a partition, within what the switches and the request allow. Finds nothing if memory is off.
 
-    Without a `limit`, that of the settings holds.
+    The default `limit` comes from the settings.
 
     Raises:
         InvalidInput: if an argument is invalid.
@@ -144,7 +144,7 @@ def _bound(rules: Rules, asked: Asked, most: int) -> str:
 
 
 def reaching(searcher: Searcher, limit: int) -> Searcher:
-    """The searcher with candidates enough: a search can return only candidates, and words may find few."""
+    """The searcher with enough candidates: a search can return only candidates, and words may find few."""
     if limit <= searcher.settings.nearest:
         return searcher
     return replace(searcher, settings=replace(searcher.settings, candidates=limit * 5 // 2))
@@ -205,7 +205,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             documents = await read_scope(runtime.store, request.user_id, request.thread_id)
             rules = await rules_of(runtime.tools.policy, request.user_id, documents.settings, asked)
         if not rules.recall:
-            # What the store is asked must not depend on which of the two reads was faster.
+            # The queries to the store must not depend on which of the two reads was faster.
             await asyncio.wait([turns], timeout=max(0.0, deadline - loop.time()))
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
@@ -219,7 +219,7 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
         context = await build_context(recaller, replace(request, limit=most, timeout=left), Read(documents, turns))
         context.degraded += missing
     except Exception as error:
-        logger.warning("A context is left empty: %s cannot be read", reading, exc_info=True)
+        logger.warning("A context is empty: %s could not be read", reading, exc_info=True)
         why = str(error) or "not ready in time"
         return Context(degraded=[f"{reading}: {why}"], milliseconds=_since(started))
     finally:
@@ -334,7 +334,7 @@ def check_recent(step: str, recent_k: int | None) -> None:
 def check_material(
     step: str, memory_ids: Sequence[str] | None, project_id: str | None
 ) -> tuple[list[str] | None, str | None]:
-    """Checks what a step is to work on, and names each memory once.
+    """Checks the memories that a step should work on, and removes duplicates.
 
     Raises:
         InvalidInput: for a step without this option, or an invalid value.

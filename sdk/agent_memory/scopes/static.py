@@ -12,7 +12,7 @@ from agent_memory.store.static import make_facts, read_facts, write_facts
 
 
 class AsyncStaticScope:
-    """Knowledge that holds for every user. Every context begins with it; no user's scope can change it."""
+    """Knowledge that is the same for every user. Every context begins with it; no user's scope can change it."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
@@ -20,7 +20,7 @@ class AsyncStaticScope:
     async def seed(self, facts: Sequence[Any]) -> Receipt:
         """Writes facts, each `{"id": …, "content": …}`. Facts that are stored already, word for word, stay as they are.
 
-        A fact may also be a text, `{"key": …, "value": …}`, or any other JSON. Its id is then made from the data, which
+        A fact can also be a text, `{"key": …, "value": …}`, or any other JSON. Its id is then made from the data, which
         is kept in the metadata under `value`. A fact with the same id and another content replaces the stored one.
         Other processes use the new facts within a minute. Secrets are redacted, as in all memories.
 

@@ -67,14 +67,15 @@ class AsyncThreadScope(ThreadTalk):
             as_of: Shows what was true at this time, instead of now.
             format: How the text looks: `sections`, `bullets` or `xml`.
             strategy: How to complete a question that is not self-contained: `as_is` (not at all), `prepend` (with key
-                terms of the talk), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
+                terms of the conversation), `rewrite` or `hyde` (by a model); by default as set in `RecallSettings`.
             signals: What the application knows about the question. Questions for general facts or tools are not
                 searched.
             history: The messages before the question, to complete it from; the thread's own turns by default.
-            filters: Tells only memories that match, and nothing of the profile, hints and other conversations.
-            groups: Groups whose memories are told too, at most 10. By naming them, you say that the user is a member.
-            agent_id: Tells only what comes from conversations with this agent, as a filter does. The agent of the
-                handle does not narrow what is told.
+            filters: Shows only memories that match, and leaves out the profile, hints and other conversations.
+            groups: Groups whose memories are shown too, at most 10. By naming them, you vouch that the user is a
+                member.
+            agent_id: Shows only what comes from conversations with this agent, as a filter does. The agent of the
+                handle does not narrow the context.
         """
         where = (self.user_id, self.thread_id)
         request = ContextRequest(
@@ -127,7 +128,7 @@ class AsyncThreadScope(ThreadTalk):
             as_of: Lists what was true at this time, instead of now.
             before: Only memories from before this time.
             limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, raw talk left aside (see `Filter`).
+            filters: Only memories that match, without chunks (see `Filter`).
             cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
 
         Raises:
@@ -182,9 +183,9 @@ class AsyncThreadScope(ThreadTalk):
 
     @audited(changes=True)
     async def delete_index(self) -> int:
-        """Deletes the chunks of the conversation's raw talk from the index; returns how many.
+        """Deletes the chunks of the conversation from the index; returns how many.
 
-        Turns, facts, summary and state stay. `search` no longer finds the talk. Later turns are indexed as usual.
+        Turns, facts, summary and state stay. `search` no longer finds the turns. Later turns are indexed as usual.
 
         Raises:
             StoreUnavailable: if the store failed; the call may be repeated.
@@ -195,8 +196,8 @@ class AsyncThreadScope(ThreadTalk):
     async def process(self, step: ThreadStep, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step now for all turns that it has not covered.
 
-        `index` makes the raw talk searchable. `extract` does that and derives memories. `summarize` updates summary and
-        state. `archive` writes an episode of the talk that other conversations can find.
+        `index` makes the turns searchable. `extract` does that and derives memories. `summarize` updates summary and
+        state. `archive` writes an account of the conversation that other conversations can find.
 
         Args:
             step: The step.
@@ -221,7 +222,7 @@ class AsyncThreadScope(ThreadTalk):
         return await self._run("settle", **self._runtime.settling)
 
     async def settings(self) -> ScopeSettings:
-        """The switches of this thread; those of the user hold too."""
+        """The switches of this thread; those of the user apply too."""
         return scope_settings(await read_document(self._runtime.store, self.user_id, self.thread_id))
 
     @audited(changes=True)
@@ -241,10 +242,10 @@ class AsyncThreadScope(ThreadTalk):
         Args:
             enabled: False: nothing is remembered from this thread, and nothing is recalled in it.
             auto_store: False: nothing is derived from later turns; recall still works.
-            keep_turns: False: not even turns are stored.
+            keep_turns: False: turns are not stored.
             deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
             allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
-            time_zone: Where the user is in this thread, like "Europe/Lisbon". Goes before that of the user.
+            time_zone: The user's time zone in this thread, like "Europe/Lisbon". Overrides the user's own.
             if_match: Changes the settings only if they still have this `etag`.
 
         Raises:

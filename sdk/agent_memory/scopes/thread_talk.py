@@ -1,4 +1,4 @@
-"""The talk of one conversation: writes its turns, reads them back, and says which of them are in view."""
+"""The turns of one conversation: writes them, reads them, and returns those in view."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agent_memory.store.windows import live_turns, read_window
 
 
 class ThreadTalk:
-    """Writes, reads, takes back and clears the turns of one conversation."""
+    """Writes, reads, removes and clears the turns of one conversation."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class ThreadTalk:
             inputs, self.user_id, self.thread_id, off_record=not rules.derive, contributor_id=self._member
         )
         if not rules.keep_turns:
-            return Receipt(ids=[], created=0, skipped_reason="the settings say that the conversation is not kept")
+            return Receipt(ids=[], created=0, skipped_reason="the settings say not to keep the turns")
         timed = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.created_at is not None}
         known = {turn.id for turn, given in zip(kept, inputs, strict=True) if given.id is not None} | timed
         with metered() as charges:
-            # A turn with its own id or time may be older than a forgetting. Any other is said now.
+            # A turn with its own id or time may be older than a deletion. Any other is said now.
             forgotten = await sent_again(store, [turn for turn in kept if turn.id in known])
             written = [turn for turn in kept if turn.id not in forgotten]
             created = await write_turns(store, written, timed)
@@ -124,18 +124,19 @@ class ThreadTalk:
 
     @audited(changes=True)
     async def pop(self) -> Turn | None:
-        """Takes the newest turn back, as if it had not been said, while nothing was derived from it.
+        """Removes the newest turn, as if it had not been said, if nothing was derived from it.
 
-        The turn leaves the conversation and the index. No memory is made of it, even if a step reads it at this
-        moment, and its id is spent: a repeated `add` with it is left out and named in the receipt's `forgotten`.
+        The turn leaves the conversation and the index. No memory is derived from it, even if a step reads it at this
+        moment. Its id cannot be used again: a repeated `add` with it is ignored and listed in the receipt's
+        `forgotten`.
 
         Returns:
             The turn, or None if the live view of the conversation is empty.
 
         Raises:
-            Conflict: if a summary tells the turn, or a memory rests on it; forget it instead.
-            StoreUnavailable: if the store did not answer, or others write without pause. The turn may be taken back
-                by then: see `turns(last=1)` before you repeat the call.
+            Conflict: if a summary or a memory uses the turn; forget it instead.
+            StoreUnavailable: if the store did not answer, or others keep writing. The turn may already be removed:
+                check `turns(last=1)` before you repeat the call.
         """
         return await take_back(self._runtime.store, self._runtime.counters, self.user_id, self.thread_id)
 
@@ -160,7 +161,7 @@ class ThreadTalk:
         """Removes the oldest turns from the live view, up to and including `through`; returns how many left.
 
         The turns stay on record. System turns stay in the view. With `covered_by`, a turn leaves only once all these
-        steps have covered it or given up on it. So no turn leaves before what replaces it is stored.
+        steps have covered it or given up on it. So no turn leaves before its replacement is stored.
 
         Args:
             through: The id of a turn in the live view; another id changes nothing.

@@ -82,7 +82,7 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
 
     @audited(changes=False)
     async def threads(self, *, before: datetime | None = None, limit: int | None = None) -> list[ThreadInfo]:
-        """The user's conversations, the last written first.
+        """The user's conversations, the most recently written first.
 
         Args:
             before: Only conversations last written before this time. To page, give the last `last_turn_at` of a page.
@@ -102,9 +102,9 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
 
         Args:
             query: A question, or words.
-            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`.
-            groups: Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member.
-                Each hit names its `group`.
+            limit: The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`.
+            groups: Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a
+                member. Each hit names its `group`.
             filters: What to search: types, kinds, tags, times, agent, project, … (see `SearchFilters`), and `filters`:
                 conditions on any field and on metadata, with `and`, `or` and `not` (see `Filter`).
 
@@ -184,10 +184,10 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
     ) -> ProcessResult:
         """Derives memories again from their turns, if another prompt or model than the current one made them.
 
-        A memory that the turns still give stays. One that they give in other words is replaced, and the old one stays
-        in the history. One that they no longer give is withdrawn. Memories that are pinned, or were written or
-        corrected by hand, stay as they are. A call continues an interrupted one. Costs a model call for each batch of
-        turns, and none for turns whose memories are up to date.
+        A memory that is derived again stays. One derived in other words replaces the old one, which stays in the
+        history. One no longer derived is withdrawn. Memories that are pinned, or were written or corrected by hand,
+        stay as they are. A call continues an interrupted one. Costs a model call for each batch of turns, and none for
+        turns whose memories are up to date.
 
         Args:
             prompt_version: Only what was derived with this version of the prompt.
@@ -232,7 +232,7 @@ class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
             InvalidInput: for an unknown step, an `n` below 2, a `recent_k` below 1, an option of another step, or a
                 memory that cannot be merged.
             NotFound: if one of `memory_ids` is not a memory of the user.
-            ModelError: if the model gave nothing usable; nothing is lost, the call may be repeated.
+            ModelError: if the model returned nothing usable; nothing is lost, the call may be repeated.
         """
         check_step("user", step)
         if n is not None:

@@ -50,12 +50,12 @@ class UserControls(UserPart):
         Args:
             enabled: False: nothing is remembered and nothing recalled.
             auto_store: False: nothing is derived from later turns; recall still works.
-            keep_turns: False: not even turns are stored.
+            keep_turns: False: turns are not stored.
             deny_categories: Categories that are never remembered ("health"). Replaces the earlier list.
             allow_categories: If not empty, the only categories that are remembered. Replaces the earlier list.
             retention_days: After how many days memories of a type (fact, episodic, procedural, reflection) are
                 deleted, if they are written or changed from now on. Replaces the earlier mapping.
-            time_zone: Where the user is, like "Europe/Lisbon": "today" and weekdays are counted there.
+            time_zone: The user's time zone, like "Europe/Lisbon": it defines "today" and weekdays.
             if_match: Changes the settings only if they still have this `etag`.
 
         Raises:
@@ -74,7 +74,7 @@ class UserControls(UserPart):
         return await change_settings(self._runtime.store, self.user_id, None, changes, if_match)
 
     async def audit(self, *, since: datetime | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Who read or changed the user's memory, newest first; empty if this memory keeps no audit.
+        """Who read or changed the user's memory, newest first; empty if the audit is off.
 
         Args:
             since: Only entries since this time.
@@ -105,7 +105,7 @@ class UserControls(UserPart):
 
         With an id or a query, this also deletes the turns that say it, in any wording that is recognised, all its
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
-        and derived from it. Together with a query, those narrow the query. Summaries and the profile are made again.
+        and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
         Args:
             id: A memory or a turn.
@@ -114,13 +114,13 @@ class UserControls(UserPart):
             project_id: A project.
             since: Only what was said at this time or later.
             until: Only what was said at this time or earlier.
-            include_sources: False keeps the turns: the talk is right, and only the memory made from it is wrong.
+            include_sources: False keeps the turns: only the memory derived from them is wrong.
             everything: Deletes the user, with every document in every container: turns, memories, summaries, counters,
                 settings, tombstones. A final scan verifies it. After a crash, the background work finishes it.
-            dry_run: Only reports what would go, with contents, and deletes nothing.
+            dry_run: Only reports what would be deleted, with contents.
 
         Returns:
-            What was deleted, what stays though it rests on the same turns, with reasons, and what was made again.
+            What was deleted, what stays although it comes from the same turns, with reasons, and what was rebuilt.
 
         Raises:
             NotFound: if the user has nothing with this id.
@@ -163,7 +163,7 @@ class UserControls(UserPart):
 
     @audited(changes=False)
     async def export_part(self, part: str | None = None) -> ExportPart:
-        """One part of an export. `export` asks for all parts, one after the other.
+        """One part of an export. `export` requests all parts, one after the other.
 
         Args:
             part: The name of the part; None for the first. Each part names the next one.
@@ -180,7 +180,7 @@ class UserControls(UserPart):
         Stored documents stay as they are, so the call may be repeated, also after a crash. What was forgotten here
         after it was said stays forgotten. Processed turns are not processed again. The receipt counts what was left
         out. `refused`: memories that the tier has no room for. `screened`: summaries that hold a secret or an
-        instruction to a model; they are made again. `unwanted`: what denied categories, or switches of the user or of
+        instruction to a model; they are rebuilt. `unwanted`: what denied categories, or switches of the user or of
         a thread, forbid.
 
         Args:

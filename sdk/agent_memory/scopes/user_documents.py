@@ -1,4 +1,4 @@
-"""Documents of a user: texts to look things up in. Nothing is learned from them."""
+"""Documents of a user: texts that can be searched. No memories are derived from them."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class UserDocuments(UserPart):
     ) -> Receipt:
         """Stores a document in pieces, and replaces an earlier one with the same id. The same text changes nothing.
 
-        Nothing is learned from a document: it is in no profile and no count, and `search` finds it only with
+        No memories are derived from a document: it is in no profile and no count, and `search` finds it only with
         `types=["document"]`. Secrets are redacted. Pieces that look like an instruction to a model wait for review.
 
         Args:
             id: The id of the document.
             content: Its text.
-            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece carries it.
+            metadata: Anything that belongs to it (title, source, …); must be JSON. Each piece gets a copy.
             chunk_size: The most characters of a piece.
             chunk_overlap: How many characters a piece shares with the one before it.
 
@@ -57,7 +57,7 @@ class UserDocuments(UserPart):
         if not isinstance(content, str):
             raise InvalidInput(f"a document is a text, not {content!r:.60}")
         if chunk_size < 1 or chunk_overlap < 0:
-            raise InvalidInput(f"no pieces of {chunk_size} characters with {chunk_overlap} in common can be made")
+            raise InvalidInput(f"cannot make pieces of {chunk_size} characters that share {chunk_overlap}")
         check_json(dict(metadata or {}), "metadata")
         rules = await self._rules()
         rules.require_enabled()

@@ -10,14 +10,14 @@ from agent_memory.scopes.user_part import UserPart
 
 
 class UserEntities(UserPart):
-    """Lists what memories mention, and shows one of it over time."""
+    """Lists what memories mention, and shows one entity over time."""
 
     @audited(changes=False)
     async def entities(self, *, kind: str | None = None, limit: int = 100) -> list[Entity]:
         """The people, places and things that the user's memories name, the most mentioned first.
 
-        They are read out of the newest 2,000 memories when you ask: by capital letters, by the words around a name,
-        and by what a model noted of finished conversations. The kind is a guess. Nothing is stored.
+        They are extracted from the newest 2,000 memories on each call: by capital letters, by the words around a name,
+        and by what a model noted about finished conversations. The kind is a guess. Nothing is stored.
 
         Args:
             kind: Only `person`, `place` or `thing`.
@@ -35,7 +35,7 @@ class UserEntities(UserPart):
 
     @audited(changes=False)
     async def entity(self, name: str) -> EntityView:
-        """One person, place or thing, with every memory that names it, oldest first, and what is named along with it.
+        """One person, place or thing, with every memory that names it, oldest first, and the names that appear with it.
 
         Raises:
             InvalidInput: if the name is empty, or longer than 255 characters.

@@ -42,7 +42,7 @@ class UserMemories(UserPart):
         filters: Filter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
     ) -> Page[Memory]:
-        """The user's memories, newest first: what is believed now, unless asked otherwise.
+        """The user's memories, newest first; by default those that are current.
 
         Args:
             types: Only these types (fact, episodic, procedural, reflection, or another system's names for them).
@@ -50,7 +50,7 @@ class UserMemories(UserPart):
             as_of: Lists what was true at this time, instead of now.
             before: Only memories from before this time.
             limit: The page size. Memories with the same time come together, so a page may hold a few more.
-            filters: Only memories that match, raw talk left aside (see `Filter`).
+            filters: Only memories that match, without chunks (see `Filter`).
             cursor: Where the page begins: the `next` of the page before, of a call with the same arguments.
 
         Raises:
@@ -79,11 +79,10 @@ class UserMemories(UserPart):
     ) -> Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, which then expires when this call says. `kind`
-        is for facts. `related_ids` links the memory with others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
+        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
 
-        A memory with a time at which it expires (`expires_at`, or `ttl` in seconds) is shown until then, and deleted by
-        the store.
+        A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
         By default, secrets are redacted, and what looks like an instruction to a model waits for review (see its
         `status`). The operator's policy can change that.
@@ -91,7 +90,7 @@ class UserMemories(UserPart):
         Raises:
             InvalidInput: if a value is invalid.
             NotFound: if the user has no memory with one of `related_ids`.
-            MemoryDisabled: if a switch is off, or the settings forbid to remember this.
+            MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
@@ -145,8 +144,8 @@ class UserMemories(UserPart):
         Args:
             id: The memory.
             content: The new content.
-            pinned: Whether the memory is kept however seldom it is used.
-            related_ids: The memories that it is linked with. Replaces the earlier links; new versions keep them.
+            pinned: Whether the memory is kept even if it is never used.
+            related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
             expires_at: When it is to expire; "never" takes that back.
             ttl: In how many seconds it is to expire.

@@ -35,7 +35,7 @@ _CADENCE = {
     "deepen_hours": "deepen_hours",
     "one_call": "one_call",
 }
-"""Which setting stands for which field of a cadence."""
+"""The environment setting for each field of a cadence."""
 
 
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
@@ -80,7 +80,7 @@ class Environment(BaseSettings):
     embeddings: str | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS")
     reembed: str | None = Field(default=None, validation_alias="AGENT_MEMORY_REEMBED")
     """The embedding model to which the store is to move, as in `AGENT_MEMORY_EMBEDDINGS`. For Cosmos DB: the function
-    app moves the store, and every process takes the new model over when the store has it."""
+    app moves the store, and every process switches to the new model when the store does."""
     embeddings_base_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS_BASE_URL")
     embeddings_api_key: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_EMBEDDINGS_API_KEY")
     chat_model: str = Field(
@@ -127,7 +127,7 @@ class Environment(BaseSettings):
     daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
 
     def __init__(self, **given: Any) -> None:
-        """Reads the environment; what is given counts ahead of it.
+        """Reads the environment; arguments override it.
 
         Raises:
             ConfigurationError: naming the variable whose value cannot be read.
@@ -140,16 +140,16 @@ class Environment(BaseSettings):
 
     @property
     def chat_name(self) -> ModelName | None:
-        """The chat model that `AGENT_MEMORY_CHAT` names.
+        """The chat model set by `AGENT_MEMORY_CHAT`.
 
         Raises:
-            ConfigurationError: if it cannot be read, or there is an address or a key for a model that is not named.
+            ConfigurationError: if it cannot be read, or an address or a key is set without a model.
         """
         return _name(CHAT_VARIABLE, self.chat, self.chat_base_url, self.chat_api_key)
 
     @property
     def embeddings_name(self) -> ModelName | None:
-        """The embedding model that `AGENT_MEMORY_EMBEDDINGS` names.
+        """The embedding model set by `AGENT_MEMORY_EMBEDDINGS`.
 
         Raises:
             ConfigurationError: as `chat_name`.
@@ -167,12 +167,12 @@ class Environment(BaseSettings):
 
     @property
     def cadence(self) -> Cadence:
-        """How often the function app works: only what is set."""
+        """The cadence of the function app: only the steps that are set."""
         return Cadence(**{name: getattr(self, field) for name, field in _CADENCE.items()})
 
     @property
     def local_cadence(self) -> Cadence:
-        """How often a process works that keeps its store itself: as usual, but for what is set."""
+        """The cadence of a process that opens the store itself: the defaults, except where set."""
         given = {name: field for name, field in _CADENCE.items() if field in self.model_fields_set}
         return replace(Cadence(), **{name: getattr(self, field) for name, field in given.items()})
 
@@ -184,13 +184,13 @@ class Environment(BaseSettings):
             ConfigurationError: naming the variable whose value cannot be read.
         """
         rewrite = self.roles.get("rewrite", RoleSettings())
-        # A model for rewriting is what switches rewriting on.
+        # Setting a model for rewriting switches rewriting on.
         recall = read_recall(**({"query_strategy": "rewrite"} if rewrite.has_model else {}))
         return recall if self.query_strategy is None else replace(recall, query_strategy=self.query_strategy)
 
     @property
     def roles(self) -> dict[ChatRole, RoleSettings]:
-        """What is set for single roles of chat models.
+        """The settings of single roles of chat models.
 
         Raises:
             ConfigurationError: naming the variable whose value cannot be read.
@@ -202,7 +202,7 @@ class Environment(BaseSettings):
         """What the operator allows.
 
         Raises:
-            ConfigurationError: if the tiers cannot be read, or the default is none of them.
+            ConfigurationError: if the tiers cannot be read, or the default is not one of them.
         """
         tiers = dict(TIERS) if self.tiers is None else read_tiers(self.tiers)
         policy = PolicySettings(
@@ -226,7 +226,7 @@ def _name(variable: str, text: str | None, base_url: str | None, api_key: Secret
         return read_model_name(text, variable)
     if base_url or api_key:
         part = "BASE_URL" if base_url else "API_KEY"
-        raise ConfigurationError(f"{variable}_{part} is set and no model: set {variable}=provider:model")
+        raise ConfigurationError(f"{variable}_{part} is set without a model: set {variable}=provider:model")
     return None
 
 

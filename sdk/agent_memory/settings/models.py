@@ -8,7 +8,7 @@ from agent_memory.errors import ConfigurationError
 
 CHAT_VARIABLE = "AGENT_MEMORY_CHAT"
 EMBEDDINGS_VARIABLE = "AGENT_MEMORY_EMBEDDINGS"
-"""The variables that name the two models. Behind each there may be `_BASE_URL` and `_API_KEY`."""
+"""The variables that set the two models. The suffixes `_BASE_URL` and `_API_KEY` go with each."""
 
 PROVIDERS = (
     "openai",
@@ -22,7 +22,7 @@ PROVIDERS = (
     "fastembed",
     "sentence-transformers",
 )
-"""Who can be named before the colon; `language.providers` says what each offers."""
+"""The providers that can come before the colon; `language.providers` has what each offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ def read_model_name(text: str, variable: str) -> ModelName:
     """Reads `provider:model[@dimensions]`.
 
     Raises:
-        ConfigurationError: naming the variable, if it is of another form, or names nobody that is known.
+        ConfigurationError: naming the variable, if the form is wrong or the provider is unknown.
     """
     provider, colon, model = (part.strip() for part in text.partition(":"))
     if not colon or not model:
-        raise ConfigurationError(f"{variable}={text} is not of the form provider:model, such as openai:gpt-4.1-mini")
+        raise ConfigurationError(f"{variable}={text} is not in the form provider:model, like openai:gpt-4.1-mini")
     if provider not in PROVIDERS:
-        raise ConfigurationError(f"{variable}={text} names no known provider; there are {', '.join(PROVIDERS)}")
+        raise ConfigurationError(f"{variable}={text} names an unknown provider; known are {', '.join(PROVIDERS)}")
     name, at, dimensions = model.rpartition("@")
     if not at or not name or not dimensions.isdecimal():
         return ModelName(provider, model, variable)
@@ -59,9 +59,9 @@ def read_model_name(text: str, variable: str) -> ModelName:
 
 
 def names_provider(text: str) -> bool:
-    """Whether a text begins with a provider. A colon alone does not tell: `qwen3:8b` is a model."""
+    """Whether a text starts with a provider. A colon alone is not enough: `qwen3:8b` is a model."""
     return text.partition(":")[0].strip() in PROVIDERS and ":" in text
 
 
 MOST_DIMENSIONS = 4096
-"""More than any vector index of Cosmos DB holds."""
+"""More than any vector index of Cosmos DB allows."""

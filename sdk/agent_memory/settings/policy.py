@@ -1,4 +1,4 @@
-"""What the operator allows: switches, plans, and what is done about secrets and instructions."""
+"""What the operator allows: switches, tiers, and how to handle secrets and instructions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from agent_memory.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What a plan includes: how many memories are kept (None: any number) and how many one search gives.
+    """What a tier includes: how many memories it keeps (None: any number) and how many one search returns.
 
-    A plan with 0 of either has no memory at all.
+    A tier with 0 of either has no memory at all.
     """
 
     max_memories: int | None
@@ -22,7 +22,7 @@ class Tier:
 
     @property
     def enabled(self) -> bool:
-        """Whether the plan includes memory."""
+        """Whether the tier includes memory."""
         return self.max_memories != 0 and self.retrieval_limit > 0
 
 
@@ -32,32 +32,31 @@ TIERS: dict[str, Tier] = {
     "pro": Tier(500, 10),
     "enterprise": Tier(None, 20),
 }
-"""The tiers that a user can be put into: free has no memory, enterprise any number of memories."""
+"""The tiers that a user can have: free has no memory, enterprise any number of memories."""
 NO_TIER = "unlimited"
-"""The name of the tier of a user who was put into none. A table of tiers can replace it."""
+"""The name of the tier of users to whom none is assigned. A table of tiers can redefine it."""
 UNLIMITED = Tier(None, 100)
-"""Any number of memories, and as many results as a search can give."""
+"""Any number of memories, and as many results as a search can return."""
 
 SecretsAction = Literal["redact", "quarantine", "allow"]
 InstructionsAction = Literal["quarantine", "redact", "allow"]
 
 TierResolver = Callable[[str], str | Awaitable[str | None] | None]
-"""Tells the tier of a user by their id; None for the one that the store knows, or the default."""
+"""Returns the tier of a user by their id; None for the one in the store, or the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
     """What the operator allows.
 
-    `enabled` is the global switch. Without `auto_store` nothing is derived from what is said, while what is remembered
-    by hand is kept and recalled.
+    `enabled` is the global switch. Without `auto_store` nothing is derived from turns, but memories written by hand are
+    kept and recalled.
 
-    A user's tier is what `tier_of` says, else what was assigned to them, else `default_tier`: `unlimited`, which needs
-    no entry in `tiers`. Secrets in what is
-    remembered are taken out (`redact`), or the memory waits for review (`quarantine`); likewise what reads as an order
-    to a model. The audit is kept for `audit_days`; 0 for none. Raw talk can be searched for
-    `talk_days`, None for ever. What the processing of one user may cost in a day (UTC) is bounded by
-    `daily_model_calls` and `daily_tokens`; None for no bound.
+    A user's tier is what `tier_of` returns, else the tier assigned to them, else `default_tier`: `unlimited`, which
+    needs no entry in `tiers`. Secrets in memories are removed (`redact`), or the memory waits for review
+    (`quarantine`); the same applies to text that looks like an instruction to a model. The audit is kept for
+    `audit_days`; 0 for none. Raw turns can be searched for `talk_days`, None for ever. `daily_model_calls` and
+    `daily_tokens` limit what the processing of one user may cost in a day (UTC); None for no limit.
     """
 
     enabled: bool = True
@@ -74,7 +73,7 @@ class PolicySettings:
 
     @property
     def has_budgets(self) -> bool:
-        """Whether processing is bounded."""
+        """Whether processing is limited."""
         return self.daily_model_calls is not None or self.daily_tokens is not None
 
     def tier(self, name: str) -> Tier:
@@ -85,7 +84,7 @@ class PolicySettings:
         """
         tiers = {NO_TIER: UNLIMITED, **self.tiers}
         if name not in tiers:
-            raise ConfigurationError(f"no tier {name!r}; there are {', '.join(tiers)}")
+            raise ConfigurationError(f"no tier {name!r}; known tiers are {', '.join(tiers)}")
         return tiers[name]
 
 

@@ -16,8 +16,8 @@ from agent_memory.models import Signals
 from agent_memory.settings.variables import read_variables
 
 QueryStrategy = Literal["as_is", "prepend", "rewrite", "hyde"]
-"""What is done about a question that is not self-contained: nothing; add key terms of the talk; have a model rewrite
-it; as prepend, and where that finds little, search by a hypothetical answer too."""
+"""How to handle a question that is not self-contained: not at all; add key terms of the conversation; let a model
+rewrite it; like prepend, and if that finds little, also search with a hypothetical answer."""
 ARCHIVE_TRIGGERS = (
     "what did we discuss",
     "previous conversation",
@@ -28,121 +28,121 @@ ARCHIVE_TRIGGERS = (
 )
 """Phrases by which a user refers to other conversations."""
 Classifier = Callable[[str], Awaitable[Signals]]
-"""Says of a question what the application knows of it, where no signals are given with the call."""
+"""Returns what the application knows about a question, if a call passes no signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """How search and context choose. Each field says below what it does.
+    """How search and context choose. The docstring below each field describes it.
 
-    Weights are shares of a score, in which the best match by words and by vector is about 1. LoCoMo is what
-    `agent_memory.calibration` describes: evidence among the first ten turns, in 100.
+    Weights are shares of a score, in which the best match by words and by vector is about 1. `agent_memory.calibration`
+    describes the LoCoMo figures: evidence among the first ten turns, in percent.
     """
 
     # What a search looks at.
     limit: int = 5
-    """Memories that a search gives when it names no limit, 1 to 100."""
+    """Memories that a search returns by default, 1 to 100."""
     candidates: int = 50
     """Memories that vectors (two in five) and words find, before they are ranked; a search for more hits reads more."""
     thresholds: dict[str, float] = field(default_factory=lambda: {name: one.search for name, one in MEASURED.items()})
-    """By the beginning of an embedding model's name: the cosine above which a memory without a word of the question
-    counts as related to it. The defaults are those of `agent_memory.calibration`."""
+    """By the start of an embedding model's name: the cosine above which a memory counts as related to the question
+    without sharing a word with it. The defaults are those of `agent_memory.calibration`."""
     default_threshold: float = OTHERS.search
     """The same for other models."""
     spots: int = 20
-    """How many of the best candidates have the talk around them fetched too."""
+    """For how many of the best candidates the turns around them are fetched too."""
     neighbour_reach: int = 2
-    """Turns to each side that are fetched, and that gain from a hit."""
+    """Turns on each side of a hit that are fetched, and whose score the hit raises."""
     fresh_seconds: float = 60.0
-    """What was said within the last seconds is found by its words before it is indexed. 0 switches that off."""
+    """Seconds for which a turn that is not indexed yet is found by its words. 0 switches this off."""
     embedding_timeout: float = 10.0
-    """Seconds that a search waits for the vector of its query. Then it goes by the words alone and says so (a warning
-    in the log, `degraded` of a context, `health`). It is longer than a model of this machine takes to be loaded. A
-    context waits for 60 in 100 of its own time at most."""
+    """Seconds that a search waits for the vector of its query. After that it uses words only and reports it (a warning
+    in the log, `degraded` of a context, `health`). It is longer than a local model takes to load. A context waits for
+    at most 60 % of its own time limit."""
     cache_seconds: float = 0.0
-    """Seconds for which the process keeps what a search found, as long as the user's memories stay the same; 0: not at
-    all. Every process that writes to the store must then have it on: each write of memories or turns is followed by a
-    small one that says so, and each search begins with a point read."""
+    """Seconds for which the process caches the results of a search, while the user's memories stay the same; 0: no
+    cache. Every process that writes to the store must then set it too: each write of memories or turns adds a small
+    write that invalidates the cache, and each search starts with a point read."""
 
     # How candidates are ranked.
     text_weight: float = 0.5
-    """Share of the match by words; the rest is that of the cosine."""
+    """Share of the match by words in a score; the cosine has the rest."""
     speaker_weight: float = 0.2
-    """Added to what was said by the one whom the question names."""
+    """Added to what the person named in the question said."""
     date_weight: float = 0.1
-    """Added to what was said, or happened, at a time that the question names."""
+    """Added to what was said, or happened, at a time named in the question."""
     neighbour_lift: float = 0.5
     """Share of the better neighbour's score that is added, halved with every turn between them. LoCoMo: 81 with it and
-    with what stands beside the best brought in, 69 without."""
+    with the neighbours of the best hits fetched, 69 without."""
     answer_lift: float = 0.3
-    """A further share if the turn before is a question and the user answers it."""
+    """A further share if the turn before is a question that the user answers."""
     thread_lift: float = 0.2
     """Share of the mean of a conversation's best scores that is added to all of it."""
     chunk_weight: float = 0.9
-    """Puts raw talk a little behind what was derived from it."""
+    """Ranks raw turns a little below what was derived from them."""
     overtaken_weight: float = 0.3
-    """Puts talk far behind that says what was replaced since."""
+    """Ranks turns far lower whose facts were replaced since."""
     question_weight: float = 0.8
-    """Puts talk that only asks behind talk that tells."""
+    """Ranks turns that only ask below turns that state something."""
     agent_weight: float = 0.5
-    """Puts what an agent said behind what users said, unless the question is about the agent's words ("What did you
-    recommend?"): an agent's answers are long and general, and people ask for what they told. BEAM, among the first ten:
-    50.3 with 1.0, 59.0 with 0.7, 60.6 with 0.5 and 0.4, before `agent_memory.calibration.SIGNS`."""
+    """Ranks what an agent said below what users said, unless the question is about the agent's words ("What did you
+    recommend?"): an agent's answers are long and general, and people ask for what they said themselves. BEAM, among the
+    first ten: 50.3 with 1.0, 59.0 with 0.7, 60.6 with 0.5 and 0.4, before `agent_memory.calibration.SIGNS`."""
     repeat_overlap: float = 0.9
-    """What a better hit says with this share of all their words, and the same figures, is left out."""
+    """A hit is left out if it shares this part of its words, and its figures, with a better hit."""
     recency_weight: float = 0.0
-    """Counts how recent a memory is. LoCoMo: 81.7 without, 81.0 with 0.1, 80.5 with 0.2."""
+    """Weight of how recent a memory is. LoCoMo: 81.7 without, 81.0 with 0.1, 80.5 with 0.2."""
     importance_weight: float = 0.0
-    """Counts how important it is. LoCoMo: 81.7 with 0.1, 81.2 with 0.2."""
+    """Weight of how important it is. LoCoMo: 81.7 with 0.1, 81.2 with 0.2."""
     trust_weight: float = 0.0
-    """Counts how far its source is believed. LoCoMo: 81.8 with 0.1 and with 0.2."""
+    """Weight of how far its source is trusted. LoCoMo: 81.8 with 0.1 and with 0.2."""
     use_weight: float = 0.0
-    """Counts how often it was recalled; that is known if `count_uses` is on."""
+    """Weight of how often it was recalled; this needs `count_uses`."""
     count_uses: bool = False
     """Whether recalls are counted, for `use_weight`, fading and eviction. Costs a query and a small write for each user
     who searches, every half minute."""
     rerank: int = 0
-    """How many of the best hits a language model puts into order, and whether it orders the conversations found in the
-    archive; 0: no model is asked."""
+    """How many of the best hits a language model reorders, and whether it also reorders the conversations found in the
+    archive; 0: no model is called."""
     rerank_timeout: float = 3.0
-    """Seconds within which it must answer."""
+    """Time limit of that call, in seconds."""
 
-    # What a context tells.
+    # What a context shows.
     context_timeout: float = 5.0
-    """Seconds within which a context is there."""
+    """Time limit of a context, in seconds."""
     context_least: float = 0.01
-    """How likely a memory of usual length answers the question, 0 to 1, for a context to tell it; a longer one must be
-    likelier. With 0 nothing is cut, so all evidence that fits is included. Higher values include less irrelevant
-    material."""
+    """Minimum probability, 0 to 1, that a memory of usual length answers the question, for a context to show it; a
+    longer one needs more. With 0 nothing is left out, so all evidence that fits is included. Higher values include less
+    irrelevant material."""
     query_strategy: QueryStrategy = "prepend"
-    """What is done about a question that is not self-contained."""
+    """How to handle a question that is not self-contained."""
     classifier: Classifier | None = None
-    """Tells the gate of general facts and of tools; None: it goes by the words."""
+    """Tells the gate about general facts and tools; None: the gate uses the words."""
     archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
     """Phrases in a question for which a context shows other conversations too. Empty: never."""
     archive_limit: int = 3
-    """How many other conversations a context shows at most."""
+    """Maximum number of other conversations that a context shows."""
     archive_thresholds: dict[str, float] = field(
         default_factory=lambda: {name: one.archive for name, one in MEASURED.items()}
     )
-    """By the beginning of an embedding model's name: the cosine from which on a context shows another conversation."""
+    """By the start of an embedding model's name: the minimum cosine for a context to show another conversation."""
     default_archive_threshold: float = OTHERS.archive
     """The same for other models."""
     hints: int = 0
-    """Procedures and insights that a context offers unasked, 0 to 20, if the question or one of the user's last
-    messages is nearer to them than `threshold`. Costs one more query and one more call of the embedding model."""
+    """Procedures and insights that a context adds unasked, 0 to 20, if their cosine to the question or to one of the
+    user's last messages exceeds `threshold`. Costs one more query and one more call of the embedding model."""
 
     # What is counted.
     missed_sample: float = 0.0
-    """Share of searches, 0 to 1, of which the process counts, behind the answer, what is nearer than the threshold and
-    was not given. Each costs one more query, and one runs at a time."""
+    """Share of searches, 0 to 1, for which the process counts the memories above the threshold that were not returned,
+    after it has answered. Each costs one more query, and one runs at a time."""
 
     def __post_init__(self) -> None:
-        """Refuses what no search takes.
+        """Refuses invalid values.
 
         Raises:
-            ConfigurationError: if a limit is none from 1 to 100, the hints none from 0 to 20, or a share none from 0
-                to 1.
+            ConfigurationError: if the limit is not from 1 to 100, the hints not from 0 to 20, or a share not from 0 to
+            1.
         """
         if not 1 <= self.limit <= 100:
             raise ConfigurationError(f"{RECALL_PREFIX}LIMIT: a limit is a number from 1 to 100, not {self.limit}")
@@ -159,20 +159,20 @@ class RecallSettings:
 
     @property
     def nearest(self) -> int:
-        """How many of the candidates vectors find. 20 beside 30 by words found as much as 30 and 30 (three sets)."""
+        """How many candidates come from vectors. 20, with 30 by words, found as much as 30 (three sets)."""
         return -(-2 * self.candidates // 5)
 
     @property
     def caches(self) -> bool:
-        """Whether searches are kept at all."""
+        """Whether searches are cached at all."""
         return self.cache_seconds > 0
 
     def threshold(self, embedding_model: str) -> float:
-        """The least cosine that counts for this embedding model (matched by the beginning of its name)."""
+        """The threshold of this embedding model (matched by the start of its name)."""
         return _of_model(embedding_model, self.thresholds, self.default_threshold)
 
     def archive_threshold(self, embedding_model: str) -> float:
-        """The least cosine of a question to the account of another conversation."""
+        """The minimum cosine of a question to the account of another conversation."""
         return _of_model(embedding_model, self.archive_thresholds, self.default_archive_threshold)
 
 
@@ -181,11 +181,11 @@ def _of_model(embedding_model: str, values: Mapping[str, float], default: float)
 
 
 RECALL_PREFIX = "AGENT_MEMORY_RECALL_"
-"""How the environment names a field of `RecallSettings`: AGENT_MEMORY_RECALL_CACHE_SECONDS is `cache_seconds`."""
+"""The prefix of variables for `RecallSettings`: AGENT_MEMORY_RECALL_CACHE_SECONDS sets `cache_seconds`."""
 
 
 def read_recall(**defaults: Any) -> RecallSettings:
-    """The settings of recall that the environment says; where it says nothing, these defaults, else the usual ones.
+    """The recall settings in the environment; if not set there, the given defaults, else the usual ones.
 
     Lists and tables are JSON. `classifier` is code and has no name.
 

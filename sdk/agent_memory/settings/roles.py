@@ -1,4 +1,4 @@
-"""What is set for the chat model of each role."""
+"""The settings of the chat model of each role."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ ChatRole = Literal[
     "answer",
     "judge",
 ]
-"""What a chat model is asked to do; `language.roles` has the tasks of each."""
+"""The roles of chat models; `language.roles` has the tasks of each."""
 CHAT_PREFIX = "AGENT_MEMORY_CHAT_"
-"""How the environment names what is set for a role: AGENT_MEMORY_CHAT_EXTRACTION is the model of `extraction`."""
+"""The prefix of variables for roles: AGENT_MEMORY_CHAT_EXTRACTION sets the model of `extraction`."""
 NO_MODEL = "none"
-"""The name of a model that switches its role off."""
+"""The model name that switches a role off."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleSettings:
-    """What is set for one role. None: as for the other roles, or as the head of a task's prompt says.
+    """The settings of one role. None: as for the other roles, or as in the head of a task's prompt.
 
-    `model` is a model or, on Azure, a deployment; `none` switches the role off. `base_url` is the address of a server
-    of the role's own that speaks OpenAI's protocol, and `api_key` the key for it. `timeout` is in seconds for one call,
-    `max_tokens` the length of an answer, `temperature` from 0 to 2.
+    `model` is a model or, on Azure, a deployment; `none` switches the role off. `base_url` is the address of the role's
+    own server, which speaks OpenAI's protocol, and `api_key` its key. `timeout` is in seconds for one call,
+    `max_tokens` the maximum length of an answer, `temperature` from 0 to 2.
     """
 
     model: str | None = None
@@ -53,17 +53,17 @@ class RoleSettings:
 
     @property
     def has_model(self) -> bool:
-        """Whether the role has a model or a server of its own."""
+        """Whether the role has its own model or server."""
         return not self.is_off and bool(self.model or self.base_url)
 
 
 def role_variable(role: ChatRole, part: str) -> str:
-    """The variable that sets a part of a role: its name alone for the model."""
+    """The variable that sets a field of a role; for the model, without a suffix."""
     return CHAT_PREFIX + _role_field(role, part).upper()
 
 
 def read_roles() -> dict[ChatRole, RoleSettings]:
-    """What the environment sets for roles: those for which it sets something.
+    """The roles for which the environment sets something, with their settings.
 
     Raises:
         ConfigurationError: naming the variable whose value cannot be read.

@@ -11,7 +11,7 @@ from agent_memory.errors import ConfigurationError
 
 
 def read_variables(environment: type[BaseSettings], prefix: str) -> dict[str, Any]:
-    """What variables with a prefix say, by the names of the fields.
+    """The values of variables with a prefix, by field name.
 
     Raises:
         ConfigurationError: naming the variable whose value cannot be read.
@@ -22,5 +22,5 @@ def read_variables(environment: type[BaseSettings], prefix: str) -> dict[str, An
         problem = error.errors()[0]
         raise ConfigurationError(f"{prefix}{str(problem['loc'][0]).upper()}: {problem['msg']}") from error
     except SettingsError as error:
-        raise ConfigurationError(f"a variable {prefix}… is not the JSON that it must be: {error}") from error
+        raise ConfigurationError(f"a variable {prefix}… has invalid JSON: {error}") from error
     return {name: getattr(given, name) for name in given.model_fields_set}

@@ -10,19 +10,19 @@ class Cadence:
     """How often background work runs. 0 disables a step.
 
     `extract` and `summarize` count turns of a thread, `profile` turns of a user, `reconcile` and `deepen` (merging,
-    procedures, reflection, pruning) extractions of a user. A thread that has been quiet for `idle_seconds` is
-    processed whatever its count (0 disables that), and with `archive` also archived, as one that was ended is. If
-    `deepen` is on, it also runs every `deepen_hours` for each user for whom anything was extracted since, or whose
-    memories have faded (0 disables that).
+    procedures, reflection, pruning) extractions of a user. A thread that has been quiet for `idle_seconds` is processed
+    whatever its count (0 disables this), and with `archive` also archived, like one that was ended. If `deepen` is on,
+    it also runs every `deepen_hours` for each user for whom anything was extracted since, or whose memories have faded
+    (0 disables this).
 
-    A thread in which the user turns to another topic is extracted and summarised ahead of its count if `drift` is
-    above 0: what they say now is then further from what they have said of the topic than this cosine distance (0 to
-    2). It is a figure of the embedding model, and none is right for all talk (`docs/decisions/0007` has figures), so
-    it is off by default.
+    If `drift` is above 0, a thread in which the user changes the topic is extracted and summarised before its count is
+    reached. The topic has changed if what they say now is further from the topic so far than this cosine distance (0 to
+    2). The right value depends on the embedding model, and none suits all conversations (`docs/decisions/0007` has
+    figures), so it is off by default.
 
-    With `one_call`, where extraction and summary are due over the same turns, a language model is asked once for both
-    (the prompt `extract_and_summarize`). That saves a call and the second reading of the turns. It is off by default,
-    because no measurement shows that a model does both as well at once.
+    With `one_call`, if extraction and summary of the same turns are due, one call to the language model does both (the
+    prompt `extract_and_summarize`). This saves a call, and the turns are read only once. It is off by default, because
+    no measurement shows that a model does both as well in one call.
     """
 
     extract: int = 10
@@ -39,14 +39,14 @@ class Cadence:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on one run of a step, so that a backlog of any length is worked off in pieces.
+    """Limits of one run of a step, so that a long backlog is processed in pieces.
 
-    A turn with more than `turn_sentences` sentences and lines is not read for memories, but becomes a dead letter: the
-    longest turn that a store takes, 1.7 million characters, has some 20,000 if it is talk, and each costs a
-    millisecond or two of rules. It is indexed all the same, up to what one commit holds.
+    A turn with more than `turn_sentences` sentences and lines becomes a dead letter without extraction: the longest
+    turn that a store accepts, 1.7 million characters, has about 20,000 if it is real conversation, and each costs the
+    rules a millisecond or two. The turn is still indexed, up to what one commit can hold.
 
-    Facts about one thing are merged from `merge_from` of them on; merging, procedures and reflection look at the
-    `deepen_memories` newest. A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB
+    Facts about one thing are merged if there are at least `merge_from`; merging, procedures and reflection read the
+    newest `deepen_memories`. A commit is one transactional batch: at most 100 operations and 2 MB (Azure Cosmos DB
     service limits).
     """
 

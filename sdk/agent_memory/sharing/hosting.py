@@ -21,9 +21,9 @@ logger = logging.getLogger("agent_memory")
 
 @asynccontextmanager
 async def hosting(memory: AsyncMemory, store: Path) -> AsyncIterator[None]:
-    """Serves an open memory to the processes that find its file in use, as long as the block runs.
+    """Serves an open memory to processes that find its file in use, while the block runs.
 
-    If no note can be left beside the file, it only says so in the log.
+    If the note cannot be written, it only logs a warning.
     """
     key, entry = new_key("another process", acts_for_users=True, operates=True)
     app = create_app(memory, InlineProcessing(memory.runtime), ApiKeys([entry]))
@@ -33,7 +33,7 @@ async def hosting(memory: AsyncMemory, store: Path) -> AsyncIterator[None]:
         try:
             write_note(store, note)
         except OSError as error:
-            logger.warning("Other programs cannot share %s: no note can be left beside it (%s)", store, error)
+            logger.warning("Other programs cannot share %s: the note next to it cannot be written (%s)", store, error)
         try:
             yield
         finally:

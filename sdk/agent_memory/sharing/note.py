@@ -1,7 +1,7 @@
-"""The note beside a store file: where the process that has it open answers, and the key to it.
+"""The note next to a store file: the address of the process that has it open, and its key.
 
-Only the owner of the file can read it. A note can be left over from a process that was killed, and its port can belong
-to another program by now. So whoever reads it first asks for a proof that the other side knows the key too.
+Only the owner of the file can read it. A note can be left over from a process that was killed, and another program may
+have its port by now. So a reader first requests proof that the other side knows the key.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def answers(note: Note) -> bool:
 
 
 def proof(key: str, challenge: str) -> str:
-    """What only somebody can say who knows the key."""
+    """The proof of knowing the key."""
     return hmac.new(key.encode(), challenge.encode(), hashlib.sha256).hexdigest()
 
 

@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 30.0
 """How long to wait for a file whose holder does not share it, in seconds: it opens it just now, or it soon ends."""
 _LOOK_SECONDS = 0.2
 _TAKEOVERS = 3
-"""How often one piece of work is begun anew because the process ended that was to do it."""
+"""How often one piece of work starts again because the process doing it ended."""
 
 
 class SharedStore:
@@ -44,7 +44,7 @@ class SharedStore:
         """Where the memory is, if another process has it."""
 
     async def close(self) -> None:
-        """Closes what is open. A store that was opened here is free for the next process then."""
+        """Closes what is open. The next process can then open a store that was opened here."""
         async with self._opening:
             self._memory = None
             await self._stack.aclose()
