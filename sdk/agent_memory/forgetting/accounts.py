@@ -1,8 +1,8 @@
-"""Accounts: summaries, states and profiles that still tell what is to be forgotten after its sources have expired.
+"""Accounts: summaries, states and profiles that still contain what is to be forgotten, though its sources have expired.
 
-An account is made again when turns or memories that it tells of are deleted. If those have expired before, only its own
-text shows what it is about. The text is searched by words and figures: it covers too many things for its vector to
-show one of them.
+An account is rebuilt when its source turns or memories are deleted. If those have already expired, only its own text
+shows what it is about. The text is searched by words and figures: it covers too many things for its vector to show one
+of them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from agent_memory.text.figures import telling_figures
 
 
 async def add_accounts(corpus: Corpus, selection: Selection, plan: ForgetPlan) -> None:
-    """Adds to a plan the accounts that tell what is to be forgotten and rest on expired sources.
+    """Adds to a plan the accounts that contain what is to be forgotten and have expired sources.
 
-    Accounts of turns or memories in the plan are made again anyway. Those written after the plan's time cannot hold
-    it any more.
+    Accounts of turns or memories in the plan are rebuilt anyway. Those written after the plan's time cannot contain it.
     """
     place, user_id = selection.place, corpus.user_id
     redone = {thread_id for thread_id, _ in plan.turns} | ({USER_SUMMARY_THREAD} if plan.memories else set())
     partition = (user_id,) if place.thread_id is None else (user_id, place.thread_id)
     rows = await corpus.store.query(SUMMARIES, queries.ACCOUNTS, partition)
     whole_thread = place == Place(place.thread_id) and not selection.topic
-    if whole_thread:  # the error of a dead letter may quote the talk too
+    if whole_thread:  # the error of a dead letter may quote the turns too
         for container in (MEMORIES, SUMMARIES):
             rows += await corpus.store.query(container, queries.DEAD_LETTERS, partition)
     threads: dict[str, list[Document]] = {}
@@ -63,10 +62,10 @@ def projects_with(known: Sequence[str] | None, added: Iterable[Turn | Memory]) -
 
 
 async def _is_of_project(corpus: Corpus, place: Place, thread_id: str, accounts: Sequence[Document]) -> bool:
-    """Whether accounts tell of a place's project.
+    """Whether accounts are about a place's project.
 
     An earlier version noted no projects. Its accounts count if any memory or chunk of their thread is of the project,
-    or if none is left: they are then made again from what there is.
+    or if none is left: they are then rebuilt from what remains.
     """
     if place.project_id is None:
         return True
@@ -92,7 +91,7 @@ def _item(account: Document) -> ForgetItem:
         id=account["id"],
         type=account["type"],
         thread_id=account["thread_id"],
-        why="tells of it, and rests on what has expired",
+        why="mentions it, and its sources have expired",
         content=_text(account),
     )
 

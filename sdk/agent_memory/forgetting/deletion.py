@@ -1,10 +1,10 @@
-"""Deletion: carries out a forgetting. Its job stays in the store until all is deleted; each part may be repeated.
+"""Deletion: carries out a request to forget. Its job stays in the store until all is deleted; each part may repeat.
 
-The order makes it safe. First the turns are deleted, then the cursors of their threads are touched: a draft that was
-thought before can no longer be committed (`cursors.read_ahead`), and one that is thought later does not see the turns.
-Then the memories are deleted, and the cursors over memories are touched, for the same reason. What was committed in
-between is found and deleted too. Summaries and the profile are deleted in one batch with the reset of their cursors, so
-that they are made again from what is left, and not merged with their old text.
+The order makes it safe. First the turns are deleted, then the cursors of their threads are touched: a draft made before
+can no longer be committed (`cursors.read_ahead`), and one made later does not see the turns. Then the memories are
+deleted, and the cursors over memories are touched, for the same reason. What was committed in between is found and
+deleted too. Summaries and the profile are deleted in one batch with the reset of their cursors, so that they are
+rebuilt from what is left, and not merged with their old text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
     """Deletes what a job names, and what was derived from it meanwhile.
 
     Returns:
-        The threads whose summaries were deleted; `__user_summary__` stands for the profile.
+        The threads whose summaries were deleted; `__user_summary__` is the profile.
     """
     user_id = job["user_id"]
     turns: dict[str, list[str]] = job["turns"]
@@ -71,7 +71,7 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         late = await _late(store, user_id, job | {"memories": memories})
         await _all(delete_items(store, MEMORIES, (user_id, thread_id), [key]) for key, thread_id in late.items())
         memories = memories | late
-        # A summary of another thread may tell a deleted memory, because that had replaced what the thread said.
+        # A summary of another thread may contain a deleted memory that had replaced what the thread said.
         retold |= await untold.threads_that_say(store, user_id, memories) - turns.keys()
     redo = [
         thread_id
@@ -147,7 +147,7 @@ async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Seque
     """Deletes all chunks of deleted turns, and those of short replies to them.
 
     Finds them by their source, which is not indexed: for each 1,000 turns, the thread's chunks are read. Their ids
-    could be computed only if it were known into how many parts each turn was ever cut.
+    cannot be computed, because it is unknown into how many parts each turn was ever cut.
     """
     for start in range(0, len(turn_ids), SOURCES):
         part = list(turn_ids[start : start + SOURCES])
@@ -173,9 +173,9 @@ def _by_thread(memories: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 async def _late(store: Store, user_id: str, job: Document) -> dict[str, str]:
-    """The memories derived from a job's turns, or made from its memories, after the job was planned.
+    """The memories derived from a job's turns or memories after the job was planned.
 
-    That includes a correction by hand: no model made it, and it lies in the thread of what it corrects.
+    That includes a correction by hand: no model derived it, and it is in the thread of the memory that it corrects.
     """
     known = {*job["memories"], *job["kept"]}
     rows = await store.query(MEMORIES, queries.EVERY_MEMORY, (user_id,))
@@ -212,7 +212,7 @@ def _unseen(cursor: Document, gone: set[str]) -> Document:
 
 
 def _named(intent: Document | str) -> Iterable[str]:
-    """What an intent names: one about indexed talk is an id alone."""
+    """The ids in an intent: an intent about chunks is just an id."""
     return [intent] if isinstance(intent, str) else map(str, intent.values())
 
 
@@ -247,7 +247,7 @@ def _mended(document: Document, turns: set[str], memories: Mapping[str, str]) ->
 
 
 async def _clear_thread(store: Store, counters: Counters, user_id: str, thread_id: str, turn_ids: list[str]) -> bool:
-    """Removes turns from what is kept about their thread; True if its summary must be made again."""
+    """Removes turns from what is kept about their thread; True if its summary must be rebuilt."""
     partition = (user_id, thread_id)
     gone = set(turn_ids)
     await _clear_letters(store, partition)

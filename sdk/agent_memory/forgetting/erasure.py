@@ -1,7 +1,7 @@
 """Erasure: deletes everything of a user, piece by piece; it survives a crash, and a final scan verifies it.
 
-One small document says that the erasure is under way; it is deleted last. Without turns nothing can be derived, and
-without cursors no draft can be committed. So nothing comes back after a scan that finds nothing.
+One small document records that the erasure is in progress; it is deleted last. Without turns nothing can be derived,
+and without cursors no draft can be committed. So nothing comes back after a scan that finds nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The plan of a forgetting: what is deleted along with what was found, and what stays.
+"""The plan of a deletion: what is deleted along with what was found, and what stays.
 
-With a claim, these are deleted: all its versions, the turns that it rests on, the answers that take it up, and the
-memories from these turns that make the claim too. Other memories from these turns stay, without their quote: the turn
-is gone, and the quote may hold the claim. With a place, everything derived from its turns is deleted. Whatever was
-merged, consolidated or reflected out of a deleted memory is deleted too, and what it had replaced becomes active again.
+With a claim, these are deleted: all its versions, its source turns, the answers that repeat it, and the memories from
+these turns that make the claim too. Other memories from these turns stay, without their quote: the turn is gone, and
+the quote may hold the claim. With a place, everything derived from its turns is deleted. Memories merged, consolidated
+or reflected from a deleted memory are deleted too, and what it had replaced becomes active again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ForgetPlan:
     turns: dict[TurnKey, ForgetItem] = field(default_factory=dict)
     kept: dict[str, ForgetItem] = field(default_factory=dict)
     accounts: dict[str, list[ForgetItem]] = field(default_factory=dict)
-    """By thread: summaries and the like that are deleted for what they say, not along with turns or memories."""
+    """By thread: summaries and the like that are deleted because of their text, not with turns or memories."""
     by_place: bool = False
     keeps_memories: bool = False
 
@@ -77,14 +77,14 @@ class ForgetPlan:
 async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, include_sources: bool) -> ForgetPlan:
     """What is deleted with a claim or a topic.
 
-    Without `include_sources`, turns and chunks stay: the talk was right, and only what was derived from it was wrong.
+    Without `include_sources`, turns and chunks stay: only what was derived from them was wrong.
     """
     plan = ForgetPlan(corpus.user_id, at)
     reasons = _with_versions(corpus.memories, selection.memories)
     if include_sources:
         for memory in (corpus.memories[memory_id] for memory_id in reasons):
             for turn_id in memory.source_turn_ids if _is_from_talk(memory) else []:
-                selection.turns.setdefault((memory.thread_id, turn_id), "a deleted memory rests on this turn")
+                selection.turns.setdefault((memory.thread_id, turn_id), "a deleted memory comes from this turn")
         await read_texts(corpus, selection)
         await add_answers(corpus, selection)
         companions = [m for m in corpus.memories.values() if m.id not in reasons and _rests_on(m, selection.turns)]

@@ -1,9 +1,9 @@
-"""Pop: takes the newest turn of a conversation back, while nothing rests on it.
+"""Pop: removes the newest turn of a conversation, if nothing was derived from it.
 
-It is a small forgetting. Its job is stored first, and `carry_out` does it in the order of every deletion (see
-`deletion`): the turn goes, then the cursors of its thread are touched, so no draft that has read the turn can be
-committed. What was committed a moment earlier is looked for after that, and deleted too. A memory of the turn's words
-is not forbidden: only its id is buried, and the same may be said again.
+It is a small deletion. Its job is stored first, and `carry_out` runs it in the order of every deletion (see
+`deletion`): the turn is deleted, then the cursors of its thread are touched, so no draft that has read the turn can be
+committed. After that, memories committed a moment earlier are found and deleted too. The words of the turn are not
+forbidden: only its id is blocked, and the same may be said again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
             raise Conflict(f"the newest turn of {thread_id} cannot be taken back: {reason}; forget it instead")
         await bury(store, user_id, [of_turn(user_id, thread_id, turn.id, now())])
         job = await store.create(MEMORIES, _job(user_id, thread_id, said))
-        # Of several who want the same turn, the one who deletes it has it.
+        # If several callers pop the same turn, the one who deletes it gets it.
         if not await store.delete(TURNS, turn.id, partition):
             await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
             raise LostRace
@@ -76,7 +76,7 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
 
 
 def _job(user_id: str, thread_id: str, said: Said) -> Document:
-    """The stored job: a forgetting of one turn, which says that it was popped, and when it was written and said."""
+    """The stored job: a deletion of one turn, marked as popped, with the times when it was written and said."""
     return {
         "id": f"forgetting_{new_turn_id()}",
         "user_id": user_id,

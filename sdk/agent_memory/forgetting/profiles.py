@@ -1,8 +1,8 @@
-"""Profiles as they may be shown: without sentences that rest on memories which are deleted or switched off.
+"""Profiles as they may be shown: without sentences whose source memories are deleted or switched off.
 
-A profile is made again only now and then. In between, retention deletes memories that it rests on, and its user
-switches conversations off. Then a sentence is shown only if a remaining memory supports it by its words and figures. A
-sentence that a model put in quite different words is missing until the next profile.
+A profile is rebuilt only now and then. In between, retention deletes its source memories, and its user switches
+conversations off. Then a sentence is shown only if a remaining memory supports it by its words and figures. A sentence
+that a model put in quite different words is missing until the next profile.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING = "Nothing is known yet."
 
 
 async def told_profile(store: Store, user_id: str, threads_off: Collection[str] = ()) -> UserProfile | None:
-    """The profile of a user without what rests on deleted memories, or on threads that are off.
+    """The profile of a user without lines from deleted memories or from threads that are off.
 
     Costs one point read, and a query if a source may have been deleted or a thread is off.
     """
@@ -72,15 +72,15 @@ def render_profile(view: ProfileView) -> str:
 def sources_of_lines(
     view: ProfileView, earlier: UserProfile | None, memories: Mapping[str, str]
 ) -> dict[str, list[list[str]]]:
-    """By section, for each line of a new profile, the ids of the memories that it rests on.
+    """By section, for each line of a new profile, the ids of its source memories.
 
     The memories with exactly this text; else the new ones that support it by words and figures; else those of the
     earlier lines that do.
 
     Args:
         view: The new profile.
-        earlier: The one before.
-        memories: The contents of the memories that are there and new to it, by id.
+        earlier: The previous profile.
+        memories: The contents of current memories that are new to it, by id.
     """
     before = [line for line in earlier.lines() if line.memory_ids] if earlier else []
 

@@ -1,9 +1,9 @@
-"""Selection: finds what a request to forget means, in memories and turns of any status.
+"""Selection: finds the memories and turns, of any status, that a request to forget is about.
 
 A claim (by id) is found in every wording that `likeness` recognises. A topic (by query) finds what is about it, and the
 same claims in other words. A place (thread, project, time range) finds everything said there.
 
-Turns may expire before their chunks. Then the chunks stand in for them.
+Turns may expire before their chunks. Then the chunks are used instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agent_memory.text.likeness import Likeness, cosine, roots, telling_part
 NEAREST = 100
 """How many memories and chunks are compared with a claim or a topic by meaning."""
 TELLING_TURN = 300
-"""The most characters of a turn whose figures all count as part of what is forgotten."""
+"""Maximum characters of a turn whose figures all count as part of what is forgotten."""
 
 HIDING = (*"\u00ad\u034f\u2060\ufeff", *map(chr, range(0x200B, 0x2010)), *map(chr, range(0x202A, 0x202F)))
 """The most common invisible characters. A search by words misses a word with one of them inside."""
@@ -221,7 +221,7 @@ async def select_place(corpus: Corpus, place: Place, limit: int) -> Selection:
     selection.memories = {m.id: "of that place" for m in corpus.memories.values() if _lies_in(place, m)}
     for memory in corpus.memories.values():
         if memory.id not in selection.memories and await _tells_of_expired(corpus, place, memory):
-            selection.memories[memory.id] = "tells of that time, and rests on what has expired"
+            selection.memories[memory.id] = "is from that time, and its sources have expired"
     return selection
 
 

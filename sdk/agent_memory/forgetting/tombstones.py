@@ -1,8 +1,8 @@
 """Tombstones: records that something was forgotten (or rejected), so that it does not come back. They hold no text.
 
 A tombstone covers what was said up to its time and matches it by hash, meaning or place. Steps that derive memories,
-and imports, leave such text out. What is said afterwards is new. A hash is keyed by the user, but whoever has the store
-can still try texts against it, and a vector gives away the gist of a text. So tombstones are as private as memories,
+and imports, leave such text out. What is said afterwards is new. A hash is keyed by the user, but anybody who has the
+store can still try texts against it, and a vector reveals the gist of a text. So tombstones are as private as memories,
 and are erased with the user.
 """
 
@@ -25,7 +25,7 @@ from agent_memory.text.likeness import cosine
 
 Reason = Literal["forgotten", "rejected"]
 ASKED = 500
-"""How many turns one query asks about, so that their hashes fit into it."""
+"""Maximum turns in one query, so that their hashes fit into it."""
 _SIZE, _NUMBER_SIZE = 500, VECTOR_DECIMALS + 4
 """The most bytes of JSON in a tombstone without its vector, and in one number of the vector."""
 
@@ -120,7 +120,7 @@ class Forgotten:
         """Whether this was forgotten after it was said."""
         at = iso(said.at)
         if said.turn_id is not None and _keyed(self._user_id, said.thread_id, said.turn_id) in self._turns:
-            return True  # the same turn sent again, whatever time it was given
+            return True  # the same turn sent again, with whatever time
         if self._said.get(_keyed(self._user_id, content_hash(said.text)), "") >= at:
             return True
         if any(one["at"] >= at and self._holds(one["place"], said, at) for one in self._places):

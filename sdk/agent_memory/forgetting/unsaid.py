@@ -1,4 +1,4 @@
-"""Unsaid: what is kept about a turn that was taken back, and whether anything was derived from it."""
+"""Unsaid: what is kept about a popped turn, and whether anything was derived from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def derived_from(store: Store, partition: tuple[str, str], said: Said) -> 
     """
     made = await store.query(MEMORIES, queries.RESTING_ON, partition, turn=said.turn_id)
     if made:
-        return f"memory {made[0]} rests on it"
+        return f"memory {made[0]} was derived from it"
     if await _covered(store, MEMORIES, partition, "extract", said):
         again = await store.query(MEMORIES, queries.REAFFIRMED_AT, partition[:1], at=said.at)
         if again:
@@ -41,7 +41,7 @@ async def derived_from(store: Store, partition: tuple[str, str], said: Said) -> 
 
 
 async def uncount(store: Store, counters: Counters, partition: tuple[str, str], said: Said) -> None:
-    """Removes a deleted turn from what waits for a step, and gives the cursors of its thread new ETags.
+    """Removes a deleted turn from a step's pending work, and gives the cursors of its thread new ETags.
 
     A draft that has read the turn can then not be committed.
     """

@@ -164,7 +164,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
     async def run_reembed(payload: Json) -> Json:
         current = tools.embeddings
         if not isinstance(current, CurrentEmbeddings) or current.next is None:
-            raise ConfigurationError("AGENT_MEMORY_REEMBED names no model to which the store is to move")
+            raise ConfigurationError("AGENT_MEMORY_REEMBED is not set, so there is no model to move the store to")
         piece = await move(tools.store, current.next, current, rate=payload.get("rate"))
         return piece.model_dump(mode="json")
 

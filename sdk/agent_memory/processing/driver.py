@@ -18,7 +18,7 @@ ATTEMPTS = 4
 async def run_workflow(
     name: str, payload: Json, activities: Mapping[str, Activity], told: Callable[[list[Json]], None] | None = None
 ) -> list[Json]:
-    """Runs a workflow to its end and returns the results of its steps. Calls `told` with those so far at checkpoints.
+    """Runs a workflow to its end and returns the results of its steps. At checkpoints, `told` gets those so far.
 
     Raises:
         AgentMemoryError: the error of an activity's last attempt. What was committed stays committed.
@@ -54,7 +54,7 @@ async def _attempt(activity: Activity, payload: Json) -> Json | None:
 
 
 def _may_pass_soon(error: BaseException) -> bool:
-    """Whether to try again soon. If a model named a wait, its adapter has waited long enough already."""
+    """Whether to try again soon. If a model asked for a wait, its adapter has already waited."""
     if isinstance(error, ModelError) and error.retry_after is not None:
         return False
     return isinstance(error, AgentMemoryError) and error.retryable

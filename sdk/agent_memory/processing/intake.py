@@ -189,7 +189,7 @@ async def mark_read(
 ) -> None:
     """Notes that steps have run for a thread with so many turns, but for those that they could not read yet.
 
-    If they `gave_up`, for all: a model that answered uselessly is not asked again until there are new turns.
+    If they `gave_up`, for all: a model that returned nothing usable is not called again until there are new turns.
     """
     counter = await counters.get(user_id, thread_id)
     for name in names:

@@ -43,7 +43,7 @@ async def finish_intents(store: Store) -> int:
 
 
 async def finish_deletions(store: Store, counters: Counters, activities: Mapping[str, Activity]) -> int:
-    """Finishes the forgettings and erasures that a crash interrupted; how many. Two queries if there are none."""
+    """Finishes deletions and erasures that a crash interrupted; returns how many. Two queries if there are none."""
     done = await finish_forgettings(store, counters)
     for user_id in await pending_erasures(store):
         await run_workflow("erase", {"user_id": user_id}, activities)

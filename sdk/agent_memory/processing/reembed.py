@@ -1,8 +1,8 @@
 """Moving a store to another embedding model while it is used (docs/decisions/0029).
 
-`fill`: each memory gets a second vector beside the first, in the same document. `switch`: one write makes the new model
-the store's. `clean`: what was written meanwhile gets its vector, and the old vectors go. All that is known of a move is
-in the store, so it goes on where it was interrupted, also in another process.
+`fill`: each memory gets a second vector next to the first, in the same document. `switch`: one write makes the new
+model the store's. `clean`: memories written meanwhile get their vector, and the old vectors are removed. All state of a
+move is in the store, so it continues where it was interrupted, also in another process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CHARACTERS_PER_TOKEN = 4
 """For an estimate, in English; other languages have fewer."""
 
 Progress = Callable[[int, int], None]
-"""Is told how many memories are done, and of how many."""
+"""Receives how many memories are done, and the total."""
 
 
 async def plan(store: Store, target: EmbeddingModel) -> ReembedPlan:
@@ -156,7 +156,7 @@ async def move(
 
 
 def follow(store: Store, identity: Document, current: CurrentEmbeddings, target: EmbeddingModel) -> bool:
-    """Makes an open memory do as the store's identity says: write both vectors, or take over the new model.
+    """Makes an open memory follow the store's identity: write both vectors, or switch to the new model.
 
     Returns:
         False if the store has a model that is not known here.
@@ -214,14 +214,14 @@ async def _replace(store: Store, identity: Document, changes: Document) -> None:
 
 
 def _lacking(here: str, there: str) -> str:
-    """What has a vector of the one model and none of the other. Tombstones keep theirs: their text is gone."""
+    """Documents with a vector of one model and none of the other. Tombstones keep theirs: their text is gone."""
     return f'IS_DEFINED(c.{here}_model) AND NOT IS_DEFINED(c.{there}_model) AND c.type != "tombstone"'
 
 
 async def _fill(
     store: Store, here: str, there: str, target: EmbeddingModel, rate: float | None
 ) -> ReembedResult | None:
-    """Gives the next memories their second vector; None if all have one."""
+    """Adds the second vector to the next memories; None if all have one."""
     began = time.monotonic()
     for name, chosen in ((MEMORIES, queries.MEMORY_FIELDS), (SUMMARIES, "c.id, c.user_id, c.thread_id, c.content")):
         sql = f"SELECT TOP {PAGE} {chosen}, c.ttl, c._ts, c._etag FROM c WHERE {_lacking(here, there)}"
@@ -239,7 +239,7 @@ async def _fill(
 
 
 def _text(row: Document) -> str:
-    """The text whose vector stands for a document: what the step that wrote it embedded."""
+    """The text behind a document's vector: what the step that wrote it embedded."""
     content = str(row["content"])
     try:
         if row.get("kind") == "chunk":
@@ -257,7 +257,7 @@ def _text(row: Document) -> str:
 
 
 async def _embedded(target: EmbeddingModel, texts: list[str]) -> tuple[Sequence[Sequence[float] | None], Usage, int]:
-    """The vectors of texts, what they cost, and how many texts the model refuses for good: these have none."""
+    """The vectors of texts, their cost, and how many texts the model refuses for good: these have none."""
     try:
         embedded = await target.embed(texts)
         return embedded.vectors, embedded.usage, 0
@@ -283,7 +283,7 @@ async def _set(
 
 
 async def _clean(store: Store, here: str, there: str) -> int:
-    """Removes the old vectors of the next documents. Returns of how many."""
+    """Removes the old vectors of the next documents. Returns their number."""
     for name in (MEMORIES, SUMMARIES):
         sql = (
             f"SELECT TOP {PAGE} c.id, c.user_id, c.thread_id, c.ttl, c._ts, c._etag, IS_DEFINED(c.{here}) AS has"

@@ -1,4 +1,4 @@
-"""Sweeps: what waits in the whole store, listed in slices of time, so that nothing ever reads all of it.
+"""Sweeps: pending work in the whole store, listed in slices of time, so that nothing ever reads all of it.
 
 A slice is listed by an indexed time, up to a number of rows. If it holds more, the caller halves it. A slice of one
 second is listed whole.
@@ -23,7 +23,7 @@ _NO_LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Where rows wait, and the query that lists those of a slice (`@since`, `@until`, `@limit`)."""
+    """A kind of pending rows, and the query that lists those of a slice (`@since`, `@until`, `@limit`)."""
 
     container: str
     sql: str
@@ -44,7 +44,7 @@ LISTINGS: dict[str, Listing] = {
 
 
 async def waiting(store: Store, of: str, since: int, until: int, most: int = PAGE) -> list[Document] | None:
-    """What waits in a slice of time, from `since` up to, but not including, `until` (seconds since 1970).
+    """The pending rows of a slice of time, from `since` up to, but not including, `until` (seconds since 1970).
 
     None if that is more than `most` and the slice can be halved.
     """

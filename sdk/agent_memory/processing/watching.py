@@ -14,11 +14,11 @@ from agent_memory.store.embedding_model import read_identity
 logger = logging.getLogger("agent_memory")
 
 WATCH_SECONDS = 30.0
-"""How often the store is asked. Costs one point read. `reembed.SETTLING_SECONDS` is longer."""
+"""Seconds between two checks of the store. Each costs one point read. `reembed.SETTLING_SECONDS` is longer."""
 
 
 async def catch_up(store: Store, current: CurrentEmbeddings) -> None:
-    """Does once what `watch` does: takes over the next model if the store has it, or helps to fill its vectors."""
+    """Does once what `watch` does: switches to the next model if the store has, or helps to fill its vectors."""
     identity = await read_identity(store)
     if identity is None:
         return
@@ -26,7 +26,7 @@ async def catch_up(store: Store, current: CurrentEmbeddings) -> None:
     if not known:
         logger.error(
             "The store has moved to the embedding model %s, and this process has %s: set AGENT_MEMORY_EMBEDDINGS and"
-            " restart it. Until then it finds memories by their words alone.",
+            " restart it. Until then it finds memories only by their words.",
             identity["embedding_model"],
             current.model_id,
         )

@@ -130,7 +130,7 @@ class Worker:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self) -> None:
-        """Tells the worker that turns were written."""
+        """Wakes the worker, because turns were written."""
         self._awake.set()
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
@@ -150,7 +150,7 @@ class Worker:
         return await self.counters.pending_turns()
 
     def _until_asked(self) -> float:
-        """Seconds until every model that is failing may be asked again; a pass before that would be in vain."""
+        """Seconds until every failing model may be called again; a pass before that would be in vain."""
         models = (*models_of(self._tools.chat).values(), self._tools.embeddings)
         times = (health_of(model).next_attempt_at for model in models)
         return max(((time - now()).total_seconds() for time in times if time), default=0.0)
@@ -198,9 +198,9 @@ class Worker:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
             except Exception:  # if the task died, background work would stop without a word
-                if not threading.main_thread().is_alive():  # the program ends, and nobody closed the memory
+                if not threading.main_thread().is_alive():  # the program is ending, and nobody closed the memory
                     return
-                logger.exception("background processing met a fault of its own and will be tried again")
+                logger.exception("background processing failed unexpectedly and will be tried again")
                 failed = True
             failures = failures + 1 if failed else 0
             pause = min(self._pace.retry * 2 ** (failures - 1), self._pace.longest) if failed else self._pace.poll
@@ -290,7 +290,7 @@ class Worker:
             logger.warning("deepening will be tried again: %s", error)
         except Exception:
             if threading.main_thread().is_alive():
-                logger.exception("deepening met a fault of its own and will be tried again")
+                logger.exception("deepening failed unexpectedly and will be tried again")
 
     async def _deepen(self) -> None:
         """Deepens the users who are due by the clock, a few at a time. A user who fails waits; the others go on."""
@@ -336,7 +336,7 @@ class Worker:
     async def _fails(self, workflow: str, request: dict[str, str]) -> Exception | None:
         """Runs a workflow; returns its error if it must be tried again.
 
-        A model that answered without anything usable is not asked again until there are new turns.
+        A model that returned nothing usable is not called again until there are new turns.
         """
         try:
             await run_workflow(workflow, request, self._activities)

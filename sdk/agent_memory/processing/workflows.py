@@ -37,7 +37,7 @@ class Sub:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Says that everything so far is in the store, and carries its results; sends back nothing.
+    """Reports that everything so far is in the store, with its results; sends back nothing.
 
     A driver that keeps a history may restart the workflow here, because finished work is not repeated.
     """
@@ -267,7 +267,7 @@ _COMPOSED: dict[str, Callable[[Json], Workflow]] = {
 
 VERSION = 1
 """The version of the workflows' shapes: which effects they want, in which order. A history replays only the shape that
-wrote it. Who changes a shape raises this, and keeps the earlier one in `EARLIER` until no history has it any more."""
+wrote it. If you change a shape, raise this, and keep the earlier one in `EARLIER` until no history uses it."""
 EARLIER: dict[tuple[str, int], Callable[[Json], Workflow]] = {}
 """Earlier shapes of workflows, each by its name and the last version that had it."""
 

@@ -1,1 +1,1 @@
-"""Recall: finding what matters for a question, and telling it within a token budget."""
+"""Recall: finds what matters for a question, and shows it within a token budget."""

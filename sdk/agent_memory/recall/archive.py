@@ -1,4 +1,4 @@
-"""The archive: what was said in other conversations, looked up when a user refers to them."""
+"""The archive: accounts of other conversations, searched when a user refers to them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ async def search_archive(
 ) -> list[Conversation]:
     """The other conversations of a user that a message refers to, best first, one entry for each.
 
-    The trigger is no part of what is looked for. Where nothing is left of the message ("what did we discuss last
-    time?"), the newest conversations are meant. A model puts them into order if the settings ask for it.
+    The trigger is not part of the query. If nothing else is left of the message ("what did we discuss last time?"), the
+    result is the newest conversations. A model reorders them if the settings say so.
 
     Raises:
         AgentMemoryError: if the archive cannot be searched.

@@ -1,4 +1,4 @@
-"""Questions in the talk: what follows one answers it, and who only asks tells nothing.
+"""Questions in a conversation: the turn after a question answers it, and a turn that only asks states nothing.
 
 Evidence on LoCoMo (five conversations, 760 questions): among the first five turns 72.5 in 100 without either rule, 74.4
 with both; among the first twenty 86.6 and 87.0; nDCG at ten 64.7 and 67.0.
@@ -27,12 +27,12 @@ _OF_AGENT = linear(
 
 
 def asks_of_agent(question: str) -> bool:
-    """Whether a question is about what the agent said, or about the talk as a whole."""
+    """Whether a question is about what the agent said, or about the conversation as a whole."""
     return _OF_AGENT.search(question) is not None
 
 
 def asks(text: str) -> bool:
-    """Whether somebody who says this waits for an answer."""
+    """Whether this text expects an answer."""
     return _questions(text)[0] >= ASKING_SHARE
 
 

@@ -1,9 +1,9 @@
-"""Bearing: how likely a memory answers a question, as a number that means the same in every store.
+"""Bearing: how likely a memory answers a question, as a number that is comparable between stores.
 
-The score of a search orders what one search found, and says nothing beside another: its best hit is near 1 whatever was
-asked. So a hit's relevance is a logistic regression over what can be compared: how near it is to the question by the
-measure of its embedding model, how much of the question's words it has, how far it is behind the best, and what sort of
-text it is. `calibration.BEARING` has the weights and what they were fitted to.
+The score of a search orders the hits of one search and cannot be compared with another's: its best hit is near 1 for
+any question. So a hit's relevance is a logistic regression over comparable features: its similarity to the question,
+calibrated for the embedding model; its share of the question's words; how far it is below the best; and the type of
+text. `calibration.BEARING` has the weights and what they were fitted to.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def nearness(similarity: float | None, cosines: Calibration) -> float:
 def relevance_of_all(hits: Iterable[Hit]) -> float:
     """How likely at least one of these answers, from 0 to 1.
 
-    On LoCoMo, REALTALK and BEAM, of contexts whose relevance is above 0.8, 77 to 100 in 100 tell evidence, and hardly
-    any of those below 0.2. In short conversations it says too little: 59 of 100 below 0.2 tell evidence.
+    On LoCoMo, REALTALK and BEAM, 77 to 100 in 100 contexts with a relevance above 0.8 contain evidence, and hardly any
+    below 0.2. In short conversations it is too low: 59 of 100 below 0.2 contain evidence.
     """
     return 1 - math.prod(1 - (hit.relevance or 0.0) for hit in hits)
 

@@ -20,7 +20,7 @@ from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
 _FEWEST = 20
 """Texts from which on they show how rare a word is. Among two, a word of both would count a tenth of an unknown one.
 A choice."""
-# Each way is one repeat of one class with nothing behind it: it never goes back, and reads every character once.
+# Each alternative is one repeat of one class with nothing after it: it never goes back, and reads every character once.
 _WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
 
@@ -78,7 +78,7 @@ class Bm25:
         }
 
     def _weights(self, terms: Sequence[str]) -> dict[str, float]:
-        """How rare each term is among the texts. Of few texts, as if there were more: they do not show what is rare."""
+        """How rare each term is among the texts. Few texts count as more, because they do not show what is rare."""
         texts = max(len(self._counts), _FEWEST)
         weights = {}
         for term in dict.fromkeys(part for asked in terms for part in words(asked)):

@@ -11,9 +11,9 @@ from agent_memory.recall.render import STATIC, Line, joins, laid_out, render
 from agent_memory.text.tokens import TokenCounter
 
 TURNS = "turns"
-"""The part that is not rendered: turns are messages of their own."""
+"""The part that is not rendered: turns are separate messages."""
 HINTS = "hints"
-"""The part that never takes more than its share: nobody asked for it."""
+"""The part that never takes more than its share, because nobody asked for it."""
 SHARES = {
     "nothing": 0.2,
     "standing": 0.15,
@@ -39,7 +39,7 @@ _SECTION_TOKENS = 6
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What the budget holds of each part, best first; what it does not hold; what the rendered text costs."""
+    """What fits of each part, best first; what does not fit; and the cost of the rendered text."""
 
     kept: dict[str, list[Line]]
     left_out: list[Line]
@@ -50,9 +50,9 @@ class Fit:
 def fit(parts: Mapping[str, Sequence[Line]], tokens: TokenCounter, budget: int, form: ContextFormat) -> Fit:
     """Chooses lines, best first within each part, until the budget is full, and renders them.
 
-    Static knowledge comes first (unless the budget is small). Then the best memory has the whole room, then every part
-    gets what its share holds, and what is left goes to the parts in the order of value, as far as they have lines. A
-    line that does not fit lets a shorter one pass, but turns stay the last ones without a gap. Nothing is told twice.
+    Static knowledge comes first (unless the budget is small). Then the best memory may use the whole budget, then every
+    part gets its share, and the rest goes to the parts in the order of their value. If a line does not fit, a shorter
+    one may, but turns stay the newest ones without a gap. Nothing is shown twice.
     """
     longest = max(1, int(budget * _LONGEST_SHARE))
     lines = {name: [_shortened(line, tokens, longest) for line in parts.get(name, ())] for name in SHARES}
@@ -88,11 +88,11 @@ class _Packing:
         self._sections = {TURNS}
 
     def take(self, name: str, share: int, most: int | None = None) -> None:
-        """Keeps what fits of a part, which may cost `share` tokens in all, and at most so many more lines."""
+        """Keeps what fits of a part, which may cost `share` tokens in all, and adds at most so many lines."""
         for line in self._waiting[name][:most]:
             told = self._told.get(line.text.casefold())
             if told is not None and name != TURNS:
-                # The line that says the same stands for both in what is reported as used.
+                # The line that says the same counts for both in `used`.
                 told.used.update(line.used | told.used)
                 self._waiting[name].remove(line)
                 continue
@@ -126,7 +126,7 @@ class _Packing:
 
 
 def _number(lines: Iterable[Line]) -> None:
-    """Notes which line of the text tells what: lines of one talk are told as one."""
+    """Notes which line of the text shows which memory: lines of one conversation are joined."""
     for number, line in enumerate(laid_out(lines), 1):
         for part in line.parts or (line,):
             part.used["line"] = number

@@ -1,8 +1,8 @@
-"""Cache: what was found a moment ago, as long as nothing of the user's memories has changed.
+"""Cache: results of recent searches, valid while the user's memories have not changed.
 
-Each process keeps its own; what tells all of them that something has changed is a mark in the store, which every write
-of a user's memories or turns changes, and which is read before a cached answer is given. A key holds the user, the
-mark and every option of the search, so no answer can be given to another user, or to another question.
+Each process has its own. A mark in the store shows all of them that something has changed: every write of a user's
+memories or turns changes it, and it is read before a cached result is returned. A key holds the user, the mark and
+every option of the search, so no result can reach another user or another question.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from agent_memory.models import Hit
 
 MOST_ENTRIES = 1000
-"""Searches that one process keeps; the one that was used longest ago goes first."""
+"""Maximum searches in the cache; the least recently used is dropped first."""
 
 
 @dataclass(slots=True)

@@ -1,10 +1,10 @@
-"""Changes: which of the things that a search found says something newer about what another one says.
+"""Changes: finds memories that say something newer about the subject of another memory.
 
-A ranking knows what is near to a question, not what holds now: the first statement of a value is often nearer to the
-question than the later one that replaced it. So what was found is compared pair by pair, and a pair that is about one
-thing is told in the order of time: the newer one, and the older one under it with a mark. There are two marks. One says
-that the older is earlier, which is true whatever became of it. The other says that it changed since, where words or
-figures show it. Nothing is lost when the comparison errs: both are told, each with its day.
+A ranking shows what is similar to a question, not what is current: the first statement of a value is often more similar
+to the question than the later one that replaced it. So the hits are compared in pairs. A pair about one thing is shown
+in order of time: the newer one first, and the older one below it with a mark. There are two marks. One says that the
+older is earlier, which is always true. The other says that it changed since, if words or figures show it. A wrong
+comparison loses nothing: both are shown, each with its day.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _MONTHS = frozenset(
 
 
 class Signs(NamedTuple):
-    """What shows that two memories are about the one thing that is asked, and that the newer one says something else.
+    """Signs that two memories are about the thing in question, and that the newer one says something else.
 
-    Shares are from 0 to 1, the others 0 or 1. A word counts the more, the fewer of what was found have it.
+    Shares are from 0 to 1, the others 0 or 1. Words that fewer hits have count more.
     """
 
     old_score: float
@@ -59,7 +59,7 @@ class Signs(NamedTuple):
     new_similarity: float
     """The cosine of the newer one to the question, as a share of the highest."""
     shared: float
-    """Of the words of the question, how many stand in one sentence of both."""
+    """The share of the question's words that are in one sentence of both."""
     likeness: float
     """Of the words of those two sentences, how many they have in common."""
     old_words: float
@@ -69,26 +69,26 @@ class Signs(NamedTuple):
     figures: float
     """Whether both sentences have figures of one kind, and none in common."""
     later: float
-    """Whether half a day lies between them: a later talk, not the same one."""
+    """Whether half a day is between them: a later conversation, not the same one."""
     linked: float
-    """Whether their talk was linked when it was indexed."""
+    """Whether their turns were linked when they were indexed."""
 
 
 WEIGHTS = Signs(4.3, 2.2, 0.9, 3.6, 1.1, 1.6, 1.1, 1.1, 1.2)
 """What each sign counts: a logistic regression, rounded, over all pairs that the contexts of two development sets
 compare, each set with half the weight: 75 changes in 20 short conversations (`tests/data/labelled`), 16 of BEAM."""
 LEAST = 8.0
-"""Evidence from which on an older memory is marked that stands behind the newer one anyway."""
+"""Evidence above which an older memory that already ranks below the newer one is marked."""
 LEAST_TO_MOVE = 9.2
-"""Evidence from which on a newer memory is put above an older one.
+"""Evidence above which a newer memory is moved above an older one.
 
-With 9.2 for both and two marks, 4 of 16 contexts of BEAM and 19 of 75 of the project's own conversations tell the old
-and the new value without a mark; so 2 and 15, and no context has other evidence. With 8.5 for both and four marks 0 and
-10, but all evidence in 44.0 instead of 46.1 of 100 contexts of REALTALK and in 75.1 instead of 76.1 of LoCoMo. With 8
-for the clearest pair 3 and 11, but in small stores it is often a wrong one."""
+With 9.2 for both and two marks, 4 of 16 contexts of BEAM and 19 of 75 of the project's own conversations show the old
+and the new value without a mark; with these values 2 and 15, and no context has other evidence. With 8.5 for both and
+four marks 0 and 10, but all evidence in 44.0 instead of 46.1 of 100 contexts of REALTALK and in 75.1 instead of 76.1 of
+LoCoMo. With 8 for the clearest pair 3 and 11, but in small stores it is often a wrong one."""
 MOVED = 2
-"""The most older memories of one context above which a newer one is put. A question asks for one thing, which usually
-stands twice: in the talk and in what was derived from it."""
+"""Maximum number of older memories in a context above which a newer one is moved. A question asks for one thing, which
+usually occurs twice: in the turns and in what was derived from them."""
 MARKED = 4
 """The most older memories of one context that are marked. A choice."""
 _SENTENCES = 3
@@ -99,7 +99,7 @@ _NEAR = 0.7
 
 
 class Newer(NamedTuple):
-    """What is newer than a memory, and whether it is sure that it says something else."""
+    """What is newer than a memory, and whether it certainly says something else."""
 
     id: str
     is_change: bool
@@ -133,11 +133,10 @@ class _Read:
 
 
 def newer_versions(hits: Sequence[Hit], query: str, limit: int, told: Sequence[Hit] = ()) -> dict[str, Newer]:
-    """For each of the first `limit` memories that another one overtakes: what is newer than it.
+    """For each of the first `limit` memories that a newer one replaces in effect: the newer one.
 
-    The pairs with the clearest signs count, and few of them (`MOVED`): a question asks for one thing. What
-    stands in the right order in `told` is only marked. Only what users say is compared: an agent explains, and explains
-    again.
+    Only the few pairs with the clearest signs are moved (`MOVED`): a question asks for one thing. Pairs in the right
+    order in `told` are only marked. Only what users say is compared: agents repeat their explanations.
     """
     pairs = sorted(
         (
@@ -207,14 +206,14 @@ def signs_of(read: Sequence[_Read], asked: frozenset[str], limit: int) -> Iterab
 
 
 def _telling_more(read: Sequence[_Read]) -> list[_Read]:
-    """Those that do more than ask: a question makes nothing older."""
+    """Those that do more than ask: a question replaces nothing."""
     return [one for one in read if not only_asks(words_of(one.memory))]
 
 
 def _compared(
     new: _Statement, old: _Statement, asked: frozenset[str], weight: Mapping[str, float]
 ) -> tuple[float, float, bool]:
-    """What two sentences share of the question, of their own words, and whether their figures differ."""
+    """The shares of the question's and of their own words in common, and whether their figures differ."""
     common = new.stems & old.stems
     if not common:
         return 0.0, 0.0, False
@@ -234,14 +233,14 @@ def _telling(
 
 
 def _weights(read: Sequence[_Read]) -> dict[str, float]:
-    """What each word counts, from 0 to about 1: the more, the fewer of what was found have it."""
+    """The weight of each word, from 0 to about 1; words that fewer hits have weigh more."""
     count = Counter(word for one in read for word in one.stems)
     most = math.log(len(read) + 1)
     return {word: math.log((len(read) + 1) / number) / most for word, number in count.items()}
 
 
 def _read(hits: Sequence[Hit]) -> list[_Read]:
-    """The hits as they are compared. What was derived from a turn has the links of its talk."""
+    """The hits in the form for comparison. A memory derived from a turn has the links of that turn."""
     links = {hit.memory.id: frozenset(hit.memory.near_ids) for hit in hits}
     read = []
     for hit in hits:
@@ -270,12 +269,12 @@ def _may_overtake(new: Memory, old: Memory) -> bool:
 
 
 def _overtakes(new: _Statement, old: _Statement, asked: frozenset[str]) -> bool:
-    """Whether one says something else about what is asked than the other: in words of change, or in other figures.
+    """Whether one says something else about the question than the other: in words of change, or in other figures.
 
     Both must share two words, one of them from the question; if only the figures differ, both words must be from the
-    question. Of looser and stricter forms, this one found a change in 9 pairs of 20 labelled conversations, 7 of them
-    rightly and none in the 41 pairs that look like one; one word of the question for figures too: 16 pairs, 8
-    rightly, 1 of the 41.
+    question. Looser and stricter forms were tried. This one found a change in 9 pairs of 20 labelled conversations, 7
+    of them correctly, and none in the 41 pairs that only look like one. With one word of the question for figures too:
+    16 pairs, 8 correctly, 1 of the 41.
     """
     common = new.stems & old.stems
     shared = common & asked
@@ -330,7 +329,7 @@ def _tells(word: str) -> bool:
 
 
 def with_newer(told: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
-    """The hits to tell: the newest version stands in the place of an older one, and the older one behind it."""
+    """The hits to show: the newest version takes the position of the older one, and the older one follows it."""
     by_id = {hit.memory.id: hit for hit in found}
     ordered: dict[str, Hit] = {}
     for hit in told:

@@ -1,7 +1,7 @@
-"""Composing: which lines of what was found a context tells, and in which order.
+"""Composing: which lines a context shows of what was found, and in which order.
 
-A line is told because it helps to answer. So each lane is cut by relevance, what is left of the budget is left, and if
-nothing that is known bears on the question, one line says so.
+A line is shown because it helps to answer. So each lane is cut by relevance, the rest of the budget stays unused, and
+if no memory is relevant to the question, one line says so.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from agent_memory.text.tokens import TokenCounter
 LAST_TURNS = 5
 """Turns that a context shows."""
 PROFILE_LINES = 4
-"""Lines of the profile that a context tells, at most."""
+"""Maximum lines of the profile in a context."""
 _PROFILE_WORDS = 0.5
-"""A profile line is shown if it has this share of the question's words (rare words count more), or if it rests on a
-memory that is as near as an answer usually is. A choice."""
+"""A profile line is shown if it has this share of the question's words (rare words count more), or if it comes from a
+memory that is as similar as an answer usually is. A choice."""
 _SAME_WORDS = 2 / 3
-"""Share of a fact's words from which on the turn that it was made from says it."""
+"""Minimum share of a fact's words in its source turn for the turn to say the fact."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Wanted:
 
 
 def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
-    """The context out of what was found."""
+    """The context, made from what was found."""
     query, settings = wanted.query, wanted.settings
     cosines = calibration_of(wanted.embedding_model)
     shown = _shown(parts.turns, query)
@@ -176,7 +176,7 @@ def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
 
 
 def _newer(found: Sequence[Hit], query: str, limit: int, told: Sequence[Hit]) -> dict[str, Newer]:
-    """What is newer than a memory, among those of its own user or group: what others say does not overtake it."""
+    """What is newer than a memory, among those of its own user or group: others' statements do not replace it."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
     return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, limit, told).items()}
@@ -189,7 +189,7 @@ def _is_overtaken(hit: Hit) -> bool:
 def _profile_lines(
     profile: UserProfile | None, query: str, found: Sequence[Hit], told: Sequence[Hit], cosines: Calibration
 ) -> list[Line]:
-    """The lines of the profile that bear on the question and that no memory tells, the nearest first."""
+    """The lines of the profile that are relevant to the question and that no memory shows, the most relevant first."""
     if profile is None:
         return []
     lines = profile.lines()
@@ -207,7 +207,7 @@ def _profile_lines(
 
 
 def _static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
-    """What holds for everybody, what the question is about first: so that this is told if not all can be."""
+    """Static knowledge, with what the question is about first, in case not everything fits."""
     matches = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
     return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -matches[fact.id])]
 

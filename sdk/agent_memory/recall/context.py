@@ -1,4 +1,4 @@
-"""Context: the few hundred tokens that an agent is given before it answers. Never raises (docs/decisions/0012)."""
+"""Context: the few hundred tokens that an agent gets before it answers. Never raises (docs/decisions/0012)."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ DEFAULT_BUDGET = 650
 DEFAULT_LIMIT = 20
 """Memories at most; the budget mostly holds fewer."""
 COMPARED = 60
-"""Hits that are compared with each other, so that the newest of those that say different things is told."""
+"""Number of hits that are compared with each other, so that the newest of contradicting ones is shown."""
 _HISTORY_TURNS = 8
 """Turns that are read: among them are mostly the last three messages of the user."""
 _HISTORY_SHARE = 0.3
-"""Of the deadline: how long a question that leaves things out waits for the talk before it."""
+"""Share of the deadline that an incomplete question waits for the turns before it."""
 _VECTOR_SHARE = 0.6
-"""Of what is left of the deadline: how long vectors are waited for, so that there is time to search by words."""
+"""Share of the remaining time to wait for vectors, so that there is time to search by words."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """What a context is asked for.
+    """The request for a context.
 
-    `history` are messages that the store may not have; the thread's own if None. `timeout` is what is left of the
-    deadline; all of it if None. Hints of a project are told if it is `project_id`. With `filters`, only matching
-    memories are shown, and the profile, hints and other conversations are left out; `agent_id` is a filter as well.
-    Memories of `groups` are told too.
+    `history` are messages that the store may not have; None: the thread's own. `timeout` is the remaining time; None:
+    the whole deadline. Hints of a project are shown only if it is `project_id`. With `filters`, only matching memories
+    are shown, and the profile, hints and other conversations are left out; `agent_id` is a filter as well. Memories of
+    `groups` are shown too.
     """
 
     user_id: str
@@ -103,7 +103,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read of the scope of a context: its small documents, and its last turns as soon as they are there."""
+    """What was read for the scope of a context: its small documents, and its last turns once they arrive."""
 
     documents: ScopeDocuments
     turns: Awaitable[list[LiveTurn]]
@@ -125,7 +125,7 @@ class Recaller:
     tokens: TokenCounter
     static: StaticFacts
     groups: Mapping[str, Searcher] = field(default_factory=dict)
-    """By the rules of each group whose memory is told too."""
+    """The rules of each group whose memory is shown too."""
 
     def timeout(self, request: ContextRequest) -> float:
         """Seconds within which a context must be there."""
@@ -170,7 +170,7 @@ def _wanted(recaller: Recaller, request: ContextRequest) -> Wanted:
 
 
 def _behind(recaller: Recaller) -> list[str]:
-    """What a context may lack because a model fails, so that what was said lately is not processed."""
+    """What a context may lack because a model fails and recent turns are not processed."""
     models = (*models_of(recaller.chat).items(), ("embeddings", recaller.searcher.embeddings))
     return [
         f"processing: the model for {name} has failed since {iso(health.failing_since)} ({health.fault})"
@@ -190,7 +190,7 @@ async def _gate(recaller: Recaller, request: ContextRequest, parts: Parts) -> De
 
 
 async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate: Decision, parts: Parts) -> None:
-    """Reads all parts at once. What a conversation holds itself is told whatever the gate says: only recall is not."""
+    """Reads all parts in parallel. The gate stops only recall: the conversation's own parts are always shown."""
     store, user, thread = recaller.searcher.store, request.user_id, request.thread_id
     loop = asyncio.get_running_loop()
     timeout = recaller.timeout(request)
@@ -229,7 +229,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
         talk = [request.query, *said[-HISTORY_MESSAGES:]]
         parts.hints = await find_hints(recaller.searcher, user, talk, request.project_id, patience)
 
-    # Summary, state and profile tell what holds now, which is beside the point when the past is asked for.
+    # Summary, state and profile show what is current, which does not help with a question about the past.
     if request.as_of is None:
         parts.summary, parts.state = read.documents.summary, read.documents.state
         stored = read.documents.profile
@@ -267,7 +267,7 @@ async def _said_before(
 async def _find(
     recaller: Recaller, request: ContextRequest, said: Sequence[str], parts: Parts, deadline: float
 ) -> None:
-    """Searches by the question as it is best asked, and by a hypothetical answer where that found little."""
+    """Searches with the completed question, and with a hypothetical answer if that found little."""
     searcher = recaller.searcher
     settings = searcher.settings
     strategy = request.strategy or settings.query_strategy
@@ -298,7 +298,7 @@ async def _search(
     filters = SearchFilters() if request.as_of is None else SearchFilters(as_of=request.as_of)
     if request.filters is not None:
         filters["filters"] = request.filters
-    # Some of what is found may be shown as turns of the conversation already.
+    # Some of the hits may already be shown as turns of the conversation.
     most = max(request.limit + LAST_TURNS + 1, COMPARED)
     patience = max(0.0, deadline - asyncio.get_running_loop().time()) * _VECTOR_SHARE
     own = search(

@@ -1,7 +1,7 @@
-"""The times that a question names: "last March", "in May 2023", "before the move".
+"""The times named in a question: "last March", "in May 2023", "before the move".
 
-A time does not filter, because people tell of things later than they happen and questions misremember; it makes what
-was said or happened then a little better, and written out it finds the dated talk by its words.
+A time does not filter, because people report things after they happen, and questions get dates wrong. It raises the
+score of what was said or happened then a little, and written out it finds dated turns by their words.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Period:
     every_year: bool = False
 
     def holds(self, time: datetime) -> bool:
-        """Whether a time lies in it."""
+        """Whether a time is within it."""
         first, last = self.first, self.last
         if self.every_year and first is not None and last is not None:
             if first.month == 2 and first.day == 29:
@@ -50,7 +50,7 @@ class Period:
 
 
 def periods(query: str, now: datetime) -> list[Period]:
-    """The times that a question names, relative ones seen from `now`; a month without a year may be that of any."""
+    """The times named in a question, relative ones seen from `now`; a month without a year may be of any year."""
     try:
         moments = dates.find(" ".join(query.split()), now, side="past")
     except ImportError as error:  # the extra `local` reads written dates
@@ -71,14 +71,14 @@ def periods(query: str, now: datetime) -> list[Period]:
 
 
 def date_terms(found: Iterable[Period]) -> list[str]:
-    """The words by which dated talk is found: "last March" is "March 2026" there."""
+    """The words that find dated turns: they have "March 2026" for "last March"."""
     return [word for period in found if not period.every_year for word in _IN_LABEL.findall(period.label)]
 
 
 def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:
-    """The time before or after something that a question names, as far as a memory tells when that was.
+    """The time before or after an event named in a question, if a memory says when the event was.
 
-    The memory must have all the telling words of the event; of several the earliest one says it.
+    The memory must have all the content words of the event; of several memories the earliest counts.
     """
     named = _EVENT.search(query)
     if named is None:

@@ -1,4 +1,4 @@
-"""The view of entities: derived from a user's memories each time it is asked for, so there is nothing to rebuild."""
+"""The view of entities: derived from a user's memories on each call, so there is nothing to rebuild."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_memory.text.folding import folded
 MOST_READ = 2000
 """How many memories, the newest, a view reads. A choice: they are read in a second from a near region."""
 MOST_NOTED = 300
-"""Names that a model noted and that are looked for in every memory; so many take 0.1 s for 2,000 memories."""
+"""Maximum names noted by a model that are searched in every memory; this many take 0.1 s for 2,000 memories."""
 MOST_IDS = 20
 """Memories that an entity of a listing names."""
 

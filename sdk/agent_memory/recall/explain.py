@@ -39,7 +39,7 @@ RERANKED = "; put into its place by a language model"
 
 
 def shared_terms(terms: Iterable[str], text: str) -> list[str]:
-    """The terms of a question of which a text has at least one word, whatever its ending."""
+    """The terms of a question that a text has, ignoring word endings."""
     there = words(text)
     return [term for term in dict.fromkeys(terms) if any(word in there for word in words(term))]
 
@@ -47,9 +47,9 @@ def shared_terms(terms: Iterable[str], text: str) -> list[str]:
 def explained(
     parts: Mapping[str, float], found_by: Sequence[FoundBy], similarity: float | None, shared: Sequence[str]
 ) -> str:
-    """One line that says what a score is made of, and how its memory was found.
+    """One line with the parts of a score, and how its memory was found.
 
-    The figures have three decimals and add up as they stand: what rounding loses is in the largest part.
+    The figures have three decimals and add up as printed: the largest part absorbs the rounding error.
     """
     figures = {name: round(value * 1000) for name, value in parts.items()}
     total = round(sum(parts.values()) * 1000)

@@ -1,7 +1,7 @@
-"""Fresh talk: what was said so lately that it may not be indexed yet, found by its words.
+"""Fresh turns: turns so recent that they may not be indexed yet, found by their words.
 
-So what a user has just said in one conversation is known in the next, before any processing. Fresh turns pass what
-keeps talk out of the index: the switches, the screen, and what was forgotten.
+So one conversation knows what a user has just said in another, before any processing. Fresh turns pass the same checks
+as indexed ones: the switches, the screen, and what was forgotten.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from agent_memory.text.folding import folded
 MOST = 30
 """Turns that are looked at, the newest."""
 LONGEST = 8000
-"""Characters of one; what is longer is found once it is indexed."""
+"""Maximum characters of a fresh turn; a longer one is found once it is indexed."""
 
 
 async def fresh_turns(
@@ -59,12 +59,12 @@ async def fresh_turns(
 async def as_chunks(
     turns: Sequence[Turn], store: Store, embeddings: EmbeddingModel, rules: Rules, policy: PolicySettings
 ) -> list[Memory]:
-    """Turns of one user as they will be indexed, without those that are already, and those that will not be.
+    """A user's turns in the form in which they will be indexed, if they are not indexed yet.
 
-    What the settings of their own conversations keep out is left out, and what those of the search do (`rules`).
+    Turns that the settings of their own conversations, or of the search (`rules`), exclude are left out.
 
     Raises:
-        AgentMemoryError: if the store, or the embedding model where something was forgotten, is unavailable.
+        AgentMemoryError: if the store is unavailable, or the embedding model if something was forgotten.
     """
     ids = [chunk_id(turn.user_id, turn.thread_id, turn.id) for turn in turns]
     threads: dict[str, list[Turn]] = defaultdict(list)
@@ -86,7 +86,7 @@ async def as_chunks(
 async def _of_thread(
     turns: Sequence[Turn], store: Store, embeddings: EmbeddingModel, policy: PolicySettings
 ) -> list[tuple[Turn, str]]:
-    """The turns of one thread that may be told, each with its words."""
+    """The turns of one thread that may be shown, each with its words."""
     user_id, thread_id = turns[0].user_id, turns[0].thread_id
     rules, forgotten = await asyncio.gather(
         known_rules(store, policy, user_id, thread_id), forgotten_turns(store, embeddings, user_id, turns)

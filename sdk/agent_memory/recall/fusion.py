@@ -1,8 +1,8 @@
-"""Fusion: one ranking out of what the vector arm and the text arm found.
+"""Fusion: one ranking of what the vector query and the word query found.
 
-Both signals are brought to 0..1 over the candidates and added; then the talk around a memory counts. Measured on
+Both signals are scaled to 0..1 over the candidates and added; then the turns around a memory count. Measured on
 five LoCoMo conversations with MiniLM, evidence among the first ten turns: reciprocal ranks (k=60) 63, the weighted sum
-69, with neighbours and what stands beside the best brought in 81 in 100.
+69, with neighbours, including those fetched for the best, 81 in 100.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Candidate:
 
 
 def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float) -> list[Candidate]:
-    """Those of the memories found that are about the question, what is high by its words and by its vector first.
+    """Those of the memories found that are about the question, the best by words and by vector first.
 
-    What has none of the words must be nearer than `threshold`; a word in common is evidence of its own.
+    A memory without any of the words must exceed `threshold`; a shared word is evidence in itself.
     """
     by_words = Bm25({candidate.memory.id: candidate.memory.content for candidate in found}).scores(terms)
     nearness = {candidate.memory.id: candidate.similarity for candidate in found if candidate.similarity is not None}
@@ -71,11 +71,11 @@ def rank(
 ) -> list[Hit]:
     """Ranks candidates, best first, at most `limit`. The parts in `why` add up to the score.
 
-    `times` are those that the query names, `at` is when it is asked (now, if not given). Raw talk stands a little
-    behind what was derived from it, and far behind if it has been overtaken, unless the past is asked for (`past`).
-    What was derived from a turn and the turn itself count once: the better of them stays, unless it tells hardly any
-    of the turn. What an agent said stands behind what users said, unless the query asks for it. `cosines` are those of
-    the embedding model, by which each hit says how likely it answers.
+    `times` are those named in the query, `at` is the time of the query (default: now). Raw turns rank a little below
+    what was derived from them, and far below if they are outdated, unless the query is about the past (`past`). Of a
+    turn and a memory derived from it, only the better stays, unless it contains hardly any of the turn. What an agent
+    said ranks below what users said, unless the query asks for it. `cosines` is the calibration of the embedding model,
+    which gives each hit's relevance.
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]
@@ -137,7 +137,7 @@ def rank(
 
 
 def linked_hit(candidate: Candidate) -> Hit:
-    """The hit that a link leads to: it has no score of its own."""
+    """The hit that a link leads to: it has no score."""
     why = explained({}, ("link",), candidate.similarity, ())
     return Hit(memory=candidate.memory, score=0.0, similarity=candidate.similarity, found_by=["link"], explanation=why)
 
@@ -161,7 +161,7 @@ def _matches(
 
 
 def _is_fresh_question(candidate: Candidate) -> bool:
-    """Whether it is a question in talk that is not indexed yet, and so lacks the scores that rank its answer."""
+    """Whether it is a question in a turn that is not indexed yet, and so lacks the scores that rank its answer."""
     memory = candidate.memory
     is_fresh = memory.kind == "chunk" and memory.embedding_model is None and candidate.similarity is None
     return is_fresh and is_question_alone(words_of(memory).strip())
@@ -195,7 +195,7 @@ def _add(parts: Parts, name: str, gains: Mapping[str, float]) -> None:
 
 
 def _for_the_unplaced(own: Mapping[str, float], lifted: Mapping[str, float], talk: Talk) -> dict[str, float]:
-    """What has no place in the talk (given as a fact, merged) gains in proportion what the others gain on average."""
+    """A memory that comes from no turn (by hand, merged) gains in proportion what others gain on average."""
     placed = [key for key in own if talk.spot(key) is not None]
     before = sum(own[key] for key in placed)
     gain = sum(lifted[key] for key in placed) / before - 1 if before else 0.0
@@ -213,7 +213,7 @@ def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[
     for chunk in memories:
         if chunk.kind != "chunk":
             continue
-        # A turn of another thread may have the same id; what is merged out of several threads has a thread of its own.
+        # A turn of another thread may have the same id; a memory merged from several threads has its own thread.
         threads = (chunk.thread_id, USER_THREAD)
         others = [memory for memory in derived[chunk.source_turn_ids[0]] if memory.thread_id in threads]
         if others and max(scores[memory.id] for memory in others) >= scores[chunk.id]:
@@ -228,7 +228,7 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
     """The best memories without repeats.
 
     A memory repeats a better one if they share at least `overlap` of all their words and have the same figures.
-    Of a long turn only the best parts are told, because the others would take the place of other turns.
+    Of a long turn only the best parts are shown, because the others would displace other turns.
     """
     kept: list[tuple[Memory, set[str]]] = []
     parts: Counter[tuple[str, str]] = Counter()
@@ -247,7 +247,7 @@ def _without_repeats(ranked: Iterable[Memory], overlap: float, limit: int) -> li
 
 
 def is_repeat(memory: Memory, others: Iterable[Memory], overlap: float) -> bool:
-    """Whether one of the others says in nearly the same words what a memory says."""
+    """Whether one of the others says the same in nearly the same words."""
     own = set(words(spoken(memory)))
     return any(_repeats(own, set(words(spoken(other))), overlap) for other in others)
 

@@ -63,7 +63,7 @@ def is_greeting(query: str) -> bool:
 
 
 async def classify(query: str, classifier: Classifier | None, timeout: float, degraded: list[str]) -> Signals:
-    """What a classifier says of a question; nothing, which means search, if there is none or it fails."""
+    """A classifier's signals for a question; none, which means search, if there is no classifier or it fails."""
     if classifier is None:
         return Signals()
     try:

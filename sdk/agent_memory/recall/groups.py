@@ -1,4 +1,4 @@
-"""Groups: which are searched beside a user, and how their hits stand among the user's."""
+"""Groups: which are searched together with a user, and how their hits rank among the user's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent_memory.store.ids import group_owner
 logger = logging.getLogger("agent_memory")
 
 MOST_GROUPS = 10
-"""Groups of one search at most. A choice: each costs a search of its own."""
+"""Maximum groups in one search. A choice: each costs another search."""
 
 
 def check_groups(groups: Sequence[str]) -> list[str]:

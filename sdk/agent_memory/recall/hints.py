@@ -1,7 +1,7 @@
-"""Hints: procedures and insights that bear on a talk, though nobody asked for them.
+"""Hints: procedures and insights relevant to a conversation, though nobody asked for them.
 
-One query, and one call of the embedding model for all texts. What bears on the talk is judged by the threshold of the
-search: the question, or one of the user's last messages, is nearer than that. Words in common do not suffice here.
+One query, and one call of the embedding model for all texts. A hint is relevant if its cosine to the question, or to
+one of the user's last messages, exceeds the threshold of the search. Shared words are not enough here.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from agent_memory.text.folding import folded
 from agent_memory.text.likeness import middle
 
 _CANDIDATES = 20
-"""Those nearest to the talk as a whole, of which each is compared with its parts."""
+"""Number of candidates nearest to the conversation as a whole; each is compared with its parts."""
 
 
 async def find_hints(
     searcher: Searcher, user_id: str, talk: Sequence[str], project_id: str | None, patience: float
 ) -> list[Hit]:
-    """What bears on a talk, best first.
+    """The hints relevant to a conversation, best first.
 
     Args:
-        searcher: Whose store, embeddings and threshold are used.
+        searcher: The searcher whose store, embeddings and threshold are used.
         user_id: Whose memories.
         talk: The question and the messages before it.
-        project_id: Whose procedures and insights are told too, beside those of no project.
-        patience: Seconds for the vectors.
+        project_id: The project whose procedures and insights are shown, in addition to those of no project.
+        patience: Seconds to wait for the vectors.
 
     Raises:
         AgentMemoryError: if there are no vectors in time, or the store does not answer.
@@ -70,9 +70,9 @@ def untold(hints: Sequence[Hit], told: Sequence[Hit], said: Sequence[str], setti
     """The best hints that add to the rest of the context.
 
     Args:
-        hints: What bears on the talk, best first.
-        told: The memories that the context tells.
-        said: What the agent has before it: the question and the last turns.
+        hints: The relevant hints, best first.
+        told: The memories that the context shows.
+        said: What the agent already sees: the question and the last turns.
         settings: How many hints there may be, and what counts as a repetition.
     """
     known = [hit.memory for hit in told]

@@ -1,4 +1,4 @@
-"""Injection: putting a context into the messages of a request, in the place of the one that was there before."""
+"""Injection: puts a context into the messages of a request, and replaces an earlier one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Placement = Literal["system_message", "system_prompt", "before_recent"]
 Message = dict[str, Any]
 
 RECENT_MESSAGES = 5
-"""The messages that `before_recent` leaves behind the context."""
+"""Number of messages that `before_recent` leaves after the context."""
 
 
 def inject(
@@ -22,9 +22,9 @@ def inject(
 
     Args:
         messages: Of a chat request; they are not changed.
-        context: What `context()` gave; an empty one only takes the earlier one out.
-        placement: A system message of its own behind the leading ones; at the end of the first of those; or a system
-            message ahead of the last five messages, which keeps a long conversation in a model's prompt cache.
+        context: The result of `context()`; an empty one only removes the earlier one.
+        placement: A separate system message after the leading ones; the end of the first of those; or a system message
+            before the last five messages, which keeps a long conversation in a model's prompt cache.
     """
     cleaned = [message for given in messages if (message := _without_block(given)) is not None]
     if not context.text:

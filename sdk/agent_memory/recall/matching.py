@@ -1,6 +1,6 @@
-"""What a search reads first: what is near to the question, and what has its rare words, side by side.
+"""The two parallel queries of a search: what is similar to the question, and what has its rare words.
 
-Both queries stay within the user's part of the key. They are fused in `recall.fusion`, where the texts are.
+Both queries stay within the user's part of the key. `recall.fusion`, which has the texts, fuses them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger("agent_memory")
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a search looks for.
+    """The query of a search.
 
     `where` and `parameters` are its filters. `vector` gives the question's vector, or None if there is none. With
     `links`, the links of what is found are read too.
@@ -49,7 +49,7 @@ async def vector_of(searcher: Searcher, query: str, degraded: list[str]) -> Vect
 
 
 async def matching(searcher: Searcher, sought: Sought, degraded: list[str]) -> list[Candidate]:
-    """What is near to a question or has its words; by the one alone if the other fails.
+    """What is similar to a question or has its words; only one of them if the other query fails.
 
     Raises:
         AgentMemoryError: if both fail.

@@ -1,8 +1,8 @@
-"""Misses: how much that is relevant a search does not give, counted in operation for a share of the searches.
+"""Misses: counts, for a share of the searches, relevant memories that they did not return.
 
-Relevant is what is nearer to the query than the threshold. A search leaves out what its limit has no room for and what
-an approximate index does not find; this compares all of the user's vectors, behind the answer. Raw talk does not count:
-it is told by what was derived from it. Neither texts nor ids of users are recorded.
+A memory is relevant if its cosine to the query exceeds the threshold. A search leaves out what exceeds its limit and
+what an approximate index does not find; this compares all of the user's vectors, after the answer. Chunks do not count:
+what was derived from them does. Neither texts nor ids of users are recorded.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class MissMeter:
         threshold: float,
         given: Collection[str],
     ) -> None:
-        """Looks, perhaps, for what a search over `where` should have given beside the ids `given`. Does not wait."""
+        """Perhaps checks what a search over `where` should have returned besides the ids `given`. Does not wait."""
         if self._running is not None or random.random() >= self._share:
             return
         looking = self._look(tuple(partition), where, parameters, threshold, frozenset(given))
-        # A context of its own: what the caller is charged and traced for ends with the answer.
+        # A separate context: the caller's costs and trace end with the answer.
         self._running = asyncio.create_task(looking, name="agent-memory-misses", context=Context())
 
     async def close(self) -> None:

@@ -20,12 +20,12 @@ class Outage:
 
 
 class Impatient:
-    """An embedding model for one search: it has so many seconds, and is not asked again when it failed.
+    """An embedding model for one search: it has a time limit, and is not called again after a failure.
 
     Args:
-        model: The model that is asked.
-        seconds: What it has, for all that the search asks of it.
-        outage: Is told whether it answers.
+        model: The model.
+        seconds: Its time for all calls of the search together.
+        outage: Records whether it responds.
     """
 
     def __init__(self, model: EmbeddingModel, seconds: float, outage: Outage) -> None:

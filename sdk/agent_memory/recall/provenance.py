@@ -15,9 +15,9 @@ from agent_memory.text.folding import folded
 
 
 async def why(store: Store, user_id: str, memory_id: str) -> Provenance:
-    """What a memory rests on: its turns, the memories that it was made from, its versions.
+    """Where a memory comes from: its turns, its source memories, its versions.
 
-    Costs a query for each thread that it comes from and for each level of memories that it was made from.
+    Costs a query for each source thread and for each level of source memories.
 
     Raises:
         NotFound: if the user has no such memory.
@@ -65,9 +65,9 @@ async def _turns(store: Store, memory: Memory) -> list[Turn]:
 
 
 async def _places(store: Store, memory: Memory) -> list[tuple[str, str]]:
-    """The turns that a memory rests on, each with its thread, in which alone its id means something.
+    """The source turns of a memory, each with its thread, because ids are unique only within a thread.
 
-    A memory of no conversation (merged, put together) has them from those that it was made from.
+    A memory that belongs to no conversation (merged, combined) takes them from its source memories.
     """
     places: dict[tuple[str, str], None] = {}
     seen = {memory.id}

@@ -1,4 +1,4 @@
-"""Questions: what is searched for when a user asks "How much?" in the middle of a talk."""
+"""Questions: what to search for when a user asks "How much?" in the middle of a conversation."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Question:
 
 
 def is_self_contained(query: str) -> bool:
-    """Whether a question says what it is about.
+    """Whether a question is self-contained.
 
-    The length is counted in UTF-8 bytes, as the rule's source counts it: twelve Chinese characters are a sentence.
+    The length is counted in UTF-8 bytes, as in the rule's source: twelve Chinese characters are a sentence.
     """
     text = query.strip()
     return _VAGUE.match(text) is None and len(text.encode(errors="surrogatepass")) > _SHORT
 
 
 def key_terms(messages: Sequence[str], query: str) -> list[str]:
-    """What the user's last messages are about, the newest first, without what the query says itself."""
+    """The key terms of the user's last messages, the newest first, without those of the query itself."""
     recent = list(messages)[-HISTORY_MESSAGES:]
     terms = [term for message in reversed(recent) for term in query_terms(message)[:MESSAGE_TERMS]]
     said = set(query_terms(query))
@@ -55,15 +55,15 @@ def key_terms(messages: Sequence[str], query: str) -> list[str]:
 async def build_question(
     query: str, messages: Sequence[str], strategy: QueryStrategy, chat: ChatModel, timeout: float
 ) -> Question:
-    """The question as it is searched for.
+    """The question in the form used for the search.
 
     Args:
         query: What the user asks.
         messages: What the user said before, oldest first; the last three count.
-        strategy: What is done about a question that is not self-contained. `hyde` begins as `prepend`: see
+        strategy: How to handle a question that is not self-contained. `hyde` begins as `prepend`: see
             `hypothetical`.
         chat: Runs the rewriting.
-        timeout: Seconds of the whole context; a model gets half of them.
+        timeout: Time limit of the whole context, in seconds; a model gets half of it.
     """
     if strategy == "as_is" or is_self_contained(query):
         return Question(query, "as it is")
@@ -84,10 +84,10 @@ async def build_question(
 
 
 async def hypothetical(question: Question, chat: ChatModel, timeout: float) -> Question | None:
-    """An answer that might stand in a memory, to search by in the question's place (HyDE, Gao et al. 2022).
+    """A hypothetical answer, in the form of a memory, to search with instead of the question (HyDE, Gao et al. 2022).
 
-    Worth its model call when a search by the question found little: questions and statements lie apart in the space of
-    the vectors. None if the model gives none.
+    Worth its model call if a search with the question found little: vectors of questions and statements differ. None if
+    the model returns none.
     """
     try:
         async with asyncio.timeout(timeout * _MODEL_SHARE):

@@ -9,14 +9,14 @@ from agent_memory.text.patterns import linear
 
 _OPENING = linear(r"[<\[]")
 _MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}
-"""How the marks between messages go on behind their bracket, where a server builds one string of all messages."""
+"""What follows the bracket in the marks between messages, for servers that build one string of all messages."""
 _LONGEST_MARK = 7
 
 
 def quoted(text: str) -> str:
     """A folded text on one line, without the marks of chat templates.
 
-    On a line that begins with "- " it can open no section, no role and no message of its own.
+    On a line that begins with "- " it cannot start a section, a role or a message.
     """
     line = " ".join(folded(text).split())
 

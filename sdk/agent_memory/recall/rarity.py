@@ -1,7 +1,7 @@
-"""Rarity: which words of a question are worth a search by words in one user's memories.
+"""Rarity: which words of a question are worth searching for in one user's memories.
 
-A word that many of them have (a name that speaks in every talk) finds nothing that vectors do not find. A store counts
-words only over all of its users, so some texts of the user are looked at instead, and remembered for a while.
+A word that many of them have (such as a name in every conversation) finds nothing that vectors do not find. A store
+counts words only over all users, so some texts of the user are sampled instead, and cached for a while.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ COMMON = 0.15
 """Share of a user's texts that the words of one search may have between them; the rarest come first, and one always
 counts. 0.25 found as much on three sets, 0.03 less."""
 FEWEST = 50
-"""Texts from which on their number counts: of fewer, a word is as common as if there were so many. A choice."""
+"""Minimum number of texts for shares of words; fewer count as this many. A choice."""
 SECONDS, SECONDS_OF_FEW = 600.0, 60.0
-"""How long a process remembers what it saw: of a user with fewer texts than `SAMPLE` less long, as they soon have more.
-A choice."""
+"""How long a process caches a sample; less for a user with fewer texts than `SAMPLE`, who soon has more. A choice."""
 MOST_USERS = 1000
 """Users whose words a process remembers: about 20 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How many of so many texts have each word; those of one text alone are left out, as nobody needs them."""
+    """How many texts were sampled, and how many have each word; words of only one text are left out."""
 
     texts: int
     having: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Answers a question about a user from what a search found, each sentence with what it rests on.
+"""Answers a question about a user from the hits of a search, each sentence with its evidence.
 
 A sentence stays if its quotes stand in the memories that it names, if its names, figures, dates and negations do
 (`language.grounding`), if it is about the same as those memories, and if it is no order to a model and no secret.
@@ -55,7 +55,7 @@ async def reflect_on(tools: Tools, user_id: str, question: str, hits: Sequence[H
         texts = {note.ref: note.text for note in asked.notes}
         rejected = list(answer.rejected)
         kept = [one for one in answer.output.sentences if not _is_unsafe(one.text, rejected)]
-        if answer.model != OfflineChat.MODEL_ID:  # whose sentences are those of the notes
+        if answer.model != OfflineChat.MODEL_ID:  # its sentences are those of the notes
             kept, cost = await _bearing(tools, kept, texts, rejected)
             usage += cost
     except ModelError as error:
@@ -108,7 +108,7 @@ def _is_unsafe(text: str, rejected: list[str]) -> bool:
 async def _bearing(
     tools: Tools, sentences: Sequence[CitedText], texts: dict[str, str], rejected: list[str]
 ) -> tuple[list[CitedText], Usage]:
-    """The sentences that share a word with what they rest on, or are near it by the embedding model."""
+    """The sentences that share a word with their evidence, or are similar to it by the embedding model."""
     said = ["\n".join(texts[words.ref] for words in one.evidence) for one in sentences]
     strange = [place for place, one in enumerate(sentences) if _stems(one.text).isdisjoint(_stems(said[place]))]
     if not strange:

@@ -1,12 +1,12 @@
-"""Relevance: how likely an account answers a question, by their cosine, for whatever embedding model there is.
+"""Relevance: how likely an account answers a question, by their cosine, for any embedding model.
 
-Cosines of different models do not compare: 0.7 is little for one and never reached by another. So a model is shown
-sixteen questions with the account of a talk that answers each. Of a cosine it is then known how often it belongs to
-such a pair and how often to a question and an account of something else. Two normal distributions of one width (the
-root of the mean of both variances) make that a logistic curve.
+Cosines of different models cannot be compared: 0.7 is low for one and never reached by another. So each model embeds
+sixteen questions, each with the account of a conversation that answers it. This shows how the cosines of matching pairs
+and of other pairs are distributed. Two normal distributions of the same width (the root of the mean of both variances)
+give a logistic curve.
 
-all-MiniLM-L6-v2: 0.37 (0.15) for what answers, 0.04 (0.08) for what does not; so 0.7 stands for a cosine of 0.24, and
-0.8 for 0.27.
+all-MiniLM-L6-v2: 0.37 (0.15) for what answers, 0.04 (0.08) for what does not; so 0.7 corresponds to a cosine of 0.24,
+and 0.8 to 0.27.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class RelevanceCurve:
 
 
 async def relevance_curve(embeddings: EmbeddingModel) -> RelevanceCurve | None:
-    """The curve of a model; None if it does not tell what answers from what does not (hashed words).
+    """The curve of a model; None if its cosines do not separate answers from other texts (hashed words).
 
-    Embeds 32 sentences the first time that a process asks for a model.
+    Embeds 32 sentences on the first call for a model in a process.
 
     Raises:
         ModelError: if the model is unavailable.

@@ -1,8 +1,7 @@
-"""Rendering: what is told to an agent, as text that it can quote but need not obey.
+"""Rendering: the text of a context, which an agent can quote but need not obey.
 
-Three forms: `sections` (the default), `bullets`, `xml`. Every form puts what changes least
-first and holds no clocks and no scores, so that equal questions have equal texts. The notice stands last, behind what
-it speaks of.
+Three forms: `sections` (the default), `bullets`, `xml`. Every form puts what changes least first and contains no clock
+and no score, so that equal questions give equal texts. The notice comes last, after the text that it describes.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _XML_BLOCKS = {
 
 
 NEAR_TURNS = 3
-"""Turns between which not more than two others stand are told on one line."""
+"""Maximum distance of two turns on one line: at most two others are between them."""
 _LONGEST_TALK = 700
 """Characters of a line that is put together, about: a longer one is hard to read. A choice."""
 _NO_BRACKETS = str.maketrans("", "", "()")
@@ -54,7 +53,7 @@ _QUESTION_SHOWN = 100
 
 
 class Talk(NamedTuple):
-    """Where raw talk was said: the conversation, what its lines begin with (the day), the position of the turn."""
+    """The place of a chunk: the conversation, the start of its lines (the day), the position of the turn."""
 
     thread_id: str
     head: str
@@ -63,16 +62,16 @@ class Talk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a section. `text` is what it says, `dated` adds when that was said, `used` is what is reported."""
+    """One line of a section. `text` is its content, `dated` adds when it was said, `used` is its reported entry."""
 
     section: str
     text: str
     used: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     place: str = ""
-    """What the lines of a section are sorted by; those of one place stay as they were given."""
+    """The sort key of a section's lines; lines of one place keep their order."""
     talk: Talk | None = None
-    """Of raw talk: where it was said."""
+    """For chunks: where it was said."""
     parts: tuple[Line, ...] = ()
     """The lines that were put together in it."""
 
@@ -83,10 +82,10 @@ class Line:
 
 
 def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | None = None) -> Line:
-    """The line that a memory becomes, with the day on which it was said, and until when it held if it is over.
+    """The line of a memory, with the day on which it was said, and until when it was true if it no longer is.
 
-    If something newer about the same thing is told too (`newer`), the line says so, and what is reported has `earlier`
-    and `newer_id`.
+    If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
+    report has `earlier` and `newer_id`.
     """
     note = place = ""
     if memory.type == "static":
@@ -124,7 +123,7 @@ def hint_line(hit: Hit) -> Line:
 
 
 def section_of(memory: Memory) -> str:
-    """Where a memory stands."""
+    """The place of a memory."""
     if memory.type == "static":
         return STATIC
     if memory.type == "procedural":
@@ -135,18 +134,18 @@ def section_of(memory: Memory) -> str:
 
 
 def profile_line(text: str, memory_ids: Sequence[str] = ()) -> Line:
-    """A line of the user's profile, with the memories that it rests on."""
+    """A line of the user's profile, with its source memories."""
     return Line(PROFILE, text, {"type": "user_summary"} | ({"ids": list(memory_ids)} if memory_ids else {}))
 
 
 def standing_line(memory: Memory) -> Line:
-    """The line of what the user wants of every answer, or of those to questions like this one."""
+    """The line of a standing request, for every answer or for questions like this one."""
     line = memory_line(memory)
     return replace(line, section=STANDING, used=line.used | {"standing": True})
 
 
 def nothing_line(query: str) -> Line:
-    """The line that says that nothing bears on a question, which is quoted on one line, and cut if it is long."""
+    """The line that says that nothing is remembered about a question; quotes it on one line, cut if long."""
     asked = quoted(query)
     shown = asked if len(asked) <= _QUESTION_SHOWN else asked[:_QUESTION_SHOWN].rstrip() + "…"
     return Line(NOTHING, f'Nothing is remembered about this question: "{shown.replace(chr(34), chr(39))}"')
@@ -195,12 +194,12 @@ def render(lines: Sequence[Line], form: ContextFormat = "sections") -> str:
 
 
 def laid_out(lines: Iterable[Line]) -> list[Line]:
-    """The lines in the order in which they are told: by section, and talk of one conversation together."""
+    """The lines in the order of the text: by section, with turns of one conversation together."""
     return _together(sorted(lines, key=lambda line: (ORDER.index(line.section), line.place)))
 
 
 def joins(line: Line, other: Line) -> bool:
-    """Whether two lines are told as one, if that is not too long."""
+    """Whether two lines are joined, if the result is not too long."""
     if line.talk is None or other.talk is None or line.section != other.section:
         return False
     is_same = line.talk[:2] == other.talk[:2]
@@ -208,7 +207,7 @@ def joins(line: Line, other: Line) -> bool:
 
 
 def _together(lines: Sequence[Line]) -> list[Line]:
-    """Turns that were said near each other are one line, in the order of the talk, in the place of the best of them."""
+    """Joins neighbouring turns into one line, in the order of the conversation, at the position of the best of them."""
     talks: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
     for place, line in enumerate(lines):
         if line.talk is not None:
@@ -228,7 +227,7 @@ def _together(lines: Sequence[Line]) -> list[Line]:
 
 
 def _joined(lines: Sequence[Line]) -> Line:
-    """Turns of one talk on one line: the day once, " / " between neighbours, " … " where others stood between them."""
+    """Turns of one conversation on one line: the day once, " / " between neighbours, " … " for gaps."""
     if len(lines) == 1:
         return lines[0]
     text = lines[0].dated

@@ -1,6 +1,6 @@
-"""Reranking: a model puts the best results into the order in which they answer the question.
+"""Reranking: a model orders the best results by how well they answer the question.
 
-The order of the search is kept where the model says nothing, fails or is late.
+The order of the search stays if the model says nothing, fails or times out.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ logger = logging.getLogger("agent_memory")
 async def rerank(
     results: Sequence[R], said: Callable[[R], tuple[datetime, str]], question: str, chat: ChatModel, timeout: float
 ) -> tuple[list[R], str | None]:
-    """The results in the model's order, and why they are in the old one if it gave none in time.
+    """The results in the model's order, and the reason if they are in the old one.
 
-    `said` tells when and what a result says. What the model does not name follows in the old order.
+    `said` returns the date and text of a result. Results that the model does not name follow in the old order.
     """
     by_ref = {f"n{place}": result for place, result in enumerate(results, 1)}
     notes = [NoteView(ref=ref, said=at, text=text) for ref, result in by_ref.items() for at, text in [said(result)]]

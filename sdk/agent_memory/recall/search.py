@@ -1,7 +1,7 @@
-"""Search over one user's memories by vector and by words, fused, and by words in what was just said.
+"""Search over one user's memories by vector and by words, fused, and by words in fresh turns.
 
-Costs two queries side by side, and one behind them for the talk around what they found. What was just said costs one
-more beside each: what it says, and whether it was forgotten.
+Costs two parallel queries, and one after them for the turns around the hits. Fresh turns cost one more in parallel with
+each: their text, and whether it was forgotten.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ logger = logging.getLogger("agent_memory")
 T = TypeVar("T")
 
 LONGEST_QUERY = 4000
-"""Characters of a query that are searched by; embedding models read less than that of a pasted page."""
+"""Maximum characters of a query; embedding models read less than that of a pasted page."""
 LINKED = 5
 """Candidates, the best, whose links are followed. A choice."""
 
@@ -52,7 +52,7 @@ class Found:
     hits: list[Hit]
     degraded: list[str]
     standing: Sequence[Hit] = ()
-    """Standing instructions that apply to the query, if they were asked for."""
+    """Standing instructions that apply to the query, if requested."""
 
 
 async def search(
@@ -68,14 +68,14 @@ async def search(
 ) -> Found:
     """The memories of a user (or one thread of theirs) that matter for a query.
 
-    With `links`, what the best of them are linked with stands behind them, also beyond `limit`, with a score of 0.
+    With `links`, memories linked to the best of them follow, also beyond `limit`, with a score of 0.
 
-    What fails is left out and named in `degraded`; so are the vectors when the embedding model takes longer than the
-    settings allow, or than `patience` seconds. With `standing` the user's standing instructions are looked up too, at
-    the time of the talk around the hits.
+    Parts that fail are left out and named in `degraded`, including the vectors if the embedding model takes longer than
+    the settings allow, or than `patience` seconds. With `standing` the user's standing instructions are read too, in
+    parallel with the turns around the hits.
 
     Raises:
-        AgentMemoryError: if neither vectors nor words can be searched by.
+        AgentMemoryError: if neither the vector query nor the word query works.
     """
     query = folded(query[:LONGEST_QUERY])
     searcher = searcher.impatient(patience)
@@ -96,7 +96,7 @@ async def search(
     if hits is not None:
         return Found(_living(hits), [], _living(cache.get(f"standing {key}") or []))
     found = await _search(searcher, partition, query, limit, filters, standing=standing, links=links)
-    # Results with unindexed talk are not kept: whether it may be shown depends on settings that do not change the mark.
+    # Results with fresh turns are not cached: whether it may be shown depends on settings that do not change the mark.
     if not found.degraded and not any(_is_fresh(hit.memory) for hit in found.hits):
         cache.put(key, found.hits)
         cache.put(f"standing {key}", list(found.standing))
@@ -194,13 +194,13 @@ async def _nothing() -> list[Hit]:
 async def _around(
     searcher: Searcher, sought: Sought, found: Sequence[Candidate], fresh: Sequence[Turn], degraded: list[str]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """What stands beside the best of what was found, with what was just said; and what the best are linked with."""
+    """The turns around the best hits, with fresh turns; and what the best are linked to."""
     known = {candidate.memory.id for candidate in found}
     unknown = [turn for turn in fresh if chunk_id(turn.user_id, turn.thread_id, turn.id) not in known]
     try:
         (beside, linked), said = await asyncio.gather(_beside(searcher, sought, found), _not_indexed(searcher, unknown))
     except AgentMemoryError as error:
-        logger.warning("The talk around the hits could not be read: %s", error)
+        logger.warning("The turns around the hits could not be read: %s", error)
         degraded.append(f"neighbours: {error}")
         return [], []
     return [*beside, *said], linked
@@ -238,7 +238,7 @@ def _dated_text(hit: Hit) -> tuple[datetime, str]:
 async def _fresh(
     searcher: Searcher, partition: Sequence[str], terms: Sequence[str], filters: SearchFilters, degraded: list[str]
 ) -> list[Turn]:
-    """What was said lately, as far as it can be had and may be told."""
+    """Fresh turns, if they can be read and may be shown."""
     if searcher.rules is None:
         return []
     try:
@@ -250,7 +250,7 @@ async def _fresh(
 
 
 async def _not_indexed(searcher: Searcher, said: Sequence[Turn]) -> list[Candidate]:
-    """Turns said lately as the chunks that they will be, if they may be told."""
+    """Fresh turns in the form of chunks, if they may be shown."""
     if searcher.rules is None or not said:
         return []
     chunks = await as_chunks(said, searcher.store, searcher.embeddings, searcher.rules, searcher.policy)
@@ -270,10 +270,10 @@ async def _with_uses(searcher: Searcher, user_id: str, found: list[Candidate], d
 async def _beside(
     searcher: Searcher, sought: Sought, found: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """The talk around the best candidates, as far as it is not among them, in one query.
+    """The turns around the best candidates that are not among them, in one query.
 
-    First a memory's own turn and what stands beside a chunk. Then, with links, what the very best are linked with
-    (`steps.links`) and is not beside them.
+    First a memory's own turn and the neighbours of a chunk. Then, with links, what the very best are linked to
+    (`steps.links`), if it is not next to them.
     """
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach

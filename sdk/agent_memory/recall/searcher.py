@@ -29,10 +29,10 @@ class Searcher:
     settings: RecallSettings
     cache: HitCache | None = None
     chat: ChatModel | None = None
-    """Reranks, if the settings ask for it."""
+    """Reranks, if the settings say so."""
     policy: PolicySettings = field(default_factory=PolicySettings)
     rules: Rules | None = None
-    """Of the scope that is searched: what may be told of talk that is not indexed yet. None: nothing."""
+    """The rules of the searched scope for fresh turns. None: none may be shown."""
     outage: Outage = field(default_factory=Outage)
     """Whether questions have vectors; one for all scopes of a memory."""
     misses: MissMeter | None = None
@@ -42,23 +42,23 @@ class Searcher:
 
     @property
     def threads_off(self) -> list[str]:
-        """The threads of which nothing is told, because their user switched them off."""
+        """The threads that are hidden, because their user switched them off."""
         return [] if self.rules is None else sorted(self.rules.threads_off)
 
     def impatient(self, seconds: float | None = None) -> Searcher:
-        """This searcher for one search, with so many seconds for vectors; `embedding_timeout`, or less."""
+        """This searcher for one search, with a time limit for vectors: `embedding_timeout`, or less."""
         most = self.settings.embedding_timeout
         patience = most if seconds is None else min(seconds, most)
         return replace(self, embeddings=Impatient(for_asking(self.embeddings), patience, self.outage))
 
     async def read(self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]) -> list[Candidate]:
-        """The candidates that a query gives which selects `found_fields`, with their cosines if it selects these."""
+        """The candidates from a query that selects `found_fields`, with their cosines if it selects them."""
         return (await self.read_known(sql, partition, parameters))[0]
 
     async def read_known(
         self, sql: str, partition: Sequence[str], parameters: Mapping[str, Any]
     ) -> tuple[list[Candidate], list[str]]:
-        """The same, and the ids of what the query leaves to another one."""
+        """The same, and the ids of memories that the query leaves to the other one."""
         model = self.embeddings.model_id
         rows = await self.store.query(MEMORIES, sql, partition, **{**parameters, "model": model})
         left = [read_elsewhere(row) for row in rows]

@@ -1,8 +1,8 @@
 """Standing instructions that apply to a question: "Always list sources when I ask about papers".
 
-A search misses them, because a question and what is wished for its answer have little in common. So the requirements
-nearest to the question are read for themselves, and of those that are instructions the ones are told whose condition
-the question meets, or that have none.
+A search misses them, because a question has little in common with a wish about its answer. So a separate query reads
+the requirements nearest to the question. Of those that are instructions, the context shows the ones without a
+condition, or whose condition the question meets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_memory.text.terms import query_terms
 STANDING_READ = 20
 """Requirements that are read for a question."""
 STANDING_TOLD = 3
-"""Instructions that a context tells, at most. A choice, as is the next."""
+"""Maximum instructions in a context. A choice, as is the next."""
 STANDING_NEAR = 1.0
 """Nearness from which on an instruction with a condition applies to a question that has no word of it."""
 
@@ -51,7 +51,7 @@ def _stems(condition: str) -> set[str]:
 
 
 def _condition(memory: Memory) -> str | None:
-    """What an instruction applies to, empty if to everything; None of what is no instruction."""
+    """What an instruction applies to, empty if to everything; None if it is not an instruction."""
     for text in (memory.quote, memory.content):
         for sentence in sentences(text or ""):
             found = standing_instruction(sentence)

@@ -1,6 +1,6 @@
-"""The talk around a hit: an answer often stands beside the words that find it, and good hits come in one conversation.
+"""The turns around a hit: an answer is often next to the words that find it, and good hits share a conversation.
 
-A chunk knows its thread, its position there and who speaks. What was derived from a turn stands where that turn does.
+A chunk has its thread, its position and its speaker. A memory derived from a turn has the place of that turn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Spot(NamedTuple):
 
 
 def spot_of(chunk: Memory) -> Spot | None:
-    """Where a chunk of raw talk was said; None for any other memory."""
+    """Where a chunk was said; None for any other memory."""
     if chunk.kind != "chunk" or "position" not in chunk.metadata:
         return None
     return Spot(chunk.thread_id, int(chunk.metadata["position"]))
@@ -66,7 +66,7 @@ class Talk:
     def __init__(self, memories: Iterable[Memory]) -> None:
         known = list(memories)
         spots = {memory.id: spot for memory in known if (spot := spot_of(memory)) is not None}
-        # Applications number the turns of each thread alike, so that a turn is known by both.
+        # Applications number the turns of each thread in the same way, so both ids identify a turn.
         chunks = {(memory.thread_id, memory.source_turn_ids[0]): memory for memory in known if memory.id in spots}
         self._chunks = {
             memory.id: memory if memory.id in spots else chunks[memory.thread_id, memory.source_turn_ids[-1]]
@@ -77,7 +77,7 @@ class Talk:
         self._speakers = {str(chunk.metadata["speaker"]) for chunk in chunks.values() if "speaker" in chunk.metadata}
 
     def spot(self, memory_id: str) -> Spot | None:
-        """Where a memory was said, as far as the chunks tell."""
+        """Where a memory was said, if the chunks show it."""
         return self._spots.get(memory_id)
 
     def said_by(self, memory_id: str, speaker: str) -> bool:
@@ -86,7 +86,7 @@ class Talk:
         return chunk is not None and chunk.metadata.get("speaker") == speaker
 
     def speaker_named(self, query: str) -> str | None:
-        """The one speaker that a question names; None if it names none, or several.
+        """The one speaker named in a question; None if it names none, or several.
 
         Case tells a name from a word (Will, May), unless the question has no capitals at all.
         """
@@ -96,10 +96,10 @@ class Talk:
         return named[0] if len(named) == 1 else None
 
     def lifts(self, scores: Mapping[str, float], lift: float, answer: float, reach: int) -> dict[str, float]:
-        """What each memory gains from the talk around it.
+        """What each memory gains from the turns around it.
 
-        At each distance up to `reach` the better of both neighbours counts, halved with every step from `lift`.
-        `answer` is a further share if the turn before is a question and the user answers it.
+        At each distance up to `reach` the better of both neighbours counts, starting from `lift` and halved with every
+        step. `answer` is a further share if the turn before is a question and the user answers it.
         """
         best: dict[tuple[str, int], float] = {}
         asking: dict[tuple[str, int], float] = {}

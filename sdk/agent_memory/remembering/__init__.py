@@ -1,1 +1,1 @@
-"""Remembering: memories that people give or correct, what replaces what, and what follows from a replacement."""
+"""Remembering: memories that people write or correct, what replaces what, and the effects of a replacement."""

@@ -115,7 +115,7 @@ async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, s
 
 
 async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
-    """Sets whether a memory is pinned, what it is linked with, when it expires. Writes nothing if nothing changes."""
+    """Sets whether a memory is pinned, what it is linked to, when it expires. Writes nothing if nothing changes."""
     changes = {name: value for name, value in marks.items() if getattr(memory, name) != value}
     if not changes:
         return memory
@@ -184,7 +184,7 @@ async def links(store: Store, user_id: str, ids: Sequence[str]) -> list[str]:
     """
     asked = list(dict.fromkeys(check_id(id, "related_ids") for id in ids))
     if len(asked) > MOST_LINKS:
-        raise InvalidInput(f"a memory can be linked with at most {MOST_LINKS} others, not {len(asked)}")
+        raise InvalidInput(f"a memory can be linked to at most {MOST_LINKS} others, not {len(asked)}")
     known = {memory.id for memory in await get_memories(store, user_id, asked)}
     if missing := [id for id in asked if id not in known]:
         raise NotFound(f"no memory {missing[0]} in this scope to link with")

@@ -1,4 +1,4 @@
-"""Outdated talk: marks chunks that repeat a replaced memory with the time until which they were true."""
+"""Outdated turns: marks chunks that repeat a replaced memory with the time until which they were true."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
 
 
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    """Marks the raw talk that says a replaced memory: its sources, and what in its thread has the same figures."""
+    """Marks the chunks that say a replaced memory: its sources, and chunks of its thread with the same figures."""
     figures = _figures(loser, winner.content)
     rows = await store.query(
         MEMORIES,

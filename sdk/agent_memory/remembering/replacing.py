@@ -42,9 +42,8 @@ async def supersede(
 ) -> bool:
     """Marks a memory as replaced; it stays on record. False if it was replaced or forgotten already.
 
-    With `valid_to`, the memory is no longer true. Then the raw talk that says it is marked as out of date, so that the
-    old value is not shown beside the new one, and so are the memories that summaries of other threads rest on
-    (`untold`).
+    With `valid_to`, the memory is no longer true. Then the chunks that say it are marked as outdated, so that the old
+    value is not shown next to the new one, and so are the memories that summaries of other threads use (`untold`).
     """
     changes: dict[str, Any] = {
         "superseded_by": winner.id,
@@ -61,7 +60,7 @@ async def supersede(
     except NotFound:
         return False
     except Conflict:
-        # A killed process may have replaced it already, but not have marked the raw talk.
+        # A killed process may have replaced it already, but not have marked the chunks.
         known = await store.read(MEMORIES, loser_id, (user_id, thread_id))
         if known is None or known.get("superseded_by") != winner.id:
             return False

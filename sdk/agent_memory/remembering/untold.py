@@ -1,7 +1,7 @@
-"""Untold: memories that another conversation replaced, which the summary of their own thread does not know yet.
+"""Untold: memories that another conversation replaced, while the summary of their own thread is not yet corrected.
 
 The mark (`untold_since`) is on the replaced memory and is written in the same request as the replacement. Once the
-summary is corrected, the mark becomes null and stays, for when the successor is replaced or the summary is made again.
+summary is corrected, the mark becomes null and stays, for when the successor is replaced or the summary is rebuilt.
 The summary's `told_ids` name the memories of other conversations that it has been corrected by.
 """
 
@@ -37,7 +37,7 @@ def mark(thread_id: str) -> dict[str, str]:
 async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: str | None) -> None:
     """Marks what a newly replaced memory had itself replaced, if a summary says the memory because of that.
 
-    That concerns memories that said the same, and those that were ever marked. Leaves out `thread_id`, whose own talk
+    That concerns memories that said the same, and those that were ever marked. Leaves out `thread_id`, whose own turns
     brought the replacement. Costs a query, and one more for each step back.
     """
     for row in await _said_by(store, user_id, [memory_id]):
@@ -66,7 +66,7 @@ async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[st
 
 
 async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:
-    """The memories in whose place a thread's summary says these: replaced by them, and alike or ever marked.
+    """The memories for which a thread's summary may say these instead: replaced by them, and similar or ever marked.
 
     Includes memories of no conversation, because other summaries may know them.
     """

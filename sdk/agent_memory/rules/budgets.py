@@ -31,14 +31,14 @@ class Spent:
     def over(self, policy: PolicySettings) -> str | None:
         """A sentence that says which budget is spent; None if none is."""
         if policy.daily_model_calls is not None and self.model_calls >= policy.daily_model_calls:
-            return f"today's budget of {policy.daily_model_calls} model calls is spent; processing goes on tomorrow"
+            return f"today's budget of {policy.daily_model_calls} model calls is spent; processing continues tomorrow"
         if policy.daily_tokens is not None and self.tokens >= policy.daily_tokens:
-            return f"today's budget of {policy.daily_tokens} tokens is spent; processing goes on tomorrow"
+            return f"today's budget of {policy.daily_tokens} tokens is spent; processing continues tomorrow"
         return None
 
 
 async def budget_of(store: Store, policy: PolicySettings, user_id: str) -> Budget | None:
-    """What a user's work has cost today, beside what it may cost; None, at no cost, if no budget is set."""
+    """What a user's work has cost today, with its limits; None, without a request, if no budget is set."""
     if not policy.has_budgets:
         return None
     spent = _spent(await store.read(COUNTER, BUDGET_ID, (user_id, COUNTERS_THREAD)) or {})

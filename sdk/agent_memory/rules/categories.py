@@ -1,7 +1,7 @@
 """Categories: what a memory is about, so that a user can say "never remember health".
 
-Some categories have a list of words. Any other name works too: it matches where it is said, where a memory is tagged
-with it, and as the kind or type of a memory. A list misses other wordings, so a language model gets the categories too.
+Some categories have a list of words. Any other name works too: it matches in the text, as a tag, and as the kind or
+type of a memory. A list misses other wordings, so a language model gets the categories too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quotas: how many memories a user's tier keeps.
 
-When the quota is reached, writing a memory by hand raises an error. An extracted memory replaces the one that is worth
-least, but never one that was given by hand or pinned. An import brings as many as there is room for.
+When the quota is reached, writing a memory by hand raises an error. An extracted memory replaces the least valuable
+one, but never one that was written by hand or pinned. An import adds as many as there is room for.
 
 A writer counts again after its write, and takes the write back if it was one too many. So the quota is never exceeded,
 but several writers who compete for the last place may all be refused.
@@ -32,7 +32,7 @@ class Room:
 
 
 async def count_kept(store: Store, user_id: str) -> int:
-    """How many memories count against a user's quota: the active ones without raw talk. One query for a number."""
+    """How many memories count against a user's quota: the active ones without chunks. One query for a number."""
     return int(sum(await store.query(MEMORIES, queries.KEPT_MEMORIES, (user_id,))))
 
 
@@ -71,7 +71,7 @@ def _no_room(rules: Rules) -> QuotaExceeded:
 
 
 async def make_room(store: Store, rules: Rules, user_id: str, fresh: Sequence[Memory]) -> Room:
-    """Chooses which memories give way to new ones. Reads the user's memories only if there is no room."""
+    """Chooses the memories that new ones replace. Reads the user's memories only if there is no room."""
     most = rules.tier.max_memories
     counted = [memory for memory in fresh if memory.status == "active"]
     if most is None or not counted:

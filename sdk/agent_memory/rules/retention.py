@@ -1,8 +1,8 @@
 """Retention: after how many days the store deletes memories of a type. By default it never does.
 
-The days count from the last write of a document. A memory that is said again is written again, so its time starts anew.
-A memory can also have a time of its own at which it expires (`expires_at`). Nothing shows it from then on; the store
-deletes it then, or, if it was changed since it was written, within the same span after that change.
+The days count from the last write of a document. A memory that is said again is written again, so its time starts
+again. A memory can also have its own expiry (`expires_at`). From then on nothing shows it. The store deletes it at that
+time, or, if it was changed after it was written, within the same span after that change.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def check_retention(days: Mapping[str, int]) -> dict[str, int]:
 
 
 def check_expiry(expires_at: datetime | None, ttl: int | None) -> datetime | None:
-    """When a memory is to expire, as a time or in so many seconds; None if neither is given.
+    """When a memory expires, from a time or a number of seconds; None if neither is given.
 
     Raises:
         InvalidInput: for both, for a time that has passed or has no date, or for seconds outside 1 to 2^31 - 1.
     """
     if ttl is not None:
         if expires_at is not None:
-            raise InvalidInput("a memory expires at a time or after seconds: give expires_at or ttl, not both")
+            raise InvalidInput("a memory expires at a time or after seconds: pass expires_at or ttl, not both")
         if isinstance(ttl, bool) or not isinstance(ttl, int) or not 1 <= ttl <= LONGEST:
             raise InvalidInput(f"ttl is a number of seconds from 1 to {LONGEST}, not {ttl!r:.60}")
         return now() + timedelta(seconds=ttl)
@@ -59,9 +59,9 @@ def check_expiry(expires_at: datetime | None, ttl: int | None) -> datetime | Non
 
 
 def with_retention(documents: Sequence[Document], rules: Rules) -> list[Document]:
-    """The documents, each with its time to live: what the settings give to its type, or less if it expires earlier.
+    """The documents, each with its time to live: the setting of its type, or less if it expires earlier.
 
-    Raw talk may have a shorter one (`talk_days`); what was derived from it stays.
+    Chunks may have a shorter one (`talk_days`); what was derived from the turns stays.
     """
     return [
         document if (seconds := _seconds(document, rules)) is None else document | {"ttl": seconds}

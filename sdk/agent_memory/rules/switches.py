@@ -34,9 +34,9 @@ class Asked:
 class Rules:
     """What all switches together allow in one scope.
 
-    `recall` allows search and context. `derive` allows memories and summaries to be made from talk. `keep_turns` allows
-    the conversation itself to be stored. `off_by` names the first switch that is off. Categories in `deny` are never
-    remembered; if `allow` is not None, no other categories are.
+    `recall` allows search and context. `derive` allows memories and summaries to be derived from turns. `keep_turns`
+    allows the turns themselves to be stored. `off_by` names the first switch that is off. Categories in `deny` are
+    never remembered; if `allow` is not None, no other categories are.
     """
 
     recall: bool = True
@@ -49,7 +49,7 @@ class Rules:
     allow: frozenset[str] | None = None
     retention_days: Mapping[str, int] = field(default_factory=dict)
     talk_days: int | None = None
-    """For how many days the searchable raw talk is kept; None for ever."""
+    """For how many days chunks are kept; None for ever."""
     threads_off: frozenset[str] = frozenset()
     """The user's threads that are switched off. Nothing from them is shown in other threads."""
     time_zone: str = "UTC"
@@ -73,7 +73,7 @@ class Rules:
 def effective(
     policy: PolicySettings, tier_name: str, scopes: Mapping[str, ScopeSettings], asked: Asked | None = None
 ) -> Rules:
-    """Combines all switches. `scopes` holds the settings of user and thread, by the names that reasons give them.
+    """Combines all switches. `scopes` holds the settings of user and thread, by their names in reasons.
 
     Raises:
         ConfigurationError: if the tier does not exist.
@@ -134,11 +134,11 @@ async def read_rules(
 async def known_rules(
     store: Store, policy: PolicySettings, user_id: str, thread_id: str | None = None, asked: Asked | None = None
 ) -> Rules:
-    """The same by the settings that this process knows (`store.known`): no request, if they were read lately.
+    """The same, from the settings cached in this process (`store.known`): no request, if they were read recently.
 
     Raises:
         StoreUnavailable: if settings must be read and cannot be.
-        ConfigurationError: if the user's tier is none of the tiers.
+        ConfigurationError: if the user's tier does not exist.
     """
     scopes = _scopes(thread_id)
     known = await asyncio.gather(*(known_document(store, user_id, scope) for scope in scopes))
@@ -153,10 +153,10 @@ async def rules_of(
     *,
     but: Collection[str | None] = (),
 ) -> Rules:
-    """What these settings documents allow: the user's by None, a thread's by its id.
+    """What these settings documents allow: the user's under None, a thread's under its id.
 
     Raises:
-        ConfigurationError: if the user's tier is none of the tiers.
+        ConfigurationError: if the user's tier does not exist.
     """
     scopes = {
         "user" if scope is None else "thread": scope_settings(document)

@@ -1,4 +1,4 @@
-"""Findings: places in a text that should not be remembered as they stand."""
+"""Findings: places in a text that should not be remembered as they are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def redacted(text: str, findings: Iterable[Finding]) -> str:
 
 
 def apart(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings in order, without overlaps. Where two overlap, the one that begins first stays, then the longer.
+    """The findings in order, without overlaps. If two overlap, the one that begins first stays, then the longer.
 
     If a later finding ends further on, the earlier one is extended to that end, so that no part of either stays.
     """

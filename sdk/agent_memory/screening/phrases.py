@@ -1,4 +1,4 @@
-"""Phrases: how orders to a model are worded, by language, as data.
+"""Phrases: how instructions to a model are worded, by language, as data.
 
 They are matched without regard to case, on one line and without accents (`folding.seen`). "~" stands for a few words of
 the same sentence. A text without one of the `_NEEDS` holds no phrase of that kind, so most texts cost one search. The

@@ -1,7 +1,7 @@
 """Review: memories that wait until a person decides whether they may be remembered.
 
 A `candidate` is a standing instruction that comes from an agent or a tool. A `quarantined` memory was set aside by the
-screen. Neither is recalled, merged or used in a profile. Rejecting a memory forgets it, so the same talk does not bring
+screen. Neither is recalled, merged or used in a profile. Rejecting a memory forgets it, so the same turns do not bring
 it back.
 """
 

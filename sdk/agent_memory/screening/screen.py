@@ -36,7 +36,7 @@ class Screened:
 
 
 def screen_memories(memories: Iterable[Memory], rules: Rules, policy: PolicySettings) -> Screened:
-    """The memories that may be kept: without secrets, and quarantined if they give orders."""
+    """The memories that may be kept: without secrets, and quarantined if they contain instructions."""
     kept = []
     forbidden = 0
     for memory in memories:
@@ -129,9 +129,9 @@ def _parts(tag: str) -> list[str]:
 
 
 def screen_lines(lines: Iterable[str], rules: Rules, policy: PolicySettings) -> list[str]:
-    """Screens texts that nobody reviews one by one, such as raw talk and lines of a summary.
+    """Screens texts that nobody reviews one by one, such as chunks and lines of a summary.
 
-    They come back folded. A line that would be quarantined is left out.
+    They are returned folded. A line that would be quarantined is left out.
     """
     return [kept for line in lines if (kept := _screen_line(line, rules, policy)) is not None]
 

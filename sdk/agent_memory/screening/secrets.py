@@ -114,7 +114,7 @@ _PASSWORDS = [
 ]
 _PASSWORD_NAMED = linear(unaccented("|".join(noun for noun, _ in _TOLD.values())), re.IGNORECASE)
 _CODE = linear(r"[\[<{$`(]|[\p{L}_.]+[(\[]|[\p{L}_$]+(?:\.[\p{L}_]+)+$|[\p{L}_]*_[\p{L}_]*$")
-"""Words in the place of a password that are none: markup, a call, an attribute, a name with underscores, a marker."""
+"""Words in place of a password that are not one: markup, a call, an attribute, a name with underscores, a marker."""
 _NO_VALUE = linear(r"^[^0-9]*(?:password|passwort|api.?key)[^0-9]*$", re.IGNORECASE)
 _BEHIND_VALUE = ".,;!?)\"'`"
 
@@ -182,7 +182,7 @@ def _until_quote(value: str) -> str:
 
 @cache
 def _any_token() -> Linear:
-    """One pattern that tells whether a text holds any token at all."""
+    """One pattern that matches if a text holds any token at all."""
     patterns = [pattern for _, pattern in _keys()] + [pattern for _, _, pattern in _detectors()]
     return linear("|".join(f"(?:{pattern.pattern})" for pattern in patterns))
 

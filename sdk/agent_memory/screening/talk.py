@@ -1,4 +1,4 @@
-"""Screens talk before it is indexed: the words, and the name of the speaker."""
+"""Screens turns before they are indexed: the words, and the name of the speaker."""
 
 from __future__ import annotations
 
