@@ -121,9 +121,7 @@ def import_(
     user: Annotated[str, typer.Option("--user", metavar="ID", help="The user to import into.")] = DEFAULT_USER,
     only: Annotated[
         str | None,
-        typer.Option(
-            "--only", metavar="NAME", help="Whose memories to import, if another system's file has several owners."
-        ),
+        typer.Option("--only", metavar="NAME", help="Whose memories to import, if a file has several owners."),
     ] = None,
     source: Annotated[
         Origin | None,
@@ -174,17 +172,22 @@ def _read(file: str, source: Origin | None, only: str | None) -> Contents:
     from agent_memory.transfer.moving import Contents, contents_of
 
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise InvalidInput(f"cannot read {file}: {reason}") from error
-    try:
-        lines = list(as_export(text, only))
-    except InvalidInput as error:
-        raise with_hint(error, f"import conversations with: {invocation('ingest', 'FILE')}") from error
-    with any_store(store) as memory, progress("importing") as report:
-        scope = memory.user(user)
-        taken = 0
+        if file == "-":
+            return Contents(list(as_export(sys.stdin.read(), only, source)))
+        return contents_of(Path(file), source, only)
+    except UnicodeDecodeError as error:
+        raise InvalidInput("stdin is not UTF-8 text") from error
+    except NoMemories as error:
+        if source is not None:
+            raise
+        hint = f"conversations can be read with a named format: {invocation('ingest', 'FILE', '--format', 'FORMAT')}"
+        raise with_hint(error, hint) from error
+
+
+def _taken(scope: UserScope, lines: list[str]) -> ImportReceipt:
+    """Imports lines, with a bar."""
+    taken = 0
+    with progress("importing") as report:
 
         def tell(done: int) -> None:
             nonlocal taken
@@ -192,10 +195,10 @@ def _read(file: str, source: Origin | None, only: str | None) -> Contents:
             report(done, len(lines))
 
         with taking(), unfinished(lambda: f"At least {taken} of {counted(len(lines), 'line')} are imported and kept."):
-            receipt = scope.import_lines(lines, tell)
-    if as_json:
-        emit(receipt)
-        return
+            return scope.import_lines(lines, tell)
+
+
+def _show(receipt: ImportReceipt) -> None:
     counts = {
         "new": receipt.created,
         "there already": receipt.existing,
