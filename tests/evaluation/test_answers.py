@@ -336,7 +336,7 @@ def test_a_message_that_a_model_refuses_is_counted_as_failed(server: Server, lab
 
 
 def test_marks_need_messages_and_a_yes(server: Server, labelled: Path):
-    assert "give --yes" in mark(labelled, code=2).output
+    assert "add --yes" in mark(labelled, code=2).output
     alone = CliRunner().invoke(app, ["eval", "--judge"])
-    assert (alone.exit_code, "give --extraction" in alone.output) == (2, True)
+    assert (alone.exit_code, "add --extraction" in alone.output) == (2, True)
     assert not server.models
