@@ -34,6 +34,9 @@ param cosmosAutoscaleMaxRu int = 0
 @description('Seconds after which raw turns are deleted; -1 keeps them. What was derived from them stays.')
 param turnTtlSeconds int = 2592000
 
+@description('Whether each user has an index of vectors of their own. false for containers that were made without, because Cosmos DB changes no index of vectors.')
+param vectorIndexForEachUser bool = true
+
 @description('Whether the account\'s replicas, and the storage of the function app, are spread over the zones of the region. It cannot be changed for a region that an account has.')
 param zoneRedundant bool = false
 
@@ -209,6 +212,7 @@ module containers 'modules/containers.bicep' = {
     databaseName: cosmosDatabaseName
     autoscaleMaxRu: cosmosAutoscaleMaxRu
     turnTtlSeconds: turnTtlSeconds
+    vectorIndexForEachUser: vectorIndexForEachUser
     embeddingDimensions: embeddingDimensions
   }
 }

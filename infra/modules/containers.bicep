@@ -11,6 +11,8 @@ param autoscaleMaxRu int = 0
 param turnTtlSeconds int = 2592000
 @description('Length of the vectors.')
 param embeddingDimensions int = 1536
+@description('Whether each user has an index of vectors of their own.')
+param vectorIndexForEachUser bool = true
 
 var containers = loadJsonContent('containers.json')
 var options = autoscaleMaxRu == 0 ? {} : { autoscaleSettings: { maxThroughput: autoscaleMaxRu } }
@@ -35,6 +37,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
     resource: union(
       item.resource,
       item.holdsTurns ? { defaultTtl: turnTtlSeconds } : {},
+      empty(item.vectors) || vectorIndexForEachUser ? {} : { indexingPolicy: { vectorIndexes: map(item.resource.indexingPolicy.vectorIndexes, index => { path: index.path, type: index.type }) } },
       empty(item.vectors) ? {} : { vectorEmbeddingPolicy: { vectorEmbeddings: map(item.vectors, vector => union(vector, { dimensions: embeddingDimensions })) } }
     )
     options: options

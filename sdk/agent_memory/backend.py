@@ -16,6 +16,7 @@ from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.reembed import plan, reembed
 from agent_memory.processing.watching import catch_up, watch
 from agent_memory.processing.worker import Progress
+from agent_memory.recall.search import search
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
@@ -24,13 +25,13 @@ from agent_memory.steps.dead_letters import list_dead_letters
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.embedding_model import check_embedding_model
-from agent_memory.store.ids import group_of
+from agent_memory.store.ids import STORE_USER, group_of
 from agent_memory.store.preferences import TIER, change_settings
 
 logger = logging.getLogger("agent_memory")
 
 WARMING_SECONDS = 10.0
-"""How long `warm` waits for a model, in seconds. After that, the calls that need the model wait for it."""
+"""How long `warm` waits, in seconds. After that, the calls that need a model or the store wait for it."""
 _A_WORD = "warm"
 
 
@@ -135,13 +136,14 @@ class StoreBackend:
         return await worker.drain(timeout, progress)
 
     async def warm(self) -> None:
-        """Loads the embedding model and the token counter."""
+        """Loads the embedding model, the token counter and the search."""
         try:
             async with asyncio.timeout(WARMING_SECONDS):
                 await asyncio.to_thread(self.runtime.tokens.count, _A_WORD)
                 await self.runtime.tools.embeddings.embed([_A_WORD])
+                await search(self.runtime.searcher, (STORE_USER,), _A_WORD)
         except Exception as error:
-            logger.warning("The models could not be loaded in advance: %s", error or type(error).__name__)
+            logger.warning("Not all could be loaded in advance: %s", error or type(error).__name__)
 
     async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
         """What it would cost to move the store to another embedding model."""

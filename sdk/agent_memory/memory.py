@@ -372,10 +372,11 @@ class AsyncMemory(MemoryOperator):
         return await self._backend.drain(timeout, progress)
 
     async def warm(self) -> None:
-        """Loads the embedding model and the token counter, which the first call would load otherwise. Never raises.
+        """Loads what the first call would load otherwise: embedding model, token counter, search. Never raises.
 
         A server calls it before it answers requests, so that loading does not delay the first context. A model on a
-        server embeds one word; `warm` waits for it for at most 10 seconds.
+        server embeds one word, and the store is searched once, for a user that does not exist. `warm` waits for at most
+        10 seconds.
         """
         await self._backend.warm()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,8 +14,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, telemetry
+from agent_memory.errors import StoreUnavailable
 from agent_memory.recall import context as recall_context
 from agent_memory.settings import RecallSettings
+from agent_memory.store.ids import STORE_USER
 
 BOUND = 60.0
 """Seconds: half of what the client's retries took. Nothing here is measured, so a busy machine does no harm."""
@@ -96,3 +98,26 @@ async def test_the_span_of_a_search_names_what_is_missing(monkeypatch: pytest.Mo
         await memory.user("alice").context(QUESTION)
     noted = [span.attributes["agent_memory.degraded"] for span in spans.get_finished_spans() if span.attributes]
     assert noted == [("vector search",), ("processing", "vector search")]
+
+
+async def test_warming_searches_for_nobody_and_never_raises(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    store, asked = memory.runtime.store, set[str]()
+    query = store.query
+
+    async def noted(container: str, sql: str, partition: Sequence[str] | None = None, **parameters: Any) -> list[Any]:
+        asked.update((partition or ())[:1])
+        return await query(container, sql, partition, **parameters)
+
+    monkeypatch.setattr(store, "query", noted)
+    await memory.warm()
+    assert STORE_USER in asked
+    assert "could be loaded in advance" not in caplog.text
+
+    async def refused(*_: Any, **__: Any) -> list[Any]:
+        raise StoreUnavailable("no store today")
+
+    monkeypatch.setattr(store, "query", refused)
+    await memory.warm()
+    assert "could be loaded in advance" in caplog.text

@@ -105,6 +105,8 @@ async def test_a_store_moves_to_another_length_and_searches_as_before(tmp_path):
     assert (result.done, result.switched, result.failed, told[0]) == (True, True, 0, (0, planned.memories))
     assert await found(memory) == pytest.approx(before, abs=1e-5)
     assert not [one for one in documents if "embedding" in one or "embedding_model" in one]
+    indexes = (await memory.runtime.store.container(MEMORIES).read())["indexingPolicy"]["vectorIndexes"]
+    assert [one["vectorIndexShardKey"] for one in indexes] == [["/user_id"]] * 2
     assert (await memory.health()).embedding_model == "other@512"
     fact = (await memory.user("alice").memories(types=["fact"]))[0]
     assert fact.embedding_model == "other@512"

@@ -5,7 +5,7 @@ export interface AddDocumentRequest {
   memory_config?: MemoryConfigBody | null | undefined;
   /** Its text. */
   content: string;
-  /** Anything that belongs to it (title, source, …); must be JSON. Each piece carries it. */
+  /** Anything that belongs to it (title, source, …); must be JSON. Each piece gets a copy. */
   metadata?: { [name: string]: unknown } | null | undefined;
   /** The most characters of a piece. */
   chunk_size?: number | undefined;
@@ -50,7 +50,7 @@ export interface AuditEntry {
   count: number;
 }
 
-/** What the background work of a user has cost today (UTC), and what it may cost. */
+/** What the background work of a user has cost today (UTC), and its limits. */
 export interface Budget {
   model_calls: number;
   tokens: number;
@@ -72,10 +72,10 @@ export interface Context {
   text: string;
   messages: { [name: string]: string }[];
   /**
-   * The id, type and score of each memory in it, and the line of the text that holds it. A line of the profile has all its memories in ids.
+   * The id, type and score of each memory in it, and the line of the text that shows it. A line of the profile has all its memories in ids.
    */
   used: { [name: string]: unknown }[];
-  /** What the budget had no room for. */
+  /** What did not fit into the budget. */
   left_out: { [name: string]: unknown }[];
   tokens: number;
   /**
@@ -83,7 +83,7 @@ export interface Context {
    */
   relevance: number | null;
   milliseconds: number;
-  /** Which parts are missing, and why. */
+  /** The parts that are missing, and why. */
   degraded: string[];
   skipped_reason: string | null;
   /** What was searched for; None if nothing was. */
@@ -98,7 +98,7 @@ export interface ContextRequest {
   query: string;
   budget?: number | undefined;
   limit?: number | undefined;
-  /** What was true then, instead of now. */
+  /** What was true at this time, instead of now. */
   as_of?: string | Date | null | undefined;
   format?: "sections" | "bullets" | "xml" | undefined;
   strategy?: "as_is" | "prepend" | "rewrite" | "hyde" | null | undefined;
@@ -117,9 +117,9 @@ export interface ContextRequest {
 
 /** What one member has contributed to a group. */
 export interface Contributions {
-  /** What they wrote, in the order of time. */
+  /** What they wrote, oldest first. */
   turns: Turn[];
-  /** What they remembered, and what was derived from their turns alone. */
+  /** What they remembered, and what was derived only from their turns. */
   memories: Memory[];
 }
 
@@ -156,18 +156,18 @@ export interface Drained {
 
 /** What this process knows about a model's service from its own calls. */
 export interface EndpointHealth {
-  /** Whether it answers; None: this process has not asked it. */
+  /** Whether it responds; None: this process has not called it. */
   answers: boolean | null;
   failing_since: string | null;
   /**
    * The last fault: timeout, unreachable, server_error, throttled, quota, credentials, not_found, refused, no_api_answer, dimensions or unknown.
    */
   fault: string | null;
-  /** No call goes out before this time. */
+  /** No call is made before this time. */
   next_attempt_at: string | null;
-  /** How often in a row it has been left alone; each time for longer. */
+  /** How many pauses there were in a row; each is longer. */
   pauses: number;
-  /** Whether it answers again and is asked by few at once. */
+  /** Whether it responds again, with a limit on concurrent calls. */
   recovering: boolean;
 }
 
@@ -177,9 +177,9 @@ export interface EntitiesAnswer {
 
 /** A person, place or thing, as far as memories mention it. */
 export interface Entity {
-  /** As it is mostly written. */
+  /** Its most common spelling. */
   name: string;
-  /** What the words around the name show. */
+  /** A guess from the words around the name. */
   kind: "person" | "place" | "thing";
   /** How many memories name it. */
   mentions: number;
@@ -193,9 +193,9 @@ export interface Entity {
 
 /** An entity with its timeline, and what is mentioned along with it. */
 export interface EntityView {
-  /** As it is mostly written. */
+  /** Its most common spelling. */
   name: string;
-  /** What the words around the name show. */
+  /** A guess from the words around the name. */
   kind: "person" | "place" | "thing";
   /** How many memories name it. */
   mentions: number;
@@ -240,7 +240,7 @@ export interface ExportPart {
 }
 
 /**
- * Which memories are meant. What is not named, or None, is not asked; a filter that names nothing means all.
+ * Conditions on memories. A field that is missing or None has no condition; an empty filter matches all memories.
  *
  * Raises:
  *     ValidationError: for an unknown field or comparison, a value of another type, or more than the limits above.
@@ -250,11 +250,11 @@ export interface Filter {
   and?: readonly Filter[] | null | undefined;
   /** At least one of these holds. */
   or?: readonly Filter[] | null | undefined;
-  /** This does not hold, also where a field has no value. */
+  /** This does not hold; a field without a value counts as not matching. */
   not?: Filter | null | undefined;
   /** fact, episodic, procedural or reflection */
   type?: TypeIs | "fact" | "episodic" | "procedural" | "reflection" | readonly ("fact" | "episodic" | "procedural" | "reflection")[] | null | undefined;
-  /** fact, preference, …; chunk for raw talk, session */
+  /** fact, preference, …; chunk for raw turns, session */
   kind?: TextIs | string | readonly string[] | null | undefined;
   tags?: TagsAre | string | readonly string[] | null | undefined;
   /** user, agent, tool or imported */
@@ -267,7 +267,7 @@ export interface Filter {
   contributor_id?: TextIs | string | readonly string[] | null | undefined;
   /** When it was said. */
   created_at?: TimeIs | null | undefined;
-  /** When the store learned it. */
+  /** When the store recorded it. */
   recorded_at?: TimeIs | null | undefined;
   /** Since when it is true. */
   valid_from?: TimeIs | null | undefined;
@@ -275,7 +275,7 @@ export interface Filter {
   valid_to?: TimeIs | null | undefined;
   confidence?: NumberIs | number | readonly number[] | null | undefined;
   importance?: NumberIs | number | readonly number[] | null | undefined;
-  /** By the keys of the metadata; not of what lies within their values. */
+  /** By the keys of the metadata, not by keys within their values. */
   metadata?: { [name: string]: ValueIs | string | number | boolean | readonly (string | number | boolean)[] } | null | undefined;
 }
 
@@ -292,7 +292,7 @@ export interface ForgetItem {
   content: string | null;
 }
 
-/** What `forget` deleted, or would delete (`dry_run`), and what stayed. It holds texts only in a dry run. */
+/** What `forget` deleted, or would delete (`dry_run`), and what stayed. It contains texts only in a dry run. */
 export interface ForgetReceipt {
   dry_run: boolean;
   /** Only what was said up to this time is forgotten. */
@@ -307,7 +307,7 @@ export interface ForgetReceipt {
   kept: ForgetItem[];
   /** Summaries and profiles that were made again. */
   rebuilt: string[];
-  /** What the background still has to do: make a summary again, overwrite bytes. */
+  /** What background work still has to do: rebuild a summary, overwrite bytes. */
   pending: string[];
 }
 
@@ -326,13 +326,13 @@ export interface ForgetRequest {
   since?: string | Date | null | undefined;
   /** Only what was said at this time or earlier. */
   until?: string | Date | null | undefined;
-  /** False keeps the turns: the talk is right, and only the memory made from it is wrong. */
+  /** False keeps the turns: only the memory derived from them is wrong. */
   include_sources?: boolean | undefined;
   /**
    * Deletes the user, with every document in every container: turns, memories, summaries, counters, settings, tombstones. A final scan verifies it. After a crash, the background work finishes it.
    */
   everything?: boolean | undefined;
-  /** Only reports what would go, with contents, and deletes nothing. */
+  /** Only reports what would be deleted, with contents. */
   dry_run?: boolean | undefined;
 }
 
@@ -341,9 +341,9 @@ export interface Groups {
   groups: string[];
 }
 
-/** Whether the parts answer, which they are, and what waits. Unknown fields of a newer server are ignored. */
+/** Whether the parts respond, which they are, and what is waiting. Unknown fields of a newer server are ignored. */
 export interface Health {
-  /** Whether the store takes reads and writes, and no model is known to fail. */
+  /** Whether the store accepts reads and writes, and no model is known to fail. */
   ok: boolean;
   store: string;
   chat_model: string;
@@ -351,11 +351,11 @@ export interface Health {
   unprocessed_turns: number;
   dead_letters: number;
   warnings: string[];
-  /** Whether the store takes reads and writes. */
+  /** Whether the store accepts reads and writes. */
   store_answers: boolean;
   /** What this process knows about each model: `chat` and `embeddings`. */
   models: { [name: string]: EndpointHealth };
-  /** When the oldest waiting turn was written, as far as the counters know. */
+  /** When the oldest waiting turn was written, according to the counters. */
   oldest_unprocessed: string | null;
   /** Users whose turns wait because today's budget is spent. */
   paused_users: number;
@@ -374,13 +374,13 @@ export interface HistoryAnswer {
 /** One result of a search. */
 export interface Hit {
   memory: Memory;
-  /** The fused rank score; comparable within one answer only. */
+  /** The fused rank score; comparable only within one search. */
   score: number;
   /** Cosine to the query; None if no vector was compared. */
   similarity: number | null;
   /** How likely it answers the query; comparable between queries and users. */
   relevance: number | null;
-  /** What the score is made of: the parts by name, which add up to it. */
+  /** The parts of the score by name; they add up to it. */
   why: { [name: string]: number };
   /** The group whose memory it is; None for the user's own. */
   group: string | null;
@@ -395,11 +395,11 @@ export interface ImportReceipt {
   created: { [name: string]: number };
   /** Lines that existed already. They stay unchanged. */
   existing: { [name: string]: number };
-  /** Lines that were forgotten here, or that may mention what was. */
+  /** Lines that were forgotten here, or that may mention something forgotten. */
   forgotten: { [name: string]: number };
   /** Memories that the user's tier has no room for. */
   refused: { [name: string]: number };
-  /** Summaries with a secret, an order to a model or a forbidden topic. They are made again. */
+  /** Summaries with a secret, an instruction to a model or a forbidden topic. They are rebuilt. */
   screened: { [name: string]: number };
   /** Lines that a category or a switch of this store forbids. */
   unwanted: { [name: string]: number };
@@ -407,7 +407,7 @@ export interface ImportReceipt {
 
 /** The turns of a conversation that still fit into a model's window. */
 export interface LiveView {
-  /** In the order of the talk. */
+  /** In the order of the conversation. */
   turns: Turn[];
   /** How many turns have left the view since it was last cleared. */
   retired: number;
@@ -419,7 +419,7 @@ export interface MemoriesAnswer {
   next: string | null;
 }
 
-/** One memory: what it says, when it was true, when it was learned, and what it rests on. */
+/** One memory: what it says, when it was true, when it was learned, and where it comes from. */
 export interface Memory {
   id: string;
   user_id: string;
@@ -434,16 +434,16 @@ export interface Memory {
   status: "active" | "candidate" | "quarantined";
   /** Why it waits for review, if it does. */
   review_reason: string | null;
-  /** The words of the transcript that it rests on, verbatim. */
+  /** The words of the transcript that support it, verbatim. */
   quote: string | null;
   source_turn_ids: string[];
-  /** The memories that it was made from, if any. */
+  /** The memories that it was derived from, if any. */
   source_ids: string[];
-  /** Memories that it was linked with by hand. */
+  /** Memories that were linked to it by hand. */
   related_ids: string[];
-  /** Talk close in meaning when this was written. */
+  /** Turns similar in meaning when this was written. */
   near_ids: string[];
-  /** Whether it is kept however seldom it is used. */
+  /** Whether it is kept even if it is never used. */
   pinned: boolean;
   /** The words that a resolved date came from. */
   time_phrase: string | null;
@@ -452,7 +452,7 @@ export interface Memory {
   agent_id: string | null;
   project_id: string | null;
   run_id: string | null;
-  /** In a group: the member it comes from, if one alone. */
+  /** In a group: the only member it comes from. */
   contributor_id: string | null;
   /** When it was said. */
   created_at: string;
@@ -463,9 +463,9 @@ export interface Memory {
   valid_from: string | null;
   /** Until when it was true; None: still. */
   valid_to: string | null;
-  /** When the store learned it. */
+  /** When the store recorded it. */
   recorded_at: string;
-  /** When it is deleted; nothing shows it from then on. */
+  /** When it expires; after that nothing shows it. */
   expires_at: string | null;
   superseded_at: string | null;
   /** What replaced it; `__nobody__` if nothing did. */
@@ -474,7 +474,7 @@ export interface Memory {
   supersedes_ids: string[];
   content_hash: string;
   embedding_model: string | null;
-  /** Which model derived it. */
+  /** The model that derived it. */
   model: string | null;
   prompt_version: string | null;
   access_count: number;
@@ -489,11 +489,11 @@ export interface MemoryConfigBody {
   /** Only these types are recalled. */
   memory_types?: readonly string[] | null | undefined;
   retrieval_limit?: number | null | undefined;
-  /** Least cosine of a hit. */
+  /** Minimum cosine of a hit. */
   similarity_threshold?: number | null | undefined;
 }
 
-/** How the number of a field is compared. */
+/** Comparisons of a number field. */
 export interface NumberIs {
   eq?: number | null | undefined;
   in?: readonly (number | null)[] | null | undefined;
@@ -557,27 +557,27 @@ export interface ProcessRun {
 }
 
 /**
- * The evidence for a memory: the turns that it rests on, what it was made from, what it replaced.
+ * The evidence for a memory: its turns, the memories it was derived from, and what it replaced.
  *
  * Its quote, its model and its prompt version are in the memory itself.
  */
 export interface Provenance {
   memory: Memory;
-  /** The turns that it rests on, in the order of the talk. */
+  /** Its source turns, in the order of the conversation. */
   turns: Turn[];
-  /** Turns that it names but that are gone. */
+  /** Source turns that no longer exist. */
   missing_turn_ids: string[];
-  /** The memories that it was made from. */
+  /** The memories that it was derived from. */
   sources: Memory[];
-  /** The memories that it is linked with. */
+  /** The memories that are linked to it. */
   related: Memory[];
-  /** The memories that were made from it. */
+  /** The memories that were derived from it. */
   derived: Memory[];
-  /** If it waits for review: the words of it and its turns that look like an order or a secret. */
+  /** If it waits for review: the words that look like an instruction or a secret. */
   doubtful: string[];
-  /** What it took the place of. */
+  /** What it replaced. */
   replaced: Memory[];
-  /** What took its place. */
+  /** What replaced it. */
   replaced_by: Memory | null;
   /** All its versions, oldest first. */
   history: Memory[];
@@ -606,15 +606,15 @@ export interface ReflectRequest {
   kinds?: readonly string[] | null | undefined;
   /** At least one of these tags. */
   tags?: readonly string[] | null | undefined;
-  /** Least confidence, 0 to 1. */
+  /** Minimum confidence, 0 to 1. */
   min_confidence?: number | null | undefined;
-  /** Least importance, 0 to 1. */
+  /** Minimum importance, 0 to 1. */
   min_importance?: number | null | undefined;
   /** Said at that time or later. */
   created_after?: string | Date | null | undefined;
   /** Said before that time. */
   created_before?: string | Date | null | undefined;
-  /** What was true then, instead of now. */
+  /** What was true at this time, instead of now. */
   as_of?: string | Date | null | undefined;
   /** Also memories that were replaced, for an audit. `superseded_by` names the replacement. */
   include_superseded?: boolean | null | undefined;
@@ -627,7 +627,7 @@ export interface ReflectRequest {
   /** What to read, as in `search`. Without a `threshold`, the nearest memories are read, however near. */
   filters?: Filter | null | undefined;
   /**
-   * Only memories with a higher cosine than this (-1 to 1), whatever words they share with the query. By default, a common word is enough, and a memory without one must exceed the embedding model's threshold.
+   * Only memories with a higher cosine than this (-1 to 1), even if they share words with the query. By default, one shared word is enough, and a memory without one must exceed the embedding model's threshold.
    */
   threshold?: number | null | undefined;
   /** A question about the user. */
@@ -680,9 +680,9 @@ export interface ReviewAnswer {
 export interface ScopeSettings {
   /** Off: nothing is remembered, and nothing is recalled. */
   enabled: boolean;
-  /** Off: nothing is derived from talk. Recall still works. */
+  /** Off: nothing is derived from turns. Recall still works. */
   auto_store: boolean;
-  /** Off: not even the turns are stored. */
+  /** Off: turns are not stored. */
   keep_turns: boolean;
   /** Categories never remembered: health, … */
   deny_categories: string[];
@@ -690,7 +690,7 @@ export interface ScopeSettings {
   allow_categories: string[];
   /** Days after which memories of a type are deleted; others stay. */
   retention_days: { [name: string]: number };
-  /** Where 'today' is counted from, like Europe/Lisbon; UTC if neither scope says. */
+  /** The zone that defines 'today', like Europe/Lisbon; UTC if neither scope sets it. */
   time_zone: string | null;
   updated_at: string | null;
   /** The ETag of this version, for a conditional update. */
@@ -724,15 +724,15 @@ export interface SearchRequest {
   kinds?: readonly string[] | null | undefined;
   /** At least one of these tags. */
   tags?: readonly string[] | null | undefined;
-  /** Least confidence, 0 to 1. */
+  /** Minimum confidence, 0 to 1. */
   min_confidence?: number | null | undefined;
-  /** Least importance, 0 to 1. */
+  /** Minimum importance, 0 to 1. */
   min_importance?: number | null | undefined;
   /** Said at that time or later. */
   created_after?: string | Date | null | undefined;
   /** Said before that time. */
   created_before?: string | Date | null | undefined;
-  /** What was true then, instead of now. */
+  /** What was true at this time, instead of now. */
   as_of?: string | Date | null | undefined;
   /** Also memories that were replaced, for an audit. `superseded_by` names the replacement. */
   include_superseded?: boolean | null | undefined;
@@ -747,15 +747,15 @@ export interface SearchRequest {
    */
   filters?: Filter | null | undefined;
   /**
-   * Only memories with a higher cosine than this (-1 to 1), whatever words they share with the query. By default, a common word is enough, and a memory without one must exceed the embedding model's threshold.
+   * Only memories with a higher cosine than this (-1 to 1), even if they share words with the query. By default, one shared word is enough, and a memory without one must exceed the embedding model's threshold.
    */
   threshold?: number | null | undefined;
   /** A question, or words. */
   query: string;
-  /** The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may give fewer: see `stats`. */
+  /** The most hits, 1 to 100; `RecallSettings.limit` by default. A tier may allow fewer: see `stats`. */
   limit?: number | null | undefined;
   /**
-   * Groups whose memory is searched too, at most 10. By naming them, you say that the user is a member. Each hit names its `group`.
+   * Groups whose memory is searched too, at most 10. By naming them, you vouch that the user is a member. Each hit names its `group`.
    */
   groups?: readonly string[] | undefined;
   /** In this conversation only. */
@@ -796,13 +796,13 @@ export interface Stats {
   newest_memory: string | null;
   memory_enabled: boolean;
   tier: string | null;
-  /** Most memories that the tier allows; None: any number. */
+  /** The tier's limit of memories; None: any number. */
   max_memories: number | null;
-  /** Most results of a search that the tier allows. */
+  /** Maximum results of a search that the tier allows. */
   retrieval_limit: number | null;
-  /** Of the user today; None: no budget is set. */
+  /** The user's budget today; None: no budget is set. */
   budget: Budget | null;
-  /** Why turns are kept but not processed today, if so. */
+  /** Why turns are kept but not processed today, if they are not. */
   paused: string | null;
 }
 
@@ -812,7 +812,7 @@ export interface TagsAre {
   in?: readonly string[] | null | undefined;
 }
 
-/** How the text of a field is compared. */
+/** Comparisons of a text field. */
 export interface TextIs {
   eq?: string | null | undefined;
   in?: readonly (string | null)[] | null | undefined;
@@ -890,7 +890,7 @@ export interface ThreadSummary {
   project_ids: string[] | null;
   /** Memories of other threads that corrected it. It is deleted when they are. */
   told_ids: string[];
-  /** Whether the talk only asks about earlier talk. Other threads do not show it then. */
+  /** Whether the thread only asks about earlier ones. Other threads then do not show it. */
   only_asks: boolean;
   created_at: string;
   updated_at: string;
@@ -911,13 +911,13 @@ export interface ThreadUpdateSettingsRequest {
   enabled?: boolean | null | undefined;
   /** False: nothing is derived from later turns; recall still works. */
   auto_store?: boolean | null | undefined;
-  /** False: not even turns are stored. */
+  /** False: turns are not stored. */
   keep_turns?: boolean | null | undefined;
   /** Categories that are never remembered ("health"). Replaces the earlier list. */
   deny_categories?: readonly string[] | null | undefined;
   /** If not empty, the only categories that are remembered. Replaces the earlier list. */
   allow_categories?: readonly string[] | null | undefined;
-  /** Where the user is in this thread, like "Europe/Lisbon". Goes before that of the user. */
+  /** The user's time zone in this thread, like "Europe/Lisbon". Overrides the user's own. */
   time_zone?: string | null | undefined;
 }
 
@@ -934,7 +934,7 @@ export interface TierChoice {
   tier: string | null;
 }
 
-/** When the time of a field is. A time without a zone is UTC. */
+/** Comparisons of a time field. A time without a zone is UTC. */
 export interface TimeIs {
   eq?: string | Date | null | undefined;
   gt?: string | Date | null | undefined;
@@ -969,7 +969,7 @@ export interface TurnBody {
   role: "user" | "agent" | "tool" | "system" | "assistant" | "function" | "human" | "ai";
   content: string;
   id?: string | null | undefined;
-  /** Who speaks, if the transcript names them. */
+  /** The speaker, if the transcript names one. */
   name?: string | null | undefined;
   created_at?: string | Date | null | undefined;
   metadata?: { [name: string]: unknown } | undefined;
@@ -991,9 +991,9 @@ export interface UpdateRequest {
   memory_config?: MemoryConfigBody | null | undefined;
   /** The new content. */
   content?: string | null | undefined;
-  /** Whether the memory is kept however seldom it is used. */
+  /** Whether the memory is kept even if it is never used. */
   pinned?: boolean | null | undefined;
-  /** The memories that it is linked with. Replaces the earlier links; new versions keep them. */
+  /** The memories to link it to. Replaces the earlier links; new versions keep them. */
   related_ids?: readonly string[] | null | undefined;
   /** Why it is corrected; stored in the new version's metadata. */
   reason?: string | null | undefined;
@@ -1010,7 +1010,7 @@ export interface UpdateSettingsRequest {
   enabled?: boolean | null | undefined;
   /** False: nothing is derived from later turns; recall still works. */
   auto_store?: boolean | null | undefined;
-  /** False: not even turns are stored. */
+  /** False: turns are not stored. */
   keep_turns?: boolean | null | undefined;
   /** Categories that are never remembered ("health"). Replaces the earlier list. */
   deny_categories?: readonly string[] | null | undefined;
@@ -1020,11 +1020,11 @@ export interface UpdateSettingsRequest {
    * After how many days memories of a type (fact, episodic, procedural, reflection) are deleted, if they are written or changed from now on. Replaces the earlier mapping.
    */
   retention_days?: { [name: string]: unknown } | null | undefined;
-  /** Where the user is, like "Europe/Lisbon": "today" and weekdays are counted there. */
+  /** The user's time zone, like "Europe/Lisbon": it defines "today" and weekdays. */
   time_zone?: string | null | undefined;
 }
 
-/** What a piece of work cost. `cached_tokens` are those of the `input_tokens` that a provider had in its cache. */
+/** The cost of a piece of work. `cached_tokens` are the `input_tokens` that came from the provider's cache. */
 export interface Usage {
   model_calls?: number;
   input_tokens?: number;
@@ -1045,9 +1045,9 @@ export interface UserProfile {
   environment: string[];
   constraints: string[];
   personal: string[];
-  /** The memories that it rests on. */
+  /** Its source memories. */
   source_ids: string[];
-  /** By section, for each of its lines, the ids of the memories that it rests on. */
+  /** By section, for each of its lines, the ids of its source memories. */
   memory_ids: { [name: string]: string[][] };
   /** The projects of these memories; None: unknown, an earlier version made it. */
   project_ids: string[] | null;
@@ -1065,7 +1065,7 @@ export interface Users {
 /**
  * How a value of the metadata is compared, with values of its own type: "3" is not 3, and true is not 1.
  *
- * `contains` asks for a list that has the value. Texts are ordered by their characters.
+ * `contains` matches a list that has the value. Texts are ordered by their characters.
  */
 export interface ValueIs {
   eq?: string | number | boolean | null | undefined;
@@ -1102,7 +1102,7 @@ export interface ThreadMemoriesQuery {
   as_of?: string | Date | null | undefined;
   /** Items of a page, about. */
   limit?: number | undefined;
-  /** Only memories that match, raw talk left aside (see `Filter`). */
+  /** Only memories that match, without chunks (see `Filter`). */
   filters?: FilterText | null | undefined;
   /** Where the page begins: the `next` of the page before, of a call with the same arguments. */
   cursor?: string | null | undefined;
@@ -1160,7 +1160,7 @@ export interface UserMemoriesQuery {
   as_of?: string | Date | null | undefined;
   /** Items of a page, about. */
   limit?: number | undefined;
-  /** Only memories that match, raw talk left aside (see `Filter`). */
+  /** Only memories that match, without chunks (see `Filter`). */
   filters?: FilterText | null | undefined;
   /** Where the page begins: the `next` of the page before, of a call with the same arguments. */
   cursor?: string | null | undefined;

@@ -26,7 +26,7 @@ class ContainerSpec:
     vectors: bool = False
 
     def indexing_policy(self) -> dict[str, Any]:
-        """Indexes everything but vectors (which have their own index) and long lists of ids."""
+        """Indexes everything but vectors and long lists of ids. Vectors have an index of their own for each user."""
         policy: dict[str, Any] = {
             "indexingMode": "consistent",
             "automatic": True,
@@ -35,7 +35,9 @@ class ContainerSpec:
         }
         if self.vectors:
             policy["excludedPaths"] += [{"path": "/embedding/*"}, {"path": "/source_turn_ids/*"}]
-            policy["vectorIndexes"] = [{"path": "/embedding", "type": "quantizedFlat"}]
+            policy["vectorIndexes"] = [
+                {"path": "/embedding", "type": "quantizedFlat", "vectorIndexShardKey": ["/user_id"]}
+            ]
             policy["fullTextIndexes"] = [{"path": "/content"}]
         return policy
 

@@ -102,7 +102,7 @@ async def add_vector_path(store: Store, field: str, dimensions: int) -> None:
             "indexing_policy": indexing
             | {
                 "excludedPaths": [*indexing["excludedPaths"], excluded],
-                "vectorIndexes": [*indexing["vectorIndexes"], {"path": path, "type": index["type"]}],
+                "vectorIndexes": [*indexing["vectorIndexes"], index | {"path": path}],
             },
             "default_ttl": properties.get("defaultTtl"),
             "full_text_policy": properties.get("fullTextPolicy"),

@@ -31,6 +31,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "cosmosSecondaryLocation": "elsewhere",
     },
     "other vectors, turns kept": {"embeddingDimensions": 256, "turnTtlSeconds": -1},
+    "containers of an earlier version": {"vectorIndexForEachUser": False},
     "models of one's own": {"openAiEndpoint": "https://elsewhere.openai.azure.com/", "monthlyBudget": 0},
     "everything on": {
         "principalId": "developer",
