@@ -57,13 +57,7 @@ async def _answered(
                 f" about {expected.input_tokens:,} tokens in and {_OUT * expected.calls:,} out",
                 soft_wrap=True,
             )
-            if model is None:
-                raise ConfigurationError(
-                    "no model is set, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
-                    " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
-                )
-            if not sure and not may_spend(as_json=as_json):
-                raise typer.Abort
+            agree(model, sure=sure, as_json=as_json)
         with progress("Answering") as show:
             run = await answer_all(asked, chat, show)
     finally:
@@ -97,17 +91,27 @@ def name_of(chat: ChatModel | None, task: Task[Any, Any]) -> str:
     return "recorded" if model is None else model.model_id
 
 
-def may_spend(*, as_json: bool) -> bool:
-    """Asks whether the models may be paid for.
+def agree(model: ChatModel | None, *, sure: bool, as_json: bool) -> None:
+    """Asks for confirmation that calls to a model may be paid for.
 
     Raises:
+        ConfigurationError: if there is no model.
         InvalidInput: if nobody is there to be asked.
+        Abort: if the answer is no.
     """
+    if model is None:
+        raise ConfigurationError(
+            "no model is set, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
+            " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
+        )
+    if sure:
+        return
     if as_json or not sys.stdin.isatty():
         raise InvalidInput(
             "calling the models costs money, and there is no terminal to ask for confirmation: add --yes"
         )
-    return typer.confirm("Ask them?", err=True)
+    if not typer.confirm("Ask them?", err=True):
+        raise typer.Abort
 
 
 def answers_view(rated: Mapping[str, Any]) -> list[RenderableType]:

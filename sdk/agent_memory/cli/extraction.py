@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Group, RenderableType
 
-from agent_memory.cli.answered import may_spend, model_named, name_of
+from agent_memory.cli.answered import agree, model_named, name_of
 from agent_memory.cli.terminal import emit, progress, stderr, stdout
 from agent_memory.cli.views import heading, table
-from agent_memory.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from agent_memory.evaluation.extraction import Labelled
@@ -90,14 +88,7 @@ async def _judged(rows: list[Labelled], recorded: Path | None, *, sure: bool, as
         missing = [row for row in rows if not chat.has(EXTRACT, message_of(row))]
         if missing:
             stderr().print(_cost(rows, missing, chat), soft_wrap=True)
-            if model is None:
-                raise ConfigurationError(
-                    "no model is named, and not all answers are recorded: set AGENT_MEMORY_CHAT_MODEL with"
-                    " OPENAI_API_KEY or another server, or give --recorded FILE with all answers"
-                )
-            if not sure and not may_spend(as_json=as_json):
-                raise typer.Abort
-
+            agree(model, sure=sure, as_json=as_json)
         with progress("Marking") as show:
             run = await mark_all(rows, chat, show)
     finally:
