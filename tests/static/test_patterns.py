@@ -10,13 +10,14 @@ import gc
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from ambiguity import exponential
 
-from agent_memory.text.patterns import Bounded
+from agent_memory.text.patterns import Bounded, Linear
 
 ROOT = Path(__file__).parents[2]
 ENGINE = "sdk/embedded_cosmos/src/embedded_cosmos"
@@ -134,10 +135,10 @@ def uses() -> Iterator[Use]:
                 yield Use(path, _written(node.args[0] if node.args else node))
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for source in SOURCES:
-        for file in sorted((ROOT / source).rglob("*.py")):
-            yield str(file.relative_to(ROOT)), ast.parse(file.read_text())
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
+    files = [file for source in SOURCES for file in sorted((ROOT / source).rglob("*.py"))]
+    return [(str(file.relative_to(ROOT)), ast.parse(file.read_text())) for file in files]
 
 
 NO_PATTERNS = {"escape", "error", "purge"}
@@ -260,6 +261,17 @@ def test_no_bounded_pattern_is_exponential() -> None:
     found = bounded_patterns()
     assert len(found) > 120
     assert [pattern for pattern, flags in found.items() if exponential(pattern, flags)] == []
+
+
+def test_every_linear_pattern_can_be_compiled() -> None:
+    """They are compiled at their first use: a wrong one must not wait for a text that meets it."""
+    for path, _ in modules():
+        if path.startswith("sdk/agent_memory/") and not path.endswith("__main__.py") and "/integrations/" not in path:
+            _module(path.removesuffix("/__init__.py"))
+    made = [one for one in gc.get_objects() if type(one) is Linear]
+    assert len(made) > 120
+    for pattern in made:
+        pattern.search("")
 
 
 def test_bounded_patterns_are_made_nowhere_else() -> None:

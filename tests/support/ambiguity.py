@@ -32,6 +32,8 @@ class Automaton:
     labels: list[frozenset[str]] = field(default_factory=list)
     follow: dict[State, Ways] = field(default_factory=lambda: defaultdict(Counter))
     looks: list[tuple[Any, int]] = field(default_factory=list)
+    read: dict[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+    """What was found out for a label: most characters stand in a pattern many times."""
 
 
 @dataclass
@@ -49,7 +51,7 @@ def exponential(pattern: str, flags: int = 0) -> bool:
     waiting = [(tree, tree.state.flags)]
     while waiting:
         body, active = waiting.pop()
-        automaton = Automaton("".join(map(chr, range(32, 127))) + _OTHERS + "".join(_literals(body)))
+        automaton = Automaton("".join(dict.fromkeys([*map(chr, range(32, 127)), *_OTHERS, *_literals(body)])))
         _sequence(automaton, list(body), active, tree.state)
         waiting += automaton.looks
         if any(_is_ambiguous(automaton, loop) for loop in _loops(automaton)):
@@ -122,8 +124,11 @@ def _part(automaton: Automaton, item: Any, flags: int, state: Any) -> Part:
 
 
 def _character(automaton: Automaton, item: Any, flags: int, state: Any) -> Part:
-    one = _compiler.compile(_parser.SubPattern(state, [item]), flags)
-    automaton.labels.append(frozenset(sign for sign in automaton.signs if one.match(sign)))
+    written = str(item), flags
+    if written not in automaton.read:
+        one = _compiler.compile(_parser.SubPattern(state, [item]), flags)
+        automaton.read[written] = frozenset(sign for sign in automaton.signs if one.match(sign))
+    automaton.labels.append(automaton.read[written])
     here = Counter({len(automaton.labels) - 1: 1})
     return Part(here, Counter(here), 0)
 

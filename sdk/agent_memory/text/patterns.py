@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import re2
@@ -27,14 +27,19 @@ _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 class Linear:
     """A pattern that searches in linear time. Its methods mean what they mean in `re.Pattern`.
 
-    A lone surrogate, which UTF-8 cannot hold, is read as U+FFFD.
+    A lone surrogate, which UTF-8 cannot hold, is read as U+FFFD. It is compiled when it is first used: there are over
+    a hundred, and a command that needs few of them starts sooner.
     """
 
     def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
         options = re2.Options()
         options.log_errors = False
-        self.pattern = pattern
-        self._compiled: re.Pattern[str] = re2.compile(pattern, options)
+        compiled: re.Pattern[str] = re2.compile(self.pattern, options)
+        return compiled
 
     def search(self, text: str) -> re.Match[str] | None:
         """The first match."""
@@ -148,7 +153,7 @@ def plain_words(entries: Iterable[str]) -> str:
 
 
 def linear(pattern: str, flags: int = 0) -> Linear:
-    r"""A pattern compiled for linear time, with the methods of `re.Pattern`.
+    r"""A pattern for linear time, compiled at its first use, with the methods of `re.Pattern`.
 
     As in `re`, `\w`, `\d` and `\s` cover all of Unicode. Unlike in `re`, `\b` knows ASCII words only, `$` without
     MULTILINE matches the very end of the text only, a repeat counts to 1,000 at most, and `start` and `end` of a match
@@ -159,7 +164,7 @@ def linear(pattern: str, flags: int = 0) -> Linear:
         flags: IGNORECASE, MULTILINE and DOTALL of `re`.
 
     Raises:
-        re2.error: RE2 does not know the pattern.
+        re2.error: At the first use: RE2 does not know the pattern.
         ValueError: A flag is not one of the three.
     """
     if flags & ~sum(_FLAGS):
