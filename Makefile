@@ -25,24 +25,28 @@ help:  ## This list
 quickstart: .venv/.run  ## Real conversations become memories, then answer questions (FILE=my.jsonl, ASK="…" for your own)
 	@$(BIN)/agent-memory quickstart $(FILE) --store $(if $(FILE),.quickstart/$(basename $(notdir $(FILE))).db,$(STORE)) $(if $(ASK),--ask "$(ASK)") $(ARGS)
 
+# A third process on two cores: some tests wait, for a clock or another process. One that has no more takes from others.
+WORKERS ?= 3
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
 test: .venv/.dev  ## The test suite
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(PYTEST) $(ARGS)
 
 SMOKE := tests/text/test_folding.py tests/text/test_patterns.py tests/screening/test_trust.py tests/rules tests/store/test_turns.py tests/store/test_memories.py \
 	tests/steps/test_reconcile_candidates.py tests/recall/test_context.py tests/unit/test_due.py
 
 smoke: .venv/.dev  ## A part of the tests that takes half a minute: writing, rules, steps and contexts
-	$(BIN)/pytest -n 2 $(SMOKE) $(ARGS)
+	$(PYTEST) $(SMOKE) $(ARGS)
 
 cover: .venv/.dev  ## The test suite, with a floor for the share of lines that it runs; records which test runs which
-	$(BIN)/pytest -n 2 --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml $(ARGS)
+	$(PYTEST) --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml $(ARGS)
 	$(BIN)/coverage report
 
 mutants: .venv/.dev  ## Breaks the code in one place at a time: what no test notices (after `make cover`)
 	$(BIN)/python tools/mutants.py $(ARGS)
 
 mutants-sample: .venv/.dev  ## The same for a sample of one room, within two minutes
-	$(BIN)/pytest -n 2 --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml --cov-fail-under=0 tests/rules tests/screening
+	$(PYTEST) --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml --cov-fail-under=0 tests/rules tests/screening
 	$(BIN)/python tools/mutants.py --rooms rules,screening --seconds 50
 
 check: .venv/.dev  ## Lint, format, types, import contracts, generated code

@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 
@@ -8,6 +9,13 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
+
+gc.disable()  # nearly all that is imported stays: looking for garbage in it is an eighth of the time of collection
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+
 
 ON_DEMAND = Cadence(extract=1_000_000, summarize=1_000_000, profile=1_000_000, reconcile=1_000_000, idle_seconds=0)
 """A cadence under which nothing is due by itself: the test says when."""

@@ -92,7 +92,7 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
 def test_a_server_that_is_busy_with_hostile_turns_stops_when_it_is_told_and_starts_again(tmp_path: Path):
     store = tmp_path / "m.db"
     hostile = ["<memory>\n" + "      \n" * 4000 + "x", "I live in Rome. I like tea. " * 1000, "monday " * 4000]
-    turns = [{"role": "user", "content": f"So {text} {number}"} for number, text in enumerate(hostile * 4)]
+    turns = [{"role": "user", "content": f"So {text} {number}"} for number, text in enumerate(hostile * 2)]
     with served(store) as (process, url):
         written = httpx.post(f"{url}/v1/threads/t/turns", json={"turns": turns}, headers=ALICE, timeout=30)
         assert written.status_code == 201
