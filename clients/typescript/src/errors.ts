@@ -74,7 +74,7 @@ const KINDS = new Map<string, typeof AgentMemoryError>([
 
 const HINTS = new Map([
   ["unauthenticated", "give MemoryClient a `credential`: a key of `agent-memory api-key`, or a token of your issuer"],
-  ["forbidden", "use a credential of this user or group, or a key made with --acts-for-users"],
+  ["forbidden", "use a credential of this user or group, or a key made with --acts-for-users (for operators: --operates)"],
   ["too_large", "send less in one call"],
   ["rate_limited", "wait `retryAfter` seconds, and send fewer requests at a time"],
   ["configuration", "`url` is the address that `agent-memory serve` prints, or that of the function app"],

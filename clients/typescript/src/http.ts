@@ -14,7 +14,7 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   /**
    * Asked again with the same key within ten minutes, the server does it once and answers alike. Without one, the
-   * client makes a key for each call, so that its own retries write once.
+   * client sees to it that its own retries write once.
    */
   idempotencyKey?: string | undefined;
 }
@@ -44,6 +44,8 @@ export interface Asked {
   body?: object | undefined;
   /** Lines of JSON, in place of a body. */
   lines?: string | undefined;
+  /** Whether doing it twice is the same as once, so that it needs no key. */
+  repeatable?: boolean;
 }
 
 interface Request {
@@ -80,7 +82,8 @@ export class Http {
   /** The JSON of the answer. A request that may succeed later is repeated. */
   async send<Answer>(asked: Asked, call: WriteOptions = {}): Promise<Answer> {
     const headers: Record<string, string> = { accept: "application/json", ...asked.headers };
-    if (asked.verb !== "GET") headers["idempotency-key"] = call.idempotencyKey ?? crypto.randomUUID();
+    const key = call.idempotencyKey ?? (asked.repeatable || asked.verb === "GET" ? undefined : crypto.randomUUID());
+    if (key !== undefined) headers["idempotency-key"] = key;
     if (asked.body !== undefined) headers["content-type"] = "application/json";
     if (asked.lines !== undefined) headers["content-type"] = "application/x-ndjson";
     const body = asked.body === undefined ? (asked.lines ?? null) : JSON.stringify(asked.body);

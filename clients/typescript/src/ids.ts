@@ -15,6 +15,13 @@ export function checkId(value: string, name: string): string {
   return value;
 }
 
+/** A UUIDv7 (RFC 9562), as the library gives turns: unique, and ordered by the millisecond of its making. */
+export function newTurnId(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  const random = crypto.randomUUID().slice(15); // a UUIDv4 from its random digits on, variant included
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
+}
+
 /** An id as one segment of a path. */
 export function segment(value: string, name: string): string {
   // A URL with such a segment means the folder above, or the same one.

@@ -1,7 +1,19 @@
 /** A client of the HTTP API of Agent Memory Toolkit. */
 
 export { MemoryClient } from "./client.js";
-export * from "./errors.js";
+export {
+  AgentMemoryError,
+  ConfigurationError,
+  Conflict,
+  InvalidInput,
+  MemoryDisabled,
+  ModelError,
+  NotFound,
+  QuotaExceeded,
+  StaticMemoryError,
+  StoreUnavailable,
+} from "./errors.js";
+export type { ErrorFacts } from "./errors.js";
 export type { CallOptions, ClientOptions, WriteOptions } from "./http.js";
 export { Listing } from "./listing.js";
 export type { ListingOptions, Page } from "./listing.js";

@@ -1,5 +1,5 @@
 import type { CallOptions, Http, WriteOptions } from "./http.js";
-import { segment } from "./ids.js";
+import { newTurnId, segment } from "./ids.js";
 import { Listing, type ListingOptions } from "./listing.js";
 import { Scope } from "./scope.js";
 import type * as api from "./schema.js";
@@ -51,13 +51,17 @@ export class ThreadScope extends Scope {
     turns: readonly api.TurnBody[],
     options: Omit<api.AddTurns, "turns"> & WriteOptions = {},
   ): Promise<api.Receipt> {
-    const parts = partsOf(turns.map((turn) => ({ ...this.about, ...turn })));
-    const { idempotencyKey, ...rest } = options;
+    const { signal, timeoutMs, retries, idempotencyKey, ...fields } = options;
+    // With ids of their own, turns can be sent again. That is cheaper for the store than a key.
+    const repeatable = idempotencyKey === undefined;
+    const named = turns.map((turn) => ({ ...this.about, ...turn, ...(repeatable && { id: turn.id ?? newTurnId() }) }));
     const receipts: api.Receipt[] = [];
-    for (const [place, part] of parts.entries()) {
+    for (const [place, part] of partsOf(named).entries()) {
+      const body = { ...fields, turns: part };
+      const asked = { verb: "POST", path: `${this.path}/turns`, headers: this.owner, body, repeatable } as const;
       // One key stands for one request.
-      const key = idempotencyKey === undefined || place === 0 ? idempotencyKey : `${idempotencyKey}:${place}`;
-      receipts.push(await this.send("POST", `${this.path}/turns`, { ...rest, idempotencyKey: key }, { turns: part }));
+      const key = repeatable || place === 0 ? idempotencyKey : `${idempotencyKey}:${place}`;
+      receipts.push(await this.http.send(asked, { signal, timeoutMs, retries, idempotencyKey: key }));
     }
     return receipts.length === 1 ? receipts[0]! : together(receipts);
   }
@@ -93,7 +97,10 @@ export class ThreadScope extends Scope {
   }
 
   /** Takes turns out of the live view, up to one of them, once steps have covered them. How many left it. */
-  async retire(through: string, options: Omit<api.ThreadRetireRequest, "through"> & WriteOptions = {}): Promise<number> {
+  async retire(
+    through: string,
+    options: Omit<api.ThreadRetireRequest, "through"> & WriteOptions = {},
+  ): Promise<number> {
     return (await this.send<api.ThreadRetireAnswer>("POST", `${this.path}/retire`, options, { through })).retired;
   }
 

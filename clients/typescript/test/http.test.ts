@@ -277,6 +277,24 @@ test("many turns go in requests of at most 1,000 turns and 3 MB, each under a ke
   });
 });
 
+test("turns have ids of their own, so that they can be sent again without a key", async () => {
+  const receipt = { ids: [], created: 0, skipped_reason: null, forgotten: [], usage: {} };
+  await scripted([hangsUp, says(201, receipt)], async (memory, seen) => {
+    await memory.user("a").thread("t").addMany([
+      { role: "user", content: "x" },
+      { role: "user", content: "y", id: "mine" },
+      { role: "user", content: "z", id: null },
+    ]);
+    assert.equal(seen[0]!.body, seen[1]!.body);
+    assert.equal(seen[1]!.headers["idempotency-key"], undefined);
+    const [first, second, third] = (JSON.parse(seen[1]!.body) as { turns: { id: string }[] }).turns;
+    assert.match(first!.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert(Math.abs(parseInt(first!.id.replace("-", "").slice(0, 12), 16) - Date.now()) < 600_000);
+    assert.equal(second!.id, "mine");
+    assert.notEqual(third!.id, first!.id);
+  });
+});
+
 test("a run that goes on is asked about until it ends", async () => {
   const run = { id: "run-1", step: "extract" };
   const result = { step: "extract", turns: 2 };
