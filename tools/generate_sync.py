@@ -24,6 +24,7 @@ SCOPES = (
     "thread",
     "user_part",
     "user_memories",
+    "user_changes",
     "user_entities",
     "user_documents",
     "user_controls",
@@ -78,6 +79,7 @@ def generate() -> str:
         [
             HEADER,
             "from __future__ import annotations",
+            "from collections.abc import Iterator",
             "from agent_memory import models",
             *imports,
             "from agent_memory.errors import StoreUnavailable",
@@ -229,6 +231,9 @@ def _method(source: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, names: s
         return _function("", method.name, arguments, returns, doc, f"return {call}")
     if owner == LOOPED and method.name == "close":
         return _function("", method.name, arguments, returns, doc, _CLOSE)
+    if returns.startswith("AsyncIterator["):
+        told = returns.removeprefix("Async")
+        return _function("", method.name, arguments, told, doc, f"return self._portal.iterate({call})")
     run = f"self._portal.run({call})"
     if method.name == "context":  # it never raises, also not when the memory is closed
         return _function("", method.name, arguments, returns, doc, _NEVER_RAISES.format(run=run))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any, TypeVar
 
 from agent_memory.errors import ConfigurationError, StoreUnavailable
@@ -48,6 +48,22 @@ class Portal:
         except BaseException:
             future.cancel()
             raise
+
+    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
+        """Goes through an async iterator, one item at a time.
+
+        Raises:
+            StoreUnavailable: as `run`.
+        """
+
+        async def following() -> list[T]:
+            try:
+                return [await anext(items)]
+            except StopAsyncIteration:
+                return []
+
+        while item := self.run(following()):
+            yield item[0]
 
     def close(self) -> None:
         """Stops the loop and its thread. Harmless if it is closed.

@@ -50,6 +50,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         "user.profile": await bob.profile(),
         "user.entities": await bob.entities(),
         "user.memories": await bob.memories(include_superseded=True),
+        "user.changes": (await bob.changes()).changes,
         "user.stats": (await bob.stats()).model_dump(exclude_defaults=True, exclude={"tier", "retrieval_limit"}),
         "user.review": await bob.review(),
         "user.audit": await bob.audit(),
@@ -86,7 +87,7 @@ async def test_no_method_of_a_scope_shows_another_users_data(memory: AsyncMemory
         with pytest.raises(NotFound):
             await refused
     tried = {name.split(".")[1] for name in seen} | {"get", "update", "history", "why", "approve", "reject", "entity"}
-    writes = {"add", "add_document", "add_many", "remember", "thread", "import_lines"}
+    writes = {"add", "add_document", "add_many", "remember", "thread", "import_lines", "follow"}
     methods = {
         name
         for scope in (AsyncUserScope, AsyncThreadScope)

@@ -60,6 +60,15 @@ export interface Budget {
   most_tokens: number | null;
 }
 
+/** A page of changes, the oldest first. */
+export interface Changes {
+  changes: MemoryChange[];
+  /** Where the next page begins. */
+  cursor: string;
+  /** Whether there is more by now. */
+  more: boolean;
+}
+
 /** A sentence of an answer. */
 export interface CitedSentence {
   text: string;
@@ -479,6 +488,23 @@ export interface Memory {
   prompt_version: string | null;
   access_count: number;
   last_accessed_at: string | null;
+}
+
+/** One change of a memory. A change may be told twice, with the same `id`. */
+export interface MemoryChange {
+  /** Names the change: told twice, it has the same id. */
+  id: string;
+  /** added: it is new. updated: pinned, linked, approved, … superseded: replaced or withdrawn. */
+  type: "added" | "updated" | "superseded" | "forgotten";
+  user_id: string;
+  /** If it was forgotten: `sha256:` and the SHA-256 of its id. See `is_about`. */
+  memory_id: string;
+  /** When it changed. */
+  at: string;
+  /** As it is now; None if it was forgotten. */
+  memory: Memory | null;
+  /** Where to go on behind this change. */
+  cursor: string;
 }
 
 /** Restrictions of one request. They can only restrict. */
@@ -1126,6 +1152,16 @@ export interface UserAuditQuery {
   limit?: number | undefined;
 }
 
+/** The query of `user_changes`. */
+export interface UserChangesQuery {
+  /**
+   * Where to begin: the `cursor` of the page or the change before; `now` for what changes from now on. By default, with the oldest memory.
+   */
+  cursor?: string | null | undefined;
+  /** How many documents are read, 1 to 1,000. Those written in one second come together. */
+  limit?: number | undefined;
+}
+
 /** The query of `user_contributions`. */
 export interface UserContributionsQuery {
   member: string;
@@ -1142,6 +1178,12 @@ export interface UserEntitiesQuery {
 /** The query of `user_entity`. */
 export interface UserEntityQuery {
   name: string;
+}
+
+/** The query of `user_events`. */
+export interface UserEventsQuery {
+  /** Where to begin; `now` for what is new. */
+  cursor?: string | null | undefined;
 }
 
 /** The query of `user_export_part`. */

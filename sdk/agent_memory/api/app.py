@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from agent_memory.api import account, operator, responses, routes, transfer
+from agent_memory.api import account, events, operator, responses, routes, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.explorer import Explorer
@@ -36,6 +36,7 @@ def create_app(
     allowed_origins: Iterable[str] = (),
     mcp: McpOptions | None = None,
     explorer: Explorer | None = None,
+    stream_seconds: float = 0.0,
 ) -> FastAPI:
     """The API over a memory that the caller opens and closes.
 
@@ -48,6 +49,7 @@ def create_app(
         allowed_origins: Other sites whose pages may call it from a browser, such as `https://app.example`.
         mcp: How `/mcp` presents itself.
         explorer: Whether to serve the explorer under `/ui/`.
+        stream_seconds: How long a stream of `/v1/events` lasts. With 0 it has what is new, and ends.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -59,9 +61,10 @@ def create_app(
     app.state.memory = memory
     app.state.processing = processing
     app.state.identity = app.state.credentials = identity
+    app.state.stream_seconds = stream_seconds
     app.state.rates = Rates(rate_limit)
     add_error_handlers(app)
-    for router in (routes.router, responses.router, transfer.router, operator.router):
+    for router in (routes.router, events.router, responses.router, transfer.router, operator.router):
         app.include_router(router)
     add_mcp(app, mcp or McpOptions())
     if explorer is not None:

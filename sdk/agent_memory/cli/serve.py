@@ -105,6 +105,7 @@ async def _serve(
 ) -> None:
     from agent_memory import AsyncMemory
     from agent_memory.api import Explorer, HeaderIdentity, InlineProcessing, create_app
+    from agent_memory.api.events import STREAM_SECONDS
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
     from agent_memory.sharing.hosting import hosting
@@ -127,6 +128,7 @@ async def _serve(
             allowed_origins=settings.allowed_origins,
             mcp=settings.mcp(streams=True),
             explorer=explorer,
+            stream_seconds=STREAM_SECONDS,
         )
 
         def ready(url: str) -> None:

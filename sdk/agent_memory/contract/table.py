@@ -82,6 +82,7 @@ ENDPOINTS: list[Endpoint] = [
     ),
     Endpoint(User.reject, "POST", "/v1/memories/{id}/reject", raises=(NotFound,)),
     Endpoint(User.audit, "GET", "/v1/audit", "entries", bounds={"limit": {"ge": 1, "le": 1000}}),
+    Endpoint(User.changes, "GET", "/v1/changes", bounds={"limit": {"ge": 1, "le": 1000}}),
     Endpoint(Group.contributions, "GET", "/v1/contributions"),
     # Documents are looked up and not learned from.
     Endpoint(

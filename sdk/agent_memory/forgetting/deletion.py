@@ -21,6 +21,7 @@ from agent_memory.models import Memory
 from agent_memory.remembering import untold
 from agent_memory.remembering.replacing import SUPERSESSION
 from agent_memory.store import queries
+from agent_memory.store.changes import left_by
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
@@ -91,6 +92,9 @@ async def carry_out(store: Store, counters: Counters, job: Document) -> list[str
         redo.append(USER_SUMMARY_THREAD)
     # Last: a request that still runs may have read the deleted data and keep a reply. A later one cannot.
     await forget_replies(store, user_id)
+    left = None if job["keeps_memories"] else left_by(job | {"memories": memories})
+    if left is not None:
+        await store.upsert(MEMORIES, left)
     await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
     return redo
 

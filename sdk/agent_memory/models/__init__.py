@@ -14,6 +14,7 @@ from agent_memory.models.base import (
     now,
     time_zone,
 )
+from agent_memory.models.changes import Changes, ChangeType, MemoryChange, hashed
 from agent_memory.models.entities import Entity, EntityView
 from agent_memory.models.filters import (
     Filter,
@@ -71,6 +72,8 @@ __all__ = [
     "TYPE_ALIASES",
     "AuditEntry",
     "Budget",
+    "ChangeType",
+    "Changes",
     "CitedSentence",
     "Context",
     "ContextFormat",
@@ -91,6 +94,7 @@ __all__ = [
     "ImportReceipt",
     "LiveView",
     "Memory",
+    "MemoryChange",
     "MemoryConfig",
     "MemoryType",
     "Model",
@@ -129,6 +133,7 @@ __all__ = [
     "ValueIs",
     "content_hash",
     "day",
+    "hashed",
     "iso",
     "now",
     "time_zone",

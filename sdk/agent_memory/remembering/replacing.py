@@ -102,7 +102,8 @@ async def release(store: Store, user_id: str, part: tuple[str, str], winner_id: 
 
     def standing(stored: Document) -> Document | None:
         replaced = stored.get("superseded_by") == winner_id
-        return {name: value for name, value in stored.items() if name not in SUPERSESSION} if replaced else None
+        kept = {name: value for name, value in stored.items() if name not in SUPERSESSION}
+        return kept | {"updated_at": iso(now())} if replaced else None
 
     thread_id, memory_id = part
     return await change_existing(store, MEMORIES, memory_id, (user_id, thread_id), standing)

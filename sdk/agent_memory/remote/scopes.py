@@ -103,6 +103,7 @@ class RemoteUserScope(AsyncUserScope):
     update = sent(AsyncUserScope.update)
     history = sent(AsyncUserScope.history)
     why = sent(AsyncUserScope.why)
+    changes = sent(AsyncUserScope.changes)
     entities = sent(AsyncUserScope.entities)
     entity = sent(AsyncUserScope.entity)
     review = sent(AsyncUserScope.review)

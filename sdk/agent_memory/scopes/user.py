@@ -31,6 +31,7 @@ from agent_memory.scopes.audited import audited
 from agent_memory.scopes.groups import find_too
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
+from agent_memory.scopes.user_changes import UserChanges
 from agent_memory.scopes.user_controls import UserControls
 from agent_memory.scopes.user_documents import UserDocuments
 from agent_memory.scopes.user_entities import UserEntities
@@ -42,7 +43,7 @@ from agent_memory.store.threads import newest_threads
 from agent_memory.store.values import validated
 
 
-class AsyncUserScope(UserMemories, UserEntities, UserDocuments, UserControls):
+class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, UserControls):
     """Everything that is kept about one user."""
 
     def thread(

@@ -120,6 +120,11 @@ CHANGED_MEMORIES = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c.ttl, c._ts, c._etag FROM c"
     ' WHERE c.type IN ("fact", "procedural") AND c._ts >= @since ORDER BY c._ts ASC'
 )
+_KNOWN_TYPES = 'c.type IN ("fact", "episodic", "procedural", "reflection")'
+_CHANGED = f'FROM c WHERE (c.type = "forgotten" OR ({_KNOWN_TYPES} AND {NO_CHUNK}))'
+_CHANGE = f"{MEMORY_FIELDS}, c._ts, c.stored_at, c.at, c.memory_hashes"
+CHANGES = f"SELECT TOP @limit {_CHANGE} {_CHANGED} AND c._ts > @since AND c._ts <= @until ORDER BY c._ts ASC"
+CHANGES_AT = f"SELECT {_CHANGE} {_CHANGED} AND c._ts = @at"
 DERIVED = (
     'c.type IN ("fact", "episodic", "procedural") AND IS_DEFINED(c.model)'
     ' AND (NOT IS_DEFINED(c.kind) OR c.kind NOT IN ("chunk", "session"))'

@@ -35,6 +35,8 @@ from agent_memory.models import (
     Turn,
     UserProfile,
     content_hash,
+    iso,
+    now,
 )
 from agent_memory.rules.quotas import room_left
 from agent_memory.rules.retention import check_retention, with_retention
@@ -42,6 +44,7 @@ from agent_memory.rules.switches import Rules, read_rules
 from agent_memory.screening.screen import is_clean, screen_memories
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
+from agent_memory.store.changes import STORED_AT
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import advance, read_cursor
 from agent_memory.store.documents import in_batches, to_document
@@ -176,7 +179,7 @@ class Importer:
                 _count(self.receipt.refused, "memory")
                 continue
             [document] = with_retention([to_document(known, vector)], await self._rules_of(memory.thread_id))
-            if await self._create("memory", MEMORIES, document) and counts:
+            if await self._create("memory", MEMORIES, document | {STORED_AT: iso(now())}) and counts:
                 kept.append(known)
         await self._undo_excess(kept)
 

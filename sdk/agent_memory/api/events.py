@@ -1,0 +1,92 @@
+"""Changes of memories as server-sent events: `GET /v1/events`.
+
+A stream ends after a while, and a client goes on with the id of the last event, which browsers and libraries do by
+themselves. So a server can stop, and a host that collects an answer before it sends it (Azure Functions) still works:
+there a stream has what is new, and ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from agent_memory.api.binding import owned
+from agent_memory.api.errors import documented
+from agent_memory.api.identity import UserId
+from agent_memory.errors import AgentMemoryError
+from agent_memory.models import MemoryChange
+from agent_memory.scopes import AsyncUserScope
+
+router = APIRouter()
+
+STREAM_SECONDS = 300.0
+"""How long a stream of `agent-memory serve` lasts. A choice."""
+LOOK_SECONDS = 2.0
+"""Between two looks at the store; each costs one query."""
+BEAT_SECONDS = 15.0
+"""A stream without events says so often that it is there, so that no proxy ends it (HTML standard, 9.2.7)."""
+RETRY_MILLISECONDS = 2000
+"""What a client waits before it goes on with a stream that ended."""
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events: the type of the change, a `MemoryChange` as JSON, and the cursor behind it as id.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get(
+    "/v1/events",
+    response_class=StreamingResponse,
+    responses=documented() | _TEXT,
+    tags=["events"],
+    operation_id="user_events",
+)
+async def events(
+    request: Request,
+    user_id: UserId,
+    cursor: Annotated[str | None, Query(max_length=255, description="Where to begin; `now` for what is new.")] = None,
+    last_event_id: Annotated[
+        str | None, Header(max_length=255, description="The id of the last event, to go on behind it.")
+    ] = None,
+) -> StreamingResponse:
+    """What changes in the user's memories, as it happens.
+
+    Begins with the oldest memory, unless `cursor` or `Last-Event-ID` say otherwise. See `GET /v1/changes`.
+    """
+    scope = owned(request, user_id)
+    lasts: float = request.app.state.stream_seconds
+    # What is wrong with the request is told ahead of the stream.
+    first = await scope.changes(cursor=last_event_id or cursor)
+    body = _stream(scope, first.cursor, [*first.changes], lasts, more=first.more)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(body, media_type="text/event-stream", headers=headers)
+
+
+async def _stream(
+    scope: AsyncUserScope, cursor: str, found: list[MemoryChange], lasts: float, *, more: bool
+) -> AsyncIterator[str]:
+    ends = said = time.monotonic()
+    ends += lasts
+    # The first id is where the stream stands, so that a client that has met no event goes on from there.
+    yield f"retry: {RETRY_MILLISECONDS}\n: memory changes\n\n"
+    while True:
+        for change in found:
+            yield f"id: {change.cursor}\nevent: {change.type}\ndata: {change.model_dump_json()}\n\n"
+        if not more:
+            if found or time.monotonic() - said >= BEAT_SECONDS:
+                said = time.monotonic()
+                yield f"id: {cursor}\n: here\n\n"
+            if time.monotonic() + LOOK_SECONDS > ends:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+        try:
+            page = await scope.changes(cursor=cursor)
+        except AgentMemoryError:
+            return  # The client comes back, and is told by a status.
+        found, cursor, more = page.changes, page.cursor, page.more
