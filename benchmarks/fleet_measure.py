@@ -8,7 +8,6 @@ Request units are the engine's estimate from the size of documents: right in sca
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import random
@@ -16,13 +15,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import azure.durable_functions as df
-from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from pipeline import CADENCE, count_calls, talk
+from round_trips import Asked, Counting, counting
 
 import embedded_cosmos
 from agent_memory import AsyncMemory
@@ -37,25 +36,18 @@ from agent_memory.settings import Environment
 from agent_memory.store.documents import Document
 from azure_functions import starts
 from azure_functions.wiring import Parts
-from embedded_cosmos import AsyncTransport
-from embedded_cosmos.messages import Request
 
 DIMENSIONS = 1536
 BATCH = 100
 """Documents of one run of the change-feed trigger, as `triggers.py` says."""
 EMBEDDED = 7_667
 """Tokens that 100 turns, their memories and 50 questions have for the embedding model (docs/operations.md)."""
-_LOOP_TURNS = 200
-"""More than anything here takes to send all that waits for no answer."""
 
 
 @dataclass
-class Cost:
-    """What some work asked of the store."""
+class Cost(Asked):
+    """What some work asked of the store, and how many activities ran."""
 
-    requests: int = 0
-    in_a_row: int = 0
-    units: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     activities: int = 0
 
     def to_json(self, runs: int = 1) -> dict[str, Any]:
@@ -70,57 +62,10 @@ class Cost:
         }
 
 
-class _Trip:
-    """Work under way, and the round trip that is about to leave."""
-
-    def __init__(self, cost: Cost) -> None:
-        self.cost = cost
-        self._leaving: asyncio.Future[None] | None = None
-
-    async def leave(self) -> None:
-        """Waits until whoever can send a request now has done so; they all leave together."""
-        if self._leaving is not None:
-            await asyncio.shield(self._leaving)
-            return
-        self._leaving = asyncio.get_running_loop().create_future()
-        for _ in range(_LOOP_TURNS):
-            await asyncio.sleep(0)
-        leaving, self._leaving = self._leaving, None
-        self.cost.in_a_row += 1
-        leaving.set_result(None)
-
-
-_trip: ContextVar[_Trip | None] = ContextVar("trip", default=None)
-
-
-class Counting(AsyncTransport):
-    """Counts what is asked on behalf of the work under way, by container."""
-
-    def _is_quick(self, request: Request) -> bool:
-        """Answers on the loop: how long a thread takes must not tell what leaves together."""
-        return True
-
-    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
-        """Answers a request, and counts it."""
-        trip = None if str(request.url).endswith("/pkranges/") else _trip.get()  # the SDK's map is read once
-        if trip is None:
-            return await super().send(request, **options)
-        await trip.leave()
-        response = await super().send(request, **options)
-        parts = str(request.url).split("/colls/")
-        container = parts[1].split("/")[0] if len(parts) > 1 else "account"
-        trip.cost.requests += 1
-        trip.cost.units[container] += float(response.headers.get("x-ms-request-charge", 0))
-        return response
-
-
 async def costing(work: Awaitable[Any], cost: Cost) -> Any:
     """Does some work and adds what it cost."""
-    token = _trip.set(_Trip(cost))
-    try:
+    with counting(cost):
         return await work
-    finally:
-        _trip.reset(token)
 
 
 class LongVectors:

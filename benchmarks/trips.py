@@ -17,73 +17,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
 from recall import QUESTIONS, HashingEmbeddings, PreparedEmbeddings, counted, fill, opened, reading_calls
+from round_trips import Asked, Counting, counting
 
 import embedded_cosmos
-from embedded_cosmos import AsyncTransport
-from embedded_cosmos.messages import Request
-
-_TURNS_OF_THE_LOOP = 200
-"""More than a call takes to send all that waits for no answer."""
-
-
-@dataclass(slots=True)
-class Asked:
-    """What a call asked of the store."""
-
-    requests: int = 0
-    sequential: int = 0
-    bytes: int = 0
-    units: float = 0.0
-
-
-class _Trip:
-    """One call: its figures, and the round trip that is about to leave."""
-
-    def __init__(self) -> None:
-        self.asked = Asked()
-        self._leaving: asyncio.Future[None] | None = None
-
-    async def leave(self) -> None:
-        """Waits until whoever can send a request now has done so; they all leave together."""
-        if self._leaving is not None:
-            await asyncio.shield(self._leaving)
-            return
-        self._leaving = asyncio.get_running_loop().create_future()
-        for _ in range(_TURNS_OF_THE_LOOP):
-            await asyncio.sleep(0)
-        leaving, self._leaving = self._leaving, None
-        self.asked.sequential += 1
-        leaving.set_result(None)
-
-
-_trip: ContextVar[_Trip | None] = ContextVar("trip", default=None)
-
-
-class Counting(AsyncTransport):
-    """Counts what is asked on behalf of the call under way; nothing of background work."""
-
-    def _is_quick(self, request: Request) -> bool:
-        """Answers on the loop while it counts: how long a thread takes must not tell what leaves together."""
-        return True if _trip.get() is not None else super()._is_quick(request)
-
-    async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
-        """Answers a request, and counts it."""
-        trip = None if str(request.url).endswith("/pkranges/") else _trip.get()  # the SDK's map is read once
-        if trip is None:
-            return await super().send(request, **options)
-        await trip.leave()
-        response = await super().send(request, **options)
-        trip.asked.requests += 1
-        trip.asked.bytes += len(response.body())
-        trip.asked.units += float(response.headers.get("x-ms-request-charge", 0))
-        return response
 
 
 async def measure(folder: Path, memories: int, turns: int, repeats: int) -> dict[str, dict[str, Any]]:
@@ -103,19 +43,19 @@ async def measure(folder: Path, memories: int, turns: int, repeats: int) -> dict
 
 async def _figures(call: Callable[[str], Awaitable[None]], repeats: int) -> dict[str, Any]:
     await call(QUESTIONS[-1])
-    asked: list[Asked] = []
-    for question in QUESTIONS[:repeats]:
-        trip = _Trip()
-        token = _trip.set(trip)
-        await call(question)
-        _trip.reset(token)
-        asked.append(trip.asked)
+    asked = [Asked() for _ in QUESTIONS[:repeats]]
+    for one, question in zip(asked, QUESTIONS, strict=False):
+        with counting(one):
+            await call(question)
     spent = []
     for question in QUESTIONS[:repeats]:
         began = time.perf_counter()
         await call(question)
         spent.append((time.perf_counter() - began) * 1000)
-    rows = [asdict(one) for one in asked]
+    rows = [
+        {"requests": one.requests, "sequential": one.in_a_row, "bytes": one.bytes, "units": sum(one.units.values())}
+        for one in asked
+    ]
     return {name: statistics.median(row[name] for row in rows) for name in rows[0]} | {
         "p50": round(statistics.median(spent), 2)
     }
