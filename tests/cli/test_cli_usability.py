@@ -180,7 +180,7 @@ def test_an_import_that_stops_in_the_middle_does_not_say_that_nothing_was_done(t
     assert problem["code"] == "invalid_input"
     assert "stays" in problem["hint"]
     assert "peanuts" in run("show", "--store", path).stdout
-    assert "must hold none of" in run("import", file, "--user", "a/b", "--store", path, code=2).stderr
+    assert "must not contain" in run("import", file, "--user", "a/b", "--store", path, code=2).stderr
     file.write_text(json.dumps({"neither": "an export"}))
     refused = run("import", file, "--store", path, code=2).stderr
     assert "not an export" in refused

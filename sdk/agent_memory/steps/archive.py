@@ -1,7 +1,7 @@
-"""Archive: an account of a stretch of talk that can be found from other conversations.
+"""Archive: an account of a stretch of a conversation, which other conversations can find.
 
-A stretch is what one run covers. It becomes an episodic memory of the kind `session`, with what the talk was about in
-its metadata. Each stretch is archived once. Questions about earlier talk are left out, with the answers to them.
+A stretch is what one run covers. It becomes an episodic memory of the kind `session`, with its topics in the metadata.
+Each stretch is archived once. Questions about earlier conversations are left out, with the answers to them.
 """
 
 from __future__ import annotations

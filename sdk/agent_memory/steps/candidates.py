@@ -1,8 +1,8 @@
 """Candidates: which of a user's facts a reconciliation compares.
 
-The newest ones, as many as one prompt may hold. If there are more facts than that, a part of the
-room goes to older ones that lie near to what is new since the last time: so a contradiction is found however long ago
-the other side of it was said. Costs at most `SEEDS` vector queries and two others, and no model call.
+As many of the newest as one prompt can hold. If there are more facts, a part of the space goes to older ones that are
+similar to new ones, so that a contradiction is found even if one side is old. Costs at most `SEEDS` vector queries and
+two others, and no model call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ async def candidates(tools: Tools, user_id: str, since: str) -> list[Memory]:
 
 
 async def _near_what_is_new(tools: Tools, user_id: str, since: str, known: set[str]) -> list[Memory]:
-    """The facts beyond the newest that are new themselves or near to what is new, the nearest first."""
+    """Facts beyond the newest that are new themselves or similar to new ones, the most similar first."""
     model = tools.embeddings.model_id
     related = calibration_of(model).one_thing
     seeds = await recorded_since(tools.store, user_id, since, model, SEEDS)

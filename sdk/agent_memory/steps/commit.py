@@ -1,4 +1,4 @@
-"""Commit: the one way in which every step writes what it made (docs/decisions/0005)."""
+"""Commit: how every step writes its results (docs/decisions/0005)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Committed(Model):
 
 
 async def commit(store: Store, draft: Draft) -> Committed:
-    """Writes a draft: documents, cursor and intents in one transactional batch; then does what was intended.
+    """Writes a draft: documents, cursor and intents in one transactional batch; then carries out the intents.
 
-    What was intended lies in other partitions. It is idempotent, and stays recorded with the cursor until all is done,
-    so that `finish` can complete it after a crash.
+    Intents change other partitions. They are idempotent, and stay recorded with the cursor until all are done, so that
+    `finish` can complete them after a crash.
     """
     cursor = Cursor.from_document(draft.cursor)
     intents = draft.to_document()
@@ -51,7 +51,7 @@ async def commit(store: Store, draft: Draft) -> Committed:
             extra=draft.extra | ({"intents": intents} if intents else {}),
         )
     except Conflict:
-        # The other run may have been this one, killed before it had done what it intended.
+        # The other run may have been this one, killed before it carried out its intents.
         await finish(store, draft.container, draft.partition, draft.step)
         return Committed(result=ProcessResult(step=draft.step), more=True, raced=True)
     done = 0
@@ -63,7 +63,7 @@ async def commit(store: Store, draft: Draft) -> Committed:
 
 
 async def finish(store: Store, container: str, partition: tuple[str, str], step: str) -> int:
-    """Completes intents that a crash left behind; how many memories it superseded."""
+    """Completes intents that a crash left; returns how many memories it superseded."""
     stored = await read_cursor(store, container, partition, step)
     if "intents" not in stored.extra:
         return 0
@@ -82,7 +82,7 @@ async def _carry_out(
     *,
     runs: int,
 ) -> int:
-    """Does what was intended, then clears it from the cursor, which keeps `extra`."""
+    """Carries out the intents, then clears them from the cursor, which keeps `extra`."""
     user_id = partition[0]
     for again in intents.reaffirm:
         await reaffirm(store, (user_id, again.thread_id), again.memory_id, again.at)

@@ -1,10 +1,10 @@
-"""Consolidate: tells many facts about one thing in fewer sentences, which take their place.
+"""Consolidate: replaces many facts about one thing by fewer sentences.
 
-Facts are about one thing if each is alike with every other, by the topic cosine of the embedding model. The sentence
-that stands for them names them as its sources and must keep their figures; they are superseded as duplicates, so their
-history stays. One model call for all groups, and none as long as the groups are the same.
+Facts are about one thing if each is similar to every other, by the topic cosine of the embedding model. The new
+sentence names them as its sources and must keep their figures; they are superseded as duplicates, so their history
+stays. One model call for all groups, and none while the groups are unchanged.
 
-A request may name the facts: then exactly these become one, and what a later one replaces may be left out.
+A request may name the facts: then exactly these become one, and facts that a later one replaces may be left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Merges the groups of facts that are large enough. None if there are none, or none that were not looked at.
 
     Raises:
-        ModelError: if the model gave nothing usable; the facts stay as they are.
+        ModelError: if the model returned nothing usable; the facts stay as they are.
         NotFound: if the request names a memory that there is not.
         InvalidInput: if it names one that cannot be merged.
     """

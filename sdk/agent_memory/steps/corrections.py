@@ -1,6 +1,6 @@
-"""Corrections: what a thread's summary says and what was replaced in another conversation, or by hand, since.
+"""Corrections: statements in a thread's summary that were since replaced in another conversation or by hand.
 
-Whether a summary is concerned is seen by its words, so that no model is asked about one that is not.
+The words of a summary show whether it is affected, so that no model is called for one that is not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Untold:
         return [one for one in self.corrections if says(text, one.was, one.now)]
 
     def told(self) -> Told:
-        """The note that the summary was told."""
+        """The note that the summary was corrected."""
         return Told(memory_id=self.memory_id, since=self.since)
 
 
@@ -56,7 +56,7 @@ def _size(correction: Correction) -> int:
 
 
 async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold]:
-    """What the summary of a thread has to be told. One query if there is nothing, else one more for each version."""
+    """The corrections for a thread's summary. One query if there are none, else one more for each version."""
     found = await untold(tools.store, user_id, thread_id)
     known = {memory.id: memory for memory, _ in found}
     ahead = list(known.values())
@@ -68,10 +68,10 @@ async def read_untold(tools: Tools, user_id: str, thread_id: str) -> list[Untold
 
 
 def _untold(memory: Memory, since: str, known: dict[str, Memory]) -> Untold:
-    """Corrects a memory and each of its later versions to what is believed now; nothing if nothing is."""
+    """Corrects a memory and each of its later versions to the current one; nothing if there is none."""
     line = {memory.id: memory}
     last = memory
-    while last.superseded_by in known and last.superseded_by not in line:  # what was imported may go in a circle
+    while last.superseded_by in known and last.superseded_by not in line:  # imported versions may form a circle
         last = known[last.superseded_by]
         line[last.id] = last
     if last.superseded_by is not None or last.status != "active":

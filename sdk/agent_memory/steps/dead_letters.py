@@ -24,7 +24,7 @@ from agent_memory.store.updates import racing, until_written
 from agent_memory.telemetry import dead_letters
 
 LONGEST_REASON = 200
-"""Characters of what a dead letter says of itself in an overview."""
+"""Maximum characters of a dead letter's error in an overview."""
 INTAKE = "intake"
 """Stands for the step in the dead letter of a turn that could not be counted."""
 
@@ -45,7 +45,7 @@ def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], err
 
 
 def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> DeadLetter:
-    """The record, one for each thread, that its summary could not be told of what was replaced elsewhere."""
+    """The record, one for each thread, that its summary could not be corrected."""
     dead_letters.add(1, {"step": step})
     return DeadLetter(
         id=derived_id("dead", step, request.user_id, request.thread_id, "corrections"),
@@ -125,7 +125,7 @@ def make_unreadable(document: Document, problem: str) -> DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class LetterCount:
-    """How many dead letters there are, and what the newest says, in one line."""
+    """The number of dead letters, and the error of the newest, in one line."""
 
     count: int
     newest: str
@@ -151,7 +151,7 @@ async def list_dead_letters(store: Store, user_id: str | None = None) -> list[De
 
 
 async def find_dead_letter(store: Store, dead_letter_id: str) -> DeadLetter:
-    """One dead letter, of whomever it is; for the operator.
+    """For the operator: one dead letter, of any user.
 
     Raises:
         NotFound: if there is no such dead letter.

@@ -1,4 +1,4 @@
-"""Effects: what one run of a step wants to change, as plain data, from the thinking to the commit.
+"""Effects: the changes that one run of a step wants, as plain data, passed from think to commit.
 
 It holds no connection and no transcript, so it can be kept, sent and tried again. `commit` writes it.
 """
@@ -25,7 +25,7 @@ class Supersession(Model):
 
 
 class Retirement(Model):
-    """The intent to withdraw a memory that nothing takes the place of."""
+    """The intent to withdraw a memory that nothing replaces."""
 
     memory_id: str
     thread_id: str
@@ -33,7 +33,7 @@ class Retirement(Model):
 
 
 class Release(Model):
-    """The intent to let a memory stand again, because the merge that it went into is withdrawn.
+    """The intent to make a memory active again, because the merge that it went into is withdrawn.
 
     It may have gone into that merge through other merges.
     """
@@ -59,8 +59,8 @@ class Intents(Model):
     retire: list[Retirement] = Field(default_factory=list)
     release: list[Release] = Field(default_factory=list)
     reaffirm: list[Reaffirmation] = Field(default_factory=list)
-    new_chunks: list[str] = Field(default_factory=list, description="Raw talk that may say what was replaced.")
-    told: list[Told] = Field(default_factory=list, description="Replacements that the summary knows now.")
+    new_chunks: list[str] = Field(default_factory=list, description="Chunks that may say what was replaced.")
+    told: list[Told] = Field(default_factory=list, description="Replacements that are now in the summary.")
 
     def to_document(self) -> Document:
         """The stored form; empty if there is nothing to do."""
@@ -69,7 +69,7 @@ class Intents(Model):
 
 
 class Effects(Intents):
-    """All that one run of a step changes: documents beside its cursor, and intents elsewhere. `result` tells of it."""
+    """Everything that one run of a step changes: documents next to its cursor, intents elsewhere; and a `result`."""
 
     result: ProcessResult
     create: list[Document] = Field(default_factory=list)
@@ -80,9 +80,9 @@ class Effects(Intents):
 
 
 class Draft(Effects):
-    """Effects that can be committed: with their place, and the cursor that they move.
+    """Effects ready to be committed: with their partition, and the cursor that they move.
 
-    A second commit of a draft, or that of a rival over the same range, meets a cursor that has moved and writes
+    A second commit of a draft, or of a rival draft over the same range, finds that the cursor has moved, and writes
     nothing.
     """
 
@@ -92,7 +92,7 @@ class Draft(Effects):
     thread_id: str
     cursor: dict[str, Any]
     etag: str
-    extra: dict[str, Any] = Field(default_factory=dict, description="What the step keeps beside its cursor.")
+    extra: dict[str, Any] = Field(default_factory=dict, description="What the step stores with its cursor.")
     oldest: int | None = Field(default=None, description="The `_ts` of the oldest turn that it covers, if it is known.")
 
     @property

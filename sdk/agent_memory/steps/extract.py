@@ -1,4 +1,4 @@
-"""Extract: facts, procedures and episodes out of turns, each with the words that it rests on."""
+"""Extract: facts, procedures and episodes from turns, each with the words that support it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from agent_memory.telemetry import exact_dedup_skipped
 
 NAME = "extract"
 SHORTEST = 20
-"""Characters of talk below which no model is asked."""
+"""Minimum characters of a conversation for a model to be called."""
 
-TOO_SHORT = f"fewer than {SHORTEST} characters of talk: no model was asked"
+TOO_SHORT = f"fewer than {SHORTEST} characters of conversation: no model was called"
 LARGEST_METADATA = 2_000
-"""Bytes of JSON that the metadata of a memory may take, those of the first entries that fit: a model wrote them."""
+"""Maximum bytes of JSON in a memory's metadata, which a model wrote; the first entries that fit are kept."""
 _OURS = frozenset(("date", "source"))
-"""Names in the metadata of a fact that mean something here, so that no model gives them."""
+"""Reserved names in the metadata of a fact, which a model must not set."""
 _SOURCES: dict[Role, Source] = {"user": "user", "agent": "agent", "tool": "tool", "system": "agent"}
 _PREFIX = {"fact": "fact", "episodic": "ep", "procedural": "proc"}
 
@@ -64,7 +64,7 @@ STEP = Step(
     cadence="extract",
     task=EXTRACT,
     shares_call=True,
-    first=(index.NAME,),  # talk that no model reads is still found by search
+    first=(index.NAME,),  # search still finds turns that no model reads
     options=frozenset({"recent_k"}),
     aliases=("facts",),
     makes="facts",
@@ -76,7 +76,7 @@ STEP = Step(
 class Extracted:
     """The memories that a model found in turns, not yet compared with what is known.
 
-    `asked`: whether a model was asked.
+    `asked`: whether a model was called.
     """
 
     memories: list[Memory] = field(default_factory=list)
@@ -88,13 +88,13 @@ class Extracted:
 async def extract(
     tools: Tools, turns: Sequence[Turn], *, hides: Callable[[Turn], bool] = lambda _: False, however_short: bool = False
 ) -> Extracted:
-    """Asks for the memories in turns. Ids, statuses and times are settled here, whoever asks.
+    """Extracts the memories in turns. Ids, statuses and times are set here.
 
     Args:
         tools: What a step works with.
         turns: Turns of one thread in their order.
-        hides: Whether the model is not to be shown an earlier turn ahead of these.
-        however_short: Whether the model is asked however little is said, because these are a part of a range.
+        hides: Whether an earlier turn must not be shown to the model before these.
+        however_short: Whether to call the model even for very short turns, because these are a part of a range.
 
     Raises:
         ModelError: if a model is unavailable, or its answer cannot be used.
@@ -128,7 +128,7 @@ async def extract(
 def _set_aside(memories: Sequence[Memory], turns: Sequence[Turn], policy: PolicySettings) -> list[Memory]:
     """These memories.
 
-    Those that rest on a turn with an instruction to a model wait for review, however harmless they read.
+    Those from a turn with an instruction to a model wait for review, however harmless they look.
     """
     if policy.instructions == "allow" or not memories:
         return list(memories)
@@ -147,7 +147,7 @@ def _set_aside(memories: Sequence[Memory], turns: Sequence[Turn], policy: Policy
 
 
 async def _keep(tools: Tools, user_id: str, extracted: Extracted) -> Effects:
-    """The documents of what was extracted, less what is known word for word."""
+    """The documents of the extracted memories, without those already known word for word."""
     fresh, again = await _without_known(tools, user_id, extracted.memories)
     skipped = len(extracted.memories) - len(fresh)
     exact_dedup_skipped.add(skipped)
@@ -209,7 +209,7 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
     source = _SOURCES[anchor.role]
     # What an agent or a tool said must not become a standing instruction without review (docs/decisions/0010).
     status: Status = "candidate" if item.type == "procedural" and source != "user" else "active"
-    # A date ahead of us is when something will happen; that it will is true from when it was said.
+    # A future date is when something will happen; that it will happen is true from when it was said.
     since = min(item.valid_from, anchor.created_at) if item.valid_from else anchor.created_at
     return Memory(
         id=derived_id(_PREFIX[item.type], anchor.user_id, anchor.thread_id, anchor.id, str(ordinal)),
@@ -261,7 +261,7 @@ async def _without_known(
 ) -> tuple[list[Memory], list[Reaffirmation]]:
     """Leaves out what an active memory, or an earlier one of this batch, already says word for word.
 
-    That it was said again is kept: who says "Rome", then "Oslo", then "Rome" again means Rome.
+    The repetition is recorded: a user who says "Rome", then "Oslo", then "Rome" again means Rome.
     """
     known = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in memories])
     fresh: dict[str, Memory] = {}

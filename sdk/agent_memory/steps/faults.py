@@ -1,8 +1,8 @@
-"""Faults of the input: what must not be tried again and again, because it fails with this input whenever it is tried.
+"""Faults of the input, which must not be tried again and again, because the same input always fails.
 
-A turn costs work in proportion to its sentences, so their number bounds the work of one turn; a bound in seconds would
-give another outcome on another machine. And an exception that our own code raises on a turn will be raised again: a
-bug of ours harms that turn only, which becomes a dead letter, and can be replayed when the bug is mended.
+A turn costs work in proportion to its sentences, so their number bounds the work of one turn; a limit in seconds would
+depend on the machine. An exception in our own code on a turn will occur again: such a bug affects only that turn, which
+becomes a dead letter, and can be replayed when the bug is fixed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_memory.text.patterns import linear
 MOST_BYTES = 1_900_000
 """The largest commit. Cosmos DB takes 2 MB (Azure Cosmos DB service limits)."""
 _BYTES_PER_NUMBER = 12
-"""What a number of a vector takes in JSON, with its comma."""
+"""Bytes of a vector's number in JSON, with its comma."""
 _ENDS = linear(r"[.!?…。！？;\n\r\x0b\x0c\x1c-\x1e\x85\p{Zl}\p{Zp}]+\s*")
 
 
@@ -51,11 +51,11 @@ def require_room(documents: list[Document]) -> None:
 
 
 def fault_of_input(error: Exception) -> ModelError | None:
-    """The final error for an exception that this input will raise again; None for what may pass.
+    """The final error for an exception that this input will raise again; None for a temporary fault.
 
-    What may pass is told from the rest by its kind: our own errors say of themselves whether they do, and what comes
-    from outside of the process (a connection, a file, memory) has an OSError or a MemoryError at its root. The message
-    names the place in the code and nothing of the text, which may be private.
+    The type shows which faults are temporary: our own errors have a field for it, and faults from outside the process
+    (a connection, a file, memory) have an OSError or a MemoryError as their cause. The message has the place in the
+    code and nothing of the text, which may be private.
     """
     if isinstance(error, AgentMemoryError):
         return None

@@ -36,9 +36,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a step works with. `rules` are those of the scope that it works for.
+    """What a step works with. `rules` are those of its scope.
 
-    With `one_call` a language model answers extraction and summary together where they go over the same turns.
+    With `one_call` one model call does extraction and summary of the same turns.
     """
 
     store: Store
@@ -52,12 +52,13 @@ class Tools:
 
 
 class StepRequest(Model):
-    """What a step is asked to do. With `dead_letter_id` it covers that range again instead of the next one.
+    """The request to a step. With `dead_letter_id` it covers that range again instead of the next one.
 
-    `n` is how many facts a reconciliation looks at, `prompt_version` whose work a reprocessing does again. With
-    `retired`, only turns that have left the live view are covered. With `recent_k`, a model reads only the `recent_k`
-    newest turns (for a profile, memories); older ones are covered unread. Steps of a whole user leave `thread_id`
-    aside. `memory_ids` are the facts that a consolidation merges, `project_id` says whose memories are reflected on.
+    `n` is how many facts a reconciliation compares, `prompt_version` the version whose work a reprocessing repeats.
+    With `retired`, only turns that have left the live view are covered. With `recent_k`, a model reads only the
+    `recent_k` newest turns (for a profile, memories); older ones are covered unread. Steps of a whole user ignore
+    `thread_id`. `memory_ids` are the facts that a consolidation merges, `project_id` limits reflection to a project's
+    memories.
     """
 
     user_id: str
@@ -73,10 +74,10 @@ class StepRequest(Model):
 
 @dataclass(frozen=True, slots=True)
 class TurnRange:
-    """The turns of one run in the order of the talk, and where the cursor stands after them.
+    """The turns of one run in the order of the conversation, and the position of the cursor after them.
 
-    Turns that are off the record are covered and left out; `covered` counts them too. Those that `recent_k` leaves
-    unread count nowhere. A range `is_part` if it is that of a dead letter, or was narrowed to find a turn that fails.
+    Turns that are off the record are covered and left out; `covered` counts them too. Turns that `recent_k` leaves
+    unread are not counted. A range `is_part` if it belongs to a dead letter, or was narrowed to find a failing turn.
     `oldest` is the `_ts` of the turn that has waited longest.
     """
 
@@ -94,7 +95,7 @@ async def gather_turns(
 ) -> TurnRange:
     """The next turns that a step has not covered, bounded by number and tokens.
 
-    A step that goes `behind` another is given only what that one has covered.
+    A step that runs `behind` another gets only what that one has covered.
     """
     partition = (request.user_id, request.thread_id)
     if request.dead_letter_id is not None:

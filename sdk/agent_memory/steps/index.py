@@ -1,8 +1,8 @@
 """Index: makes the raw conversation searchable, without touching turns (docs/decisions/0021).
 
-A chunk is one turn with its date and speaker in the text, and with its speaker in the vector: beside a search by
-words a date in the vector does harm (LoCoMo, all-MiniLM-L6-v2: evidence among the first ten 81.6 without, 80.6 with
-it). Windows of several turns lower recall, so neighbours are brought in when searching instead.
+A chunk is one turn with its date and speaker in the text, and with its speaker in the vector: next to a search by
+words, a date in the vector does harm (LoCoMo, all-MiniLM-L6-v2: evidence among the first ten 81.6 without, 80.6 with
+it). Windows of several turns lower recall, so neighbours are added when searching instead.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ STEP = Step(name=NAME, scope="thread", think=over_turns(derive), files_talk=True
 async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]) -> dict[str, Asked]:
     """For each short reply among turns in their order: the question of another speaker that it answers.
 
-    Costs two queries if the first of the turns is one, to see what was said before it; else none.
+    Costs two queries if the first of the turns is a reply, to read what was said before it; else none.
     """
     asked: dict[str, Asked] = {}
     for number, turn in enumerate(turns):
@@ -106,17 +106,17 @@ async def _asked(tools: Tools, turns: Sequence[Turn], kept: Mapping[str, Spoken]
 
 
 async def _turn_before(tools: Tools, turn: Turn) -> Turn | None:
-    """The turn just ahead of one in its thread, if it is there, on the record and not forgotten."""
+    """The turn just before one in its thread, if it exists, is on the record and not forgotten."""
     before = on_record(await turns_before(tools.store, turn, 1))
     gone = await forgotten_turns(tools.store, tools.embeddings, turn.user_id, before) if before else set()
     return next((one for one in before if one.id not in gone and one.role in ("user", "agent")), None)
 
 
 def _screened(turn: Turn, tools: Tools) -> Spoken:
-    """What was said and by whom, as far as the screen lets it pass.
+    """The words and the speaker that pass the screen.
 
-    It sees a turn before that is cut: a key that goes over many lines, or what belongs to a forbidden subject, is seen
-    for what it is in the whole, and not in a part.
+    The screen reads a turn before it is cut, because it recognises a key over many lines, or a forbidden subject, only
+    in the whole.
     """
     blocks = cut(without_injected(folded(turn.content)).strip(), LONGEST_PART)
     passed = [talk for block in blocks if (talk := screen_talk(turn, block, tools.rules, tools.policy)) is not None]

@@ -1,8 +1,8 @@
-"""Links: which earlier talk is close in meaning to what is indexed now (docs/decisions/0027).
+"""Links: which earlier turns are similar in meaning to those indexed now (docs/decisions/0027).
 
-A link claims nothing but nearness. Which of two linked turns is newer is told by their times, and whether the newer one
-bears on a question is decided when that is asked (`recall.changes`). So a link is right in whatever order turns arrive,
-and nothing is lost where it is wrong or missing.
+A link only claims similarity. The times show which of two linked turns is newer, and whether the newer one is relevant
+to a question is decided when it is asked (`recall.changes`). So a link is correct in any order of arrival, and a wrong
+or missing one loses nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ LINKS = 3
 """Links of one chunk: of 75 labelled changes in 20 short conversations, 43 have the turn with the old value nearest of
 all earlier ones, 59 among the nearest three, 65 among five."""
 MOST_LINKED = 10
-"""Chunks of one run that are compared with stored talk: each vector takes up to 30 KB of the one query."""
+"""Maximum chunks of one run that are compared with stored ones: each vector takes up to 30 KB of the query."""
 NEAREST = 60
-"""Stored chunks that are compared with those of a run. A choice."""
+"""Number of stored chunks that are compared with those of a run. A choice."""
 
 
 async def linked(tools: Tools, user_id: str, chunks: Sequence[Memory], vectors: Sequence[Vector]) -> list[Memory]:
-    """Chunks of a run with the ids of the talk that is nearest to them, stored or earlier in the run.
+    """The chunks of a run, with the ids of the most similar chunks, stored or earlier in the run.
 
-    Only what users say is linked, and of a long turn its beginning. Costs one vector query, and no model call.
+    Only users' turns are linked, and of a long turn only the first part. Costs one vector query, and no model call.
     """
     turns: dict[str, tuple[str, Vector]] = {}
     for chunk, vector in zip(chunks, vectors, strict=True):
@@ -50,7 +50,7 @@ async def linked(tools: Tools, user_id: str, chunks: Sequence[Memory], vectors: 
 
 
 async def _stored(tools: Tools, user_id: str, vectors: Mapping[str, Vector]) -> dict[str, dict[str, float]]:
-    """The cosines of stored talk to these chunks, by the id of the talk."""
+    """The cosines of stored chunks to these, by id."""
     if not vectors:
         return {}
     names = {f"v{number}": chunk_id for number, chunk_id in enumerate(vectors)}

@@ -1,4 +1,4 @@
-"""The live view of a thread: how turns leave it, all at once or as far as steps have covered them."""
+"""The live view of a thread: how turns leave it, all together or as far as steps have covered them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def retire(store: Store, user_id: str, thread_id: str, through: str, cover
                 break
         if not going:
             return 0
-        # What was written late stands before the position that the window has reached already.
+        # A turn that was written late may be before the position that the window has already reached.
         reached = max(window.through, position_of(going[-1].turn))
         retired = window.retired + len(going)
         moved = replace(window, cursor=_advanced(window.cursor, going), through=reached, retired=retired)

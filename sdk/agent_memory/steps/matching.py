@@ -1,4 +1,4 @@
-"""Matching: pairs the memories that turns give now with those that the same turns gave before. Pure."""
+"""Matching: pairs the memories derived from turns now with those derived from them before. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from agent_memory.models import Memory
 from agent_memory.text.patterns import WORD
 
 _ENOUGH = 0.5
-"""Share of telling words that two memories have in common when they are taken for versions of one."""
+"""Minimum share of content words in common for two memories to count as versions of one."""
 _ENOUGH_OF_A_QUOTE = 0.1
-"""The same if they rest on the same words of the transcript, of which two memories can be made."""
+"""The same for memories from the same words of the transcript, which can give two memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What becomes of the memories of some turns when they are derived anew.
+    """The fate of the memories of some turns when these are derived again.
 
-    `kept` says what it said, `changed` pairs the old with the new, `decided` are new wordings of what stays as it is
-    (pinned) or stays replaced (by others), `gone` is not found any more. `orphaned` is what was merged with others and
-    is not found any more: what it was merged into says more than there is now.
+    `kept` are unchanged, `changed` pairs old and new, `decided` are new wordings of memories that stay as they are
+    (pinned) or stay replaced (by others), `gone` are no longer found. `orphaned` were merged with others and are no
+    longer found: their merge now says too much.
     """
 
     kept: list[Memory] = field(default_factory=list)
@@ -32,14 +32,14 @@ class Matched:
 
 
 def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Memory], bool]) -> Matched:
-    """Compares what turns gave before (with what was replaced since) and what they give now.
+    """Compares the memories derived from turns before (including those replaced since) with those derived now.
 
-    Only what is active, `stale` and not pinned is replaced or given up. What others replaced, a later statement or a
-    correction by hand, does not come back because the old words are read again.
+    Only active, `stale` and unpinned memories are replaced or withdrawn. A memory replaced by a later statement or by
+    hand does not come back because the old words are read again.
     """
     matched = Matched()
     active = {memory.id: memory for memory in before if memory.superseded_by is None}
-    # What an earlier derivation replaced is no one's decision: the turns may give it again.
+    # Nobody decided what an earlier derivation replaced: the turns may give it again.
     decided = [one for one in before if one.superseded_by is not None and one.supersede_reason != "rederived"]
     open_ = dict(active)
     rest: list[Memory] = []

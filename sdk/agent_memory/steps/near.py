@@ -1,7 +1,7 @@
-"""Near-duplicates: a new statement takes the place of an older one that says nearly the same.
+"""Near-duplicates: a new statement replaces an older one that says nearly the same.
 
 Nothing is overwritten: the older memory is superseded, as `duplicate` if it said the same, as `update` if it said
-another amount. It must be the same user's, of the same type, and nearer than the embedding model's threshold.
+another amount. Both must have the same user and type, and a cosine above the embedding model's threshold.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ async def replace_near(
 ) -> tuple[list[tuple[Memory, Vector]], list[Supersession]]:
     """Compares new memories (each with its vector) with their nearest neighbours, stored or of this batch.
 
-    Gives them back, with what they took over from those whose place they take, and who takes whose place. Costs one
-    vector query for each new active fact or procedure, and no model call.
+    Returns them, with what they take over from those they replace, and which replaces which. Costs one vector query for
+    each new active fact or procedure, and no model call.
     """
     model = tools.embeddings.model_id
     near = calibration_of(model)
@@ -58,7 +58,7 @@ def _supersession(old: Memory, new: Memory, how: Restated) -> Supersession:
 
 
 def _heir(old: Memory, new: Memory, how: Restated) -> Memory:
-    """The new memory with the old one's age and certainty if it says the same, and with its name in any case."""
+    """The new memory with the old one's age and confidence if it says the same, and naming the old one in any case."""
     changes: dict[str, object] = {"supersedes_ids": [*new.supersedes_ids, old.id]}
     if how == "duplicate":
         changes |= {

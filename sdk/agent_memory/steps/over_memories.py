@@ -1,4 +1,4 @@
-"""What the steps over a user's memories have in common: what they look at, what is alike in it, the draft."""
+"""What the steps over a user's memories share: what they read, how they group it, the draft."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def view_groups(groups: Sequence[Sequence[Memory]]) -> tuple[list[Group], dict[s
 
 
 def taken_together(kind_of_id: str, members: Sequence[Memory], content: str, run: int, thread_id: str) -> Memory:
-    """A memory made from several: said when the last of them was, true since the first, as sure as the least sure.
+    """A memory made from several: said when the last was, true since the first, with the lowest confidence.
 
-    It is only as trustworthy as all that it was made from: if one is not of the user, it waits for review.
+    It is only as trustworthy as its sources: if one is not from the user, it waits for review.
     """
     newest = max(members, key=lambda memory: (memory.created_at, memory.id))
     ids = sorted(member.id for member in members)
@@ -139,9 +139,9 @@ async def conclude(
     supersede: Sequence[Supersession] = (),
     retire: Sequence[Retirement] = (),
 ) -> Draft:
-    """The draft that writes what was concluded, as far as it passes the screen, and what it replaces.
+    """The draft that writes the conclusions that pass the screen, and what they replace.
 
-    `seen` names what was looked at, so that it is not looked at again as long as it is the same.
+    `seen` names what was read, so that it is not read again while it is unchanged.
     """
     screened = screen_memories(made, tools.rules, tools.policy)
     kept = [memory.model_copy(update={"embedding_model": tools.embeddings.model_id}) for memory in screened.memories]

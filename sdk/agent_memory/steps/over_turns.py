@@ -40,11 +40,11 @@ async def think_over_turns(
 ) -> Draft | None:
     """The draft of a step over the next turns (or those of a dead letter). None if there are none.
 
-    A step that goes `behind` another is given only what that one has covered.
+    A step that runs `behind` another gets only what that one has covered.
 
-    A turn of which nothing can be made becomes a dead letter: it stays in sight, and the others go on. To find it, the
-    range is halved until the turn is alone, at most log2(turns) calls; `Refusals` remembers where it is. If a model
-    refuses one turn after another, whole ranges become dead letters. So does a turn that is more work than one may be.
+    A turn that cannot be processed becomes a dead letter: it stays visible, and the others are processed. To find it,
+    the range is halved until the turn is alone, at most log2(turns) calls; `Refusals` remembers where it is. If a model
+    refuses one turn after another, whole ranges become dead letters. So does a turn that is too much work.
 
     Raises:
         ModelError: if a model is unavailable, or a replay failed again; nothing advances then.
@@ -110,10 +110,10 @@ class _Derived:
 async def _derived(
     step: Step, tools: Tools, request: StepRequest, found: TurnRange, derive: Derive, *, last: bool, whole: bool
 ) -> _Derived:
-    """What a step makes of a range, or the dead letter of it.
+    """The result of a step for a range, or its dead letter.
 
     If our own code fails on a single turn, the turn is tried once more; with `last`, this is that second try. With
-    `whole` a refused range is given up as it is.
+    `whole` a refused range is given up as a whole.
     """
     replay = request.dead_letter_id is not None
     fit, letters = _within_bounds(step, tools, request, found.turns)

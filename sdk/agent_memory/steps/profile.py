@@ -51,7 +51,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         rows = await tools.store.query(
             MEMORIES, queries.CHANGED_MEMORIES, (request.user_id,), since=stored.cursor.since, limit=limit
         )
-        # A memory can change twice in one second; its ETag tells the versions apart, its `_ts` does not.
+        # A memory can change twice in one second; its ETag distinguishes the versions, its `_ts` does not.
         return [row for row in rows if stored.cursor.is_new(row["_etag"], row["_ts"])]
 
     stored, changed = await step.read_ahead(tools, request, read)
@@ -65,7 +65,8 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     before = await read_profile_document(tools.store, request.user_id)
     earlier = await held_up(tools.store, before) if before else None
     told = set(earlier.source_ids) if earlier else set()
-    # What was recalled, said again, pinned or derived again has changed, and says what the profile knows.
+    # A memory that was recalled, said again, pinned or derived again has changed, but says what the profile already
+    # has.
     current = [memory for memory in memories if _holds(memory) and memory.id not in told]
     if request.recent_k is not None:
         listed = await list_memories(tools.store, request.user_id, types=KINDS, limit=request.recent_k)
@@ -81,7 +82,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     answer = await tools.chat.run(
         PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
     )
-    # Its memories passed the screen; what a model made of them passes it again; what is allowed was told by labels.
+    # Its memories passed the screen; the model's text passes it again; their labels show what is allowed.
     policy = _minding(tools.policy, [*([earlier.content] if earlier else []), *(one.content for one in current)])
     kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), policy)
     profile = _merge(request.user_id, earlier, ProfileOutput.model_validate(kept), current, gone).model_copy(

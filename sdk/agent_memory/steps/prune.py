@@ -1,8 +1,8 @@
 """Prune: withdraws what nobody has used, said or asked for in a long time.
 
 A memory fades as `rules.value.retention` says; below a tenth it is superseded with the reason `expired`. It is never
-deleted: its history shows it, a read as of earlier gives it, and saying it again makes it new. What was remembered or
-corrected by hand, what is pinned, raw talk and archived sessions do not fade.
+deleted: its history shows it, a read as of an earlier time returns it, and saying it again makes it new. What was
+remembered or corrected by hand, what is pinned, raw talk and archived sessions do not fade.
 """
 
 from __future__ import annotations

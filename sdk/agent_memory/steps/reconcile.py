@@ -1,7 +1,7 @@
 """Reconcile: finds duplicates and contradictions among a user's facts in one pass.
 
-The model only says which facts clash. Who wins is decided here, the same way every time: the fact that was said
-last, then the surer one, then the greater id. Since that is a total order, chains need no care and there are no
+The model only says which facts clash. The winner is decided here, always in the same way: the fact said last, then the
+more confident one, then the greater id. Since this is a total order, chains need no special handling and there are no
 cycles: every loser points at a fact that beats it.
 """
 
@@ -38,12 +38,12 @@ class Plan:
 
 
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
-    """Asks for duplicates and contradictions among the newest facts, and older ones near to what is new.
+    """Finds duplicates and contradictions among the newest facts, and older ones similar to new ones.
 
     None if there are fewer than two.
 
     Raises:
-        ModelError: if the model gave nothing usable; the facts stay as they are.
+        ModelError: if the model returned nothing usable; the facts stay as they are.
     """
 
     async def read(stored: StoredCursor) -> list[Memory]:
@@ -138,9 +138,9 @@ def make_plan(facts: dict[str, Memory], output: ReconcileOutput, embedding_model
 
 
 def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[str, Memory]) -> list[Supersession]:
-    """The losers of contradictions, each to the fact that was nearest above it in rank; the lowest first.
+    """The losers of contradictions, each with the fact ranked just above it; the lowest first.
 
-    In that order every winner still stands when its loser is marked, also if it is a loser itself.
+    In that order every winner is still active when its loser is marked, even if it loses itself later.
     """
     beaten_by: dict[str, tuple[Memory, Memory, Supersession]] = {}
     for pair in output.contradictions:
@@ -162,7 +162,7 @@ def _lost(facts: dict[str, Memory], output: ReconcileOutput, stands_for: dict[st
 
 
 def _rank(memory: Memory) -> tuple[datetime, float, str]:
-    """Who wins a contradiction: said later, then surer, then the greater id."""
+    """The order that decides a contradiction: said later, then more confident, then the greater id."""
     return (memory.last_said_at, memory.confidence, memory.id)
 
 
@@ -173,7 +173,7 @@ def _end(loser: Memory, winner: Memory) -> datetime:
 
 
 def _merged(members: Sequence[Memory], content: str, embedding_model: str) -> Memory:
-    """One fact in the place of several that say the same: as old as the oldest, as sure as the surest."""
+    """One fact that replaces several that say the same: as old as the oldest, with the highest confidence."""
     newest = max(members, key=_rank)
     ids = sorted(member.id for member in members)
     return newest.model_copy(

@@ -1,8 +1,8 @@
 """Reflect: what a user's memories show together that none of them says.
 
-Insights and lessons, each with the memories that it rests on; a count in one is that of its evidence. What came from
-anybody but the user makes a candidate. An insight of which fewer than two memories still hold is withdrawn. One model
-call, and none as long as the memories are the same. A request may confine it to the memories of a project.
+Insights and lessons, each with its evidence; a count in one counts its evidence. Evidence from anybody but the user
+makes it a candidate. An insight is withdrawn if fewer than two of its memories are still valid. One model call, and
+none while the memories are unchanged. A request may confine it to the memories of a project.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agent_memory.store.memories import get_memories
 
 NAME = "reflect"
 FEWEST = 2
-"""Memories that an insight rests on at least."""
+"""Minimum number of memories for an insight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _read(insights: Sequence[Insight], material: Material) -> list[tuple[Insight
         if len(members) < FEWEST or insight.content in known:
             continue
         old = [earlier[ref] for ref in insight.replaces if ref in earlier]
-        # A candidate takes the place of nothing that is active.
+        # A candidate replaces no active memory.
         trusted = all(member.source == "user" for member in members)
         replaced = [one for one in old if is_derived(one) and (trusted or one.status != "active")]
         found.append((insight, members, replaced))

@@ -1,7 +1,7 @@
-"""Refusals: what a step knows about turns that it can make nothing of, kept beside its cursor.
+"""Refusals: what a step knows about turns that it cannot process, kept with its cursor.
 
-A model may refuse one turn of a range, and our own code may fail on one. The range is halved until that turn is alone.
-What was learned on the way is kept, so that the next run asks for no range that is known to be refused.
+A model may refuse one turn of a range, and our own code may fail on one. The range is halved until that turn is
+isolated. The results are kept, so that the next run tries no range that is known to be refused.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pydantic import ConfigDict, Field
 from agent_memory.models import Model, Turn, content_hash
 
 MOST_IN_A_ROW = 2
-"""Turns that are refused one after another before whole ranges are given up: then a model refuses everything, and to
-look for the turn would cost as many calls as there are turns. A choice."""
+"""Consecutive refused turns after which whole ranges are given up: then the model refuses everything, and finding the
+turn would cost as many calls as there are turns. A choice."""
 MOST_KEPT = 20
-"""Refused turns that are kept: more than a model is ever shown ahead of a range."""
+"""Refused turns that are remembered: more than a model ever sees before a range."""
 _NAME = "refusals"
 
 
@@ -45,12 +45,12 @@ class Refusals(Model):
 
     @property
     def is_everything(self) -> bool:
-        """Whether the model seems to refuse whatever it is asked."""
+        """Whether the model seems to refuse everything."""
         return self.in_a_row >= MOST_IN_A_ROW
 
     @property
     def width(self) -> int | None:
-        """How many of the next turns to ask about; None for as many as a range takes."""
+        """How many of the next turns to try; None for a full range."""
         return max(self.within // 2, 1) if self.within else None
 
     def narrowed(self, covered: int) -> Refusals:
@@ -67,5 +67,5 @@ class Refusals(Model):
         return Refusals(in_a_row=self.in_a_row + 1, turns=refused)
 
     def hides(self, turn: Turn) -> bool:
-        """Whether a turn was refused, so that no model is shown it ahead of others."""
+        """Whether a turn was refused, so that it must not be shown to a model before others."""
         return content_hash(turn.id) in self.turns

@@ -1,11 +1,10 @@
-"""Reprocess: derives the memories of old turns anew, with the model and the prompt of today.
+"""Reprocess: derives the memories of old turns again, with the current model and prompt.
 
-A pass over a thread is for one target: the model, the prompt's version, and whose work is to be done again. It has a
-cursor of its own that follows that of the extraction and never runs ahead of it, so a pass that was cut short goes
-on where it stopped, and one that is through is not made again. What the turns still give stays, under the new
-version; what they give in other words is a new version; what they give no more is withdrawn, and with it what it was
-merged into, whose other parts stand again. What was remembered or
-corrected by hand, and what is pinned, is not touched.
+A pass over a thread has one target: the model, the prompt's version, and the version whose work is repeated. It has its
+own cursor, which follows the cursor of the extraction and never overtakes it. So an interrupted pass continues where it
+stopped, and a finished one is not repeated. A memory derived again stays, under the new version; one in other words is
+a new version; one no longer derived is withdrawn, together with its merge, whose other parts become active again.
+Memories written or corrected by hand, and pinned ones, are not touched.
 """
 
 from __future__ import annotations
@@ -66,10 +65,10 @@ class Target:
 
 
 async def plan(tools: Tools, request: StepRequest) -> list[str]:
-    """The threads of a user that hold work to be done again, or whose pass was cut short; at the cost of two queries.
+    """The threads of a user with work to repeat, or whose pass was interrupted. Costs two queries.
 
-    A thread that gave nothing so far may give something to a new prompt, so it is among them, unless the work of one
-    version is asked for.
+    A thread without memories so far may give some with a new prompt, so it is included, unless only one version's work
+    is repeated.
     """
     target = Target.of(tools, request)
     cursors = await tools.store.query(MEMORIES, queries.DERIVING_CURSORS, (request.user_id,))
@@ -86,13 +85,13 @@ async def plan(tools: Tools, request: StepRequest) -> list[str]:
 
 
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
-    """Derives the next turns of a thread anew. None if the pass is through.
+    """Derives the next turns of a thread again. None if the pass is finished.
 
-    The first draft of a pass only puts its cursor to the beginning.
+    The first draft of a pass only sets its cursor to the beginning.
 
     Raises:
-        ModelError: if a model is unavailable; nothing advances then. An answer that cannot be used makes a dead
-            letter instead, and the old memories stay.
+        ModelError: if a model is unavailable; nothing advances then. An unusable answer becomes a dead letter instead,
+            and the old memories stay.
     """
     target = Target.of(tools, request)
 
@@ -134,7 +133,7 @@ async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: 
     if not wanted and (before or target.only is not None):
         return Effects(result=ProcessResult(step=NAME))
     extracted = await extract.extract(tools, found.turns)
-    if not extracted.asked:  # what is left of the talk is too short to judge what was made of it
+    if not extracted.asked:  # the remaining turns are too short to judge the memories by
         return Effects(result=ProcessResult(step=NAME))
     matched = match(before, extracted.memories, lambda old: target.is_stale(old.model, old.prompt_version))
     derived = await _write(tools, request, matched, target, generation)
@@ -144,7 +143,7 @@ async def _derive(tools: Tools, request: StepRequest, found: TurnRange, target: 
 
 
 async def _write(tools: Tools, request: StepRequest, matched: Matched, target: Target, generation: str) -> Effects:
-    """The documents and intents that bring what is stored to what was matched."""
+    """The documents and intents that turn what is stored into the matched state."""
     replaces = {new.id: old for old, new in matched.changed}
     candidates = [*(new for _, new in matched.changed), *matched.added]
     known = await active_by_hash(tools.store, request.user_id, [new.content_hash for new in candidates])
@@ -202,7 +201,7 @@ def _renewed(new: Memory, generation: str, old: Memory | None) -> Memory:
 
 
 def _new_id(new: Memory, generation: str) -> str:
-    """A new id for this pass: the one made from the place in the transcript belongs to the first derivation."""
+    """A new id for this pass: the id from the place in the transcript belongs to the first derivation."""
     return derived_id(new.id.partition("_")[0], new.id, generation)
 
 

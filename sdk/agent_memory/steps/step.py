@@ -1,4 +1,4 @@
-"""Step: what a step declares of itself, beside its code. `table.steps` has them all."""
+"""Step: what a step declares about itself, next to its code. `table.steps` has them all."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ T = TypeVar("T")
 Scope = Literal["thread", "user"]
 """Whose turns or memories a step goes over."""
 Runs = Literal["counted", "at the end", "deepening", "asked for"]
-"""What calls for a step: what was said since, the end of a conversation, the clock of deepening, or only a caller."""
+"""What starts a step: new turns, the end of a conversation, the clock of deepening, or only a caller."""
 
 Thinker = Callable[["Step", Tools, StepRequest], Awaitable[Draft | None]]
-"""Gathers a range, asks what it has to ask, and gives a draft; None if there was nothing to do."""
+"""Gathers a range, calls a model if needed, and returns a draft; None if there was nothing to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of the background work: what it is called, where it commits, when it is due, what it takes.
+    """One step of the background work: its name, where it commits, when it is due, its options.
 
     Its name is that of its workflow, its cursor and its dead letters, all of which are stored: a name stays.
     """
@@ -43,21 +43,21 @@ class Step:
     runs: Runs = "asked for"
     """What calls for it."""
     cadence: str = ""
-    """The field of `Cadence` that says how often it runs; 0 is never. Empty if nothing counts for it."""
+    """The field of `Cadence` that sets how often it runs; 0 is never. Empty if it is not counted."""
     next_run: Callable[[Tools, str, int], Awaitable[int | None]] | None = None
     """Gives the number of the user's next due run, or None, if the step counts by its own cursor. Other user steps
     count turns."""
     task: Task[Any, Any] | None = None
-    """What it asks a chat model, whose role can be switched off."""
+    """Its task for a chat model, whose role can be switched off."""
     in_pieces: bool = True
-    """Whether it goes over a backlog piece by piece, with a checkpoint after each; else it covers all at once."""
+    """Whether it covers a backlog in pieces, with a checkpoint after each; else it covers everything in one run."""
     files_talk: bool = False
-    """Whether its drafts are the talk itself. No history is to keep that, so it thinks and commits in one activity;
-    it is not bounded by the sentences of a turn, and what it creates are no memories."""
+    """Whether its drafts contain the turns themselves. No history may keep these, so it thinks and commits in one
+    activity. It has no limit on the sentences of a turn, and its documents do not count as memories."""
     shares_call: bool = False
     """Whether one call of a model can answer it together with the others that share."""
     first: tuple[str, ...] = ()
-    """The steps that its workflow does ahead of it."""
+    """The steps that its workflow runs before it."""
     then: tuple[str, ...] = ()
     """The workflows that its own runs after it, for the user."""
     plan: Callable[[Tools, StepRequest], Awaitable[list[str]]] | None = None
@@ -65,7 +65,7 @@ class Step:
     kept_after_failure: Callable[[Tools, str], Awaitable[dict[str, Any]]] | None = None
     """What its cursor keeps also after an answer that cannot be used."""
     options: frozenset[str] = frozenset()
-    """The fields of a `StepRequest` that it knows, besides those that say for whom it runs."""
+    """The fields of a `StepRequest` that it supports, besides those for its scope."""
     aliases: tuple[str, ...] = ()
     """Further names in URLs; several systems' are understood."""
     makes: str = ""
@@ -75,7 +75,7 @@ class Step:
 
     @property
     def is_pass(self) -> bool:
-        """Whether it asks a model about a user's memories: what it cannot do stays due as a whole."""
+        """Whether it calls a model about a user's memories: if it fails, all its work stays due."""
         return self.scope == "user" and self.task is not None
 
     def every(self, cadence: Cadence) -> int:

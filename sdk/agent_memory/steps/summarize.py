@@ -39,16 +39,16 @@ NAME = "summarize"
 
 
 async def plan(tools: Tools, request: StepRequest) -> list[str]:
-    """The threads of a user whose summaries do not know yet what was replaced in other conversations."""
+    """The threads of a user whose summaries are not yet corrected for replacements in other conversations."""
     return await untold_threads(tools.store, request.user_id)
 
 
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
-    """Merges the next turns into the summary, and corrects what was replaced elsewhere. None if there is neither.
+    """Merges the next turns into the summary, and corrects what was replaced elsewhere. None if there is nothing to do.
 
     Raises:
-        ModelError: if a model is unavailable, or a replay failed again; the summary stays as it is. Of an answer that
-            cannot be used comes a dead letter instead: of the turns, or of the corrections if the turns do without.
+        ModelError: if a model is unavailable, or a replay failed again; the summary stays as it is. An unusable answer
+            becomes a dead letter instead: for the turns, or for the corrections if the turns work without them.
     """
     user_id, thread_id = request.user_id, request.thread_id
     if request.dead_letter_id is not None:  # its turns were missing when earlier corrections were made
@@ -85,13 +85,13 @@ STEP = Step(
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What is known of a thread ahead of a merge."""
+    """What is known about a thread before a merge."""
 
     summary: ThreadSummary | None
     state: ThreadState | None
 
     def text(self, turns: Sequence[Turn]) -> str:
-        """All that a merge with these turns may say."""
+        """Everything that a merge with these turns may say."""
         known = [self.summary.content] if self.summary else []
         state = json.dumps(self.state.state if self.state else {}, ensure_ascii=False)
         return "\n".join([*known, state, *(turn.content for turn in turns)])
@@ -100,11 +100,11 @@ class Before:
 async def _write(
     tools: Tools, request: StepRequest, turns: Sequence[Turn], untold: Sequence[Untold], *, last: bool = True
 ) -> Effects:
-    """Has turns merged into the summary, with the corrections that concern it; asks no model if there is neither.
+    """Merges turns and corrections into the summary; calls no model if there are none.
 
     Corrections are not marked as done until the last turns are merged, because turns that still wait may repeat the
     old value.
-    What no model can make anything of is given up: it becomes a dead letter, and the turns go without it.
+    Corrections that no model can apply become a dead letter, and the turns are merged without them.
     """
     before = Before(
         await read_summary(tools.store, request.user_id, request.thread_id),
@@ -156,7 +156,7 @@ async def _do_without(
 async def _merge(
     tools: Tools, request: StepRequest, turns: Sequence[Turn], before: Before, needed: Sequence[Untold]
 ) -> Effects:
-    """The summary and the state that a model makes of turns, of corrections, and of what was known."""
+    """The summary and the state that a model makes from turns, corrections and what was known."""
     text = before.text(turns)
     told = [*(before.summary.told_ids if before.summary else []), *(one.winner_id for one in needed)]
     view = SummaryView.model_validate(before.summary.model_dump()) if before.summary else None
@@ -224,7 +224,7 @@ def _screened(tools: Tools, output: SummarizeOutput) -> SummarizeOutput:
 def _after(
     before: TaskResult[SummarizeOutput] | None, answer: TaskResult[SummarizeOutput]
 ) -> TaskResult[SummarizeOutput]:
-    """An answer that goes on from another, with what both cost."""
+    """An answer that continues another, with the cost of both."""
     if before is None:
         return answer
     return replace(answer, usage=before.usage + answer.usage, rejected=before.rejected + answer.rejected)

@@ -1,8 +1,8 @@
-"""Synthesize: puts one procedure together from how-tos for one purpose that were told in several conversations.
+"""Synthesize: combines how-tos for one purpose from several conversations into one procedure.
 
-The how-tos stay; the procedure names them as its sources. When they change it is put together again, and when one of
-them no longer holds and nothing takes its place, it is withdrawn. What was told by anybody but the user makes a
-candidate, which is no instruction before it is approved. One model call for all new groups, none without.
+The how-tos stay; the procedure names them as its sources. When they change it is combined again. If one of them is no
+longer valid and nothing replaces it, the procedure is withdrawn. A source from anybody but the user makes it a
+candidate, which is no instruction until it is approved. One model call for all new groups, none without.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SMALLEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Groups of how-tos that no procedure stands for yet, the procedures there are, and those whose sources fell."""
+    """Groups of how-tos without a procedure, the existing procedures, and those whose sources are gone."""
 
     groups: list[list[Memory]]
     made: list[Memory]
@@ -51,7 +51,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
 
     async def read(stored: StoredCursor) -> list[Material]:
         material = await _gather(tools, request.user_id)
-        if stored.extra.get("seen") == _seen(material.groups):  # the model was asked, and saw no procedure in them
+        if stored.extra.get("seen") == _seen(material.groups):  # the model was called, and found no procedure in them
             material = Material([], material.made, material.fallen)
         return [material] if material.groups or material.fallen else []
 
@@ -107,7 +107,7 @@ async def _gather(tools: Tools, user_id: str) -> Material:
 
 
 def _replaced(made: Sequence[Memory], new: Sequence[Memory]) -> list[Supersession]:
-    """Which procedures give way to the new ones that share a source with them. A candidate replaces no active one."""
+    """The procedures replaced by new ones that share a source with them. A candidate replaces no active one."""
     return [
         Supersession(loser_id=old.id, loser_thread_id=old.thread_id, winner_id=one.id, reason="update")
         for old in made

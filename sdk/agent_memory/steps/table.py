@@ -1,9 +1,9 @@
-"""The table of steps: their names in the order in which they run, and what each declares of itself.
+"""The table of steps: their names in the order in which they run, and what each declares about itself.
 
 To add a step, write its module with its `STEP` in this folder, and name it below. Workflows, activities, due work, dead
 letters, scopes, HTTP, command line and function app read the table.
 
-The steps are loaded when they are first asked for: the names alone cost neither the Cosmos SDK nor pydantic.
+The steps are loaded on first use: the names alone load neither the Cosmos SDK nor pydantic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ThreadStep = Literal["index", "extract", "summarize", "archive"]
 UserStep = Literal["reconcile", "profile", "consolidate", "synthesize", "reflect", "prune"]
 """The steps of a user that `process` runs."""
 _OTHERS = ("reprocess",)
-"""Steps that have a way of their own to be run."""
+"""Steps that are run in their own way."""
 
 
 @cache
@@ -43,10 +43,10 @@ def on_demand(scope: Scope) -> list[str]:
 
 
 def check_step(scope: Scope, name: str) -> None:
-    """Refuses what is no step of a scope.
+    """Refuses a name that is not a step of a scope.
 
     Raises:
-        InvalidInput: naming those that there are.
+        InvalidInput: naming the steps that exist.
     """
     if name not in on_demand(scope):
         raise InvalidInput(f"a {scope}'s steps are {', '.join(on_demand(scope))}, not {name!r}")

@@ -21,13 +21,13 @@ class WriteBehind:
         self._task: asyncio.Task[None] | None = None
 
     def soon(self) -> None:
-        """Schedules a write of what was noted. Costs no request."""
+        """Schedules a write of the notes. Costs no request."""
         if self._task is None or self._task.done():
             self._closing = asyncio.Event()
             self._task = asyncio.create_task(self._write(), name=self._name)
 
     async def close(self) -> None:
-        """Writes what waits, and ends. Does not cancel a running write, because nobody could say what it wrote."""
+        """Writes the waiting notes, and ends. Does not cancel a running write, because its result would be unknown."""
         task, self._task = self._task, None
         if task is not None:
             self._closing.set()

@@ -75,7 +75,7 @@ def translated() -> Iterator[None]:
 
 @contextmanager
 def into_container() -> Iterator[None]:
-    """Around a call that names no item: "not found" can only mean that the container is missing."""
+    """Around a call without an item: "not found" can only mean that the container is missing."""
     try:
         with translated():
             yield

@@ -12,11 +12,11 @@ SHORTEST = 8
 """The fewest characters of a turn that gets a chunk. A shorter one ("ok", "thanks!") has nothing to find."""
 
 CONFIDENCE, IMPORTANCE = 1.0, 0.3
-"""Those of a chunk. That it was said is certain; what is derived from it matters more. A choice."""
+"""The values of a chunk. That it was said is certain; what is derived from it matters more. A choice."""
 
 
 class Asked(NamedTuple):
-    """The question that a short reply answers: the turn that asks it, and its words as they may be told."""
+    """The question that a short reply answers: its turn, and its screened words."""
 
     turn_id: str
     words: str
@@ -33,9 +33,9 @@ def chunk_text(turn: Turn) -> str:
 
 
 def heads_of(turn: Turn) -> list[tuple[str | None, str]]:
-    """The possible beginnings of a chunk's text, each with its name: with the speaker's name, and with the role only.
+    """The possible beginnings of a chunk's text: with the speaker's name, and with the role only.
 
-    The name is put on one line, so that it cannot begin lines of its own.
+    The name is put on one line, so that it cannot start new lines.
     """
     name = " ".join(folded(turn.name or "").split())
     return [(one, _head(turn, one or turn.role)) for one in dict.fromkeys((name or None, None))]
@@ -46,7 +46,7 @@ def _head(turn: Turn, speaker: str) -> str:
 
 
 def words_of(memory: Memory) -> str:
-    """What a memory says; for a chunk the words alone, without day and speaker."""
+    """What a memory says; for a chunk only the words, without day and speaker."""
     if memory.kind != "chunk":
         return memory.content
     return _from_text(memory)[1] if memory.quote is None else memory.quote
@@ -72,7 +72,7 @@ def _from_text(chunk: Memory) -> tuple[str, str]:
 
 
 def told_by(memory: Memory) -> str:
-    """What a memory tells: its words, and those of the question that a short reply answers."""
+    """The text of a memory: its words, and those of the question that a short reply answers."""
     asked = memory.metadata.get("asked") if memory.kind == "chunk" else None
     return _with_question(words_of(memory), asked) if isinstance(asked, str) else words_of(memory)
 
@@ -82,7 +82,7 @@ def _with_question(words: str, asked: str | None) -> str:
 
 
 def spoken(memory: Memory) -> str:
-    """What a memory tells; for a chunk speaker and words, without the day, because people repeat themselves."""
+    """The text of a memory; for a chunk speaker and words, without the day, because people repeat themselves."""
     return f"{speaker_of(memory)}: {told_by(memory)}" if memory.kind == "chunk" else memory.content
 
 
@@ -108,7 +108,7 @@ def chunk_of(
         name: The speaker's name, if it may be shown.
         position: The turn's position in its thread, if known.
         number: The part of a long turn that has several chunks.
-        asked: The question that a short reply answers. The chunk goes when the turn of that question goes.
+        asked: The question that a short reply answers. The chunk is deleted with the turn of that question.
     """
     metadata: dict[str, Any] = {} if position is None else {"position": position}
     if name is not None:

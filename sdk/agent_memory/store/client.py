@@ -50,7 +50,7 @@ def default_credential() -> AsyncTokenCredential:
         from azure.identity.aio import DefaultAzureCredential
     except ImportError as error:
         raise ConfigurationError(
-            f"give a credential, or install the extra 'azure' for azure-identity: {how_to_install('azure')}"
+            f"pass a credential, or install the extra 'azure' for azure-identity: {how_to_install('azure')}"
         ) from error
     return DefaultAzureCredential()
 
@@ -72,9 +72,9 @@ class Refusal:
 class Store:
     """One database on Cosmos DB, or on anything that speaks its protocol through the azure-cosmos SDK.
 
-    The change feed has a client of its own, because the SDK keeps a feed's continuation among the headers of the
-    client's last response. `refusal` is set while writes fail. `known` is what need not be asked again, `vectors` where
-    vectors are kept. It is `in_process` if it is an engine of this process.
+    The change feed has its own client, because the SDK keeps a feed's continuation among the headers of the client's
+    last response. `refusal` is set while writes fail. `known` caches settings, `vectors` names the fields of the
+    vectors. It is `in_process` if it is an engine in this process.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Store:
         """Opens nothing yet.
 
         Args:
-            connect: Makes a client.
+            connect: Creates a client.
             database: The database's name.
             name: The store's name in health and telemetry.
             marks_changes: Whether each write of a user's memories or turns also writes the user's mark.

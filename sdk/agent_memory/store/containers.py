@@ -73,7 +73,7 @@ class ContainerSpec:
 
 
 def container_specs(turn_ttl_seconds: int = -1) -> list[ContainerSpec]:
-    """The five containers. A `default_ttl` of -1 keeps items that set no ttl of their own."""
+    """The five containers. A `default_ttl` of -1 keeps items without their own ttl."""
     scope = ("/user_id", "/thread_id")
     return [
         ContainerSpec(MEMORIES, scope, default_ttl=-1, vectors=True),

@@ -1,8 +1,8 @@
-"""What is counted: the turns of a thread, and those of a user (docs/decisions/0007). Values without I/O.
+"""Counts: the turns of a thread, and those of a user (docs/decisions/0007). Values without I/O.
 
 The change feed may deliver a turn twice, late, or after a crash half way. The cursor in a thread's counter decides
-whether a turn is new. The user's total takes over what a thread's counter has more than the total holds of that thread,
-so it moves by the same rule, and delivering again what a crash cut off completes it.
+whether a turn is new. The user's total adds the difference between a thread's counter and what the total already
+includes of that thread. So it follows the same rule, and a repeated delivery completes what a crash interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agent_memory.store.ids import COUNTERS_THREAD
 
 _MOST_MARKS = 32
 _MOST_THREADS = 32
-"""Threads that a user's counter names in the long run, beside those of the batch: a document of some 2 KB."""
+"""Maximum threads that a user's counter lists, besides those of the batch: a document of about 2 KB."""
 USER = "user"
 """The step name, in a thread's counter, of the steps that run for the whole user: reconciliation and profile."""
 
@@ -27,8 +27,8 @@ class ThreadCounter:
 
     `pending` is how many turns still wait for some step; it is stored so that a query can find them. `waiting` says
     since when: pairs of a count and the earliest `_ts` of the turns between the previous pair's count and this one.
-    `taken_back` are the ids of the last turns that were taken back.
-    `told` is how many of the turns are in the user's total, unless the user's counter names the thread itself.
+    `taken_back` are the ids of the last popped turns.
+    `told` is how many of the turns the user's total includes, unless the user's counter lists the thread itself.
     """
 
     user_id: str
@@ -62,10 +62,10 @@ class ThreadCounter:
         return replace(self, cursor=cursor, waiting=waiting)
 
     def without(self, turn_id: str, ts: int, covered: Collection[str]) -> ThreadCounter:
-        """The counter after a turn was taken back that only the steps in `covered` had run for.
+        """The counter after a turn was popped that only the steps in `covered` had processed.
 
-        The count stays, as thresholds are crossed by what was said. But no step waits for the turn any more, and it
-        is not counted if it is delivered after this.
+        The count stays, because thresholds count what was said. But no step waits for the turn any more, and it is not
+        counted if it is delivered later.
         """
         if turn_id in self.taken_back:
             return self
@@ -114,7 +114,7 @@ def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
     """A counter from its document."""
     waiting = tuple((count, ts) for count, ts in document.get("waiting", ()))  # earlier versions wrote none
     cursor = Cursor.from_document(document["cursor"])
-    told = document.get("told", cursor.count)  # what an earlier version counted is in the total from the beginning
+    told = document.get("told", cursor.count)  # the total always includes what an earlier version counted
     back = tuple(document.get("taken_back", ()))
     place = (document["user_id"], document["thread_id"])
     return ThreadCounter(*place, cursor, document["done"], steps, waiting, told, back)
@@ -125,7 +125,7 @@ class UserCounter:
     """How many turns of a user were counted over all threads, and up to which count each per-user step has run.
 
     `turns` is None until the total is kept: an earlier version wrote the document. `threads` holds how many turns of
-    the threads that were counted last are in the total; for all others, their own counters say it (`told`).
+    the threads that were counted last are in the total; for all others, their own counters have it (`told`).
     `unconfirmed` means that nobody has looked yet whether the user still had turns when this document was created.
     """
 

@@ -98,7 +98,7 @@ class Counters:
     async def forget(self, user_id: str, thread_id: str, turn_ids: Collection[str], redo: Collection[str] = ()) -> None:
         """Removes the ids of turns from a counter, and marks the steps in `redo` as due again.
 
-        The count stays: thresholds are crossed by what was said, not by what is left.
+        The count stays: thresholds count what was said, not what is left.
         """
 
         def change(counter: ThreadCounter) -> ThreadCounter:

@@ -1,9 +1,10 @@
 """Counting: advances the counters of a user and of some of their threads by turns of the change feed.
 
-Two documents in two partitions cannot be written at once. So the thread's counter is written first, and what it has
-more than the user's total holds of it is added to the total after that, under the total's ETag. A crash in between is
-mended when the turns are delivered again. A thread's counter counts as read only if it was written after the user's
-counter was read, or if the user's counter names the thread: an older version of it might not say what was told.
+Two documents in two partitions cannot be written at once. So the thread's counter is written first. The difference
+between it and what the user's total includes of it is added to the total after that, under the total's ETag. A crash in
+between is repaired when the turns are delivered again. A thread's counter counts as read only if it was written after
+the user's counter was read, or if the user's counter lists the thread: an older version of it might lack what was
+added.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Counting:
     async def _tell(self, thread_id: str, count: int) -> None:
         """Notes in a thread's counter that the total includes `count` of its turns."""
         behind = f"FROM c WHERE NOT IS_DEFINED(c.told) OR c.told < {int(count)}"
-        with suppress(Conflict, NotFound):  # it says so already, or is gone
+        with suppress(Conflict, NotFound):  # it already has the value, or is gone
             partition = (self._user_id, thread_id)
             await self._send(self._store.patch(COUNTER, "counter", partition, {"told": count}, behind))
 

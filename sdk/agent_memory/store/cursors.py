@@ -2,8 +2,9 @@
 
 A cursor holds the highest `_ts` covered, and the ids of the items in a short window before it. An item is new if its
 `_ts` is not older than the window and its id is not among those. (Turns never change. For documents that do, the ETag
-stands in for the id.) So turns with an old `created_at`, turns of the same second, and turns that become visible late
-are neither skipped nor taken twice. A step's results and its cursor are written together (docs/decisions/0005).
+is used instead of the id.) So turns with an old `created_at`, turns of the same second, and turns that become visible
+late are neither skipped nor processed twice. A step's results and its cursor are written together
+(docs/decisions/0005).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ the writes of one partition in order, so only the current second is still open."
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a step has come. `count` is the number of items covered since the beginning, `runs` that of commits."""
+    """How far a step has read. `count` is the number of items covered so far, `runs` the number of commits."""
 
     ts: int = 0
     seen: Mapping[str, int] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class StoredCursor:
-    """A cursor as read, with its ETag (empty if none is stored) and what the step keeps beside it."""
+    """A cursor as read, with its ETag (empty if none is stored) and what the step stores with it."""
 
     cursor: Cursor
     etag: str
@@ -87,10 +88,10 @@ async def read_ahead(
     step: str,
     read: Callable[[StoredCursor], Awaitable[Sequence[T]]],
 ) -> tuple[StoredCursor, Sequence[T]]:
-    """Reads what a step is to cover next, and the cursor, which is stored before any of it is read.
+    """Reads the next items for a step, and the cursor, which is stored before any of them is read.
 
-    So a draft always names a version of a stored cursor. Forgetting something in the draft's range touches or deletes
-    that cursor, and the draft fails. If there is nothing to cover, no cursor is left behind.
+    So a draft always has a version of a stored cursor. Deleting something in the draft's range touches or deletes that
+    cursor, and the draft fails. If there is nothing to cover, no cursor is stored.
     """
     stored = await read_cursor(store, container, partition, step)
     found = await read(stored)

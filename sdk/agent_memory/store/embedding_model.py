@@ -1,6 +1,6 @@
-"""The embedding model of a store: the first to open the store sets it, because vectors of two models do not compare.
+"""The embedding model of a store, set when it is first opened: vectors of two models cannot be compared.
 
-One document names it. While the store moves to another model the document says that too (`move`), and the model
+One document has its name. While the store moves to another model, the document records that too (`move`), and the model
 changes last, with one write.
 """
 
@@ -24,7 +24,7 @@ PARTITION = (STORE_USER, SETTINGS_THREAD)
 NAMES = {"all-MiniLM-L6-v2-int8": "local:minilm", "hashing-384": "local:hashing"}
 """The models that `AGENT_MEMORY_EMBEDDINGS` names in another way than they name themselves."""
 _OPENED_WITH = {
-    "local:minilm": "in code give no embedding_model",
+    "local:minilm": "in code pass no embedding_model",
     "local:hashing": "in code embedding_model=HashingEmbeddings()",
 }
 
@@ -57,7 +57,7 @@ async def check_embedding_model(store: Store, model_id: str, dimensions: int) ->
 
 
 def mismatch(first: str, have: int | None, model_id: str, dimensions: int) -> str:
-    """What to say when a store is opened with another model than the one that filled it, and the ways out."""
+    """The error for a store that is opened with a model other than its own, with the ways to fix it."""
     name = NAMES.get(first)
     way_out = (
         f"Set AGENT_MEMORY_EMBEDDINGS={name}, or {_OPENED_WITH[name]}"
@@ -67,7 +67,7 @@ def mismatch(first: str, have: int | None, model_id: str, dimensions: int) -> st
     return (
         f"the store holds vectors of {have} dimensions, made by {first}; {model_id} makes {dimensions}, and"
         f" vectors of two models cannot be compared. {way_out}, or give the new"
-        " model a store (a file, a database) of its own, or move this store to the new model:"
+        " model its own store (a file, a database), or move this store to the new model:"
         f" agent-memory reembed --to {NAMES.get(model_id, 'provider:model')}"
     )
 

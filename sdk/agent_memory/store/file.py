@@ -10,7 +10,7 @@ WAITS = (0.05, 0.15, 0.3, 0.5, 1.0)
 
 
 class StoreFile(Protocol):
-    """What a store asks of its file; `embedded_cosmos.Engine` has these methods."""
+    """What a store needs of its file; `embedded_cosmos.Engine` has these methods."""
 
     def scrub(self) -> bool:
         """Removes the bytes of deleted data from the file and its log; False if that is impossible now."""

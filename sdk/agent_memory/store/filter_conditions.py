@@ -1,7 +1,7 @@
 """A filter as a condition in SQL. Neither names nor values become its text: both are parameters.
 
-A comparison is true or false, never undefined as in SQL, so that `not` means what it says: each asks for the type of
-the field first. An absent field and null are the same.
+A comparison is true or false, never undefined as in SQL, so that `not` really negates: each comparison checks the type
+of the field first. An absent field and null are the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FilterConditions:
 
         Args:
             given: The filter.
-            paths: By the name of a field, the expression that stands for it. Not for keys of the metadata.
+            paths: The expression for each field. Not for keys of the metadata.
         """
         self.parameters: dict[str, Any] = {}
         self._paths = paths
@@ -73,7 +73,7 @@ def _absent(path: str) -> str:
 
 
 def _is_like(value: object) -> str:
-    """The function that tells whether something has the type of a value; times are kept as texts."""
+    """The function that checks whether something has the type of a value; times are stored as texts."""
     if isinstance(value, bool):
         return "IS_BOOL"
     return "IS_NUMBER" if isinstance(value, int | float) else "IS_STRING"

@@ -42,12 +42,12 @@ TURN_PATHS = MEMORY_PATHS | {
     "confidence": str(CONFIDENCE),
     "importance": str(IMPORTANCE),
 }
-"""What stands in a turn for the fields of the chunk that it becomes (`chunk_of`). It has no tags either."""
+"""The fields of a turn that correspond to those of its chunk (`chunk_of`). A turn has no tags either."""
 _ANY_TYPE = 'c.type IN ("fact", "episodic", "procedural", "reflection")'
 
 
 def condition(filters: SearchFilters) -> str:
-    """The condition on a memory. It must also be usable, and believed now or true at the time asked for."""
+    """The condition on a memory. It must also be usable, and current now or at the requested time."""
     conditions = _conditions(filters)
     return " AND ".join(
         [
@@ -61,7 +61,7 @@ def condition(filters: SearchFilters) -> str:
 
 
 def condition_of_turns(filters: SearchFilters) -> str | None:
-    """The condition on a turn; None if these filters leave raw talk out."""
+    """The condition on a turn; None if these filters exclude turns."""
     types, kinds = filters.get("types"), filters.get("kinds")
     if types is not None:
         stored, of_types = types_and_kinds(types)
@@ -97,6 +97,6 @@ def _conditions(filters: SearchFilters, paths: Mapping[str, str] = MEMORY_PATHS)
 
 
 def types_and_kinds(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Splits names into stored types, and the kinds that some names (`preference`) stand for."""
+    """Splits names into stored types, and the kinds that some names (`preference`) mean."""
     meant = [TYPE_ALIASES.get(name, (name, None)) for name in names]
     return [stored for stored, kind in meant if kind is None], [kind for _, kind in meant if kind is not None]

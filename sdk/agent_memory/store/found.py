@@ -1,7 +1,7 @@
-"""Memories as a search reads them: short rows, without vectors and without what can be told from the rest of a row.
+"""Memories as a search reads them: short rows, without vectors and without fields that can be derived from the others.
 
-A search reads some 80 memories for ten hits, and most of the JSON of a memory is names of fields, and fields that are
-as in most others. So a row is a list of what differs from memory to memory, and an object with what is unusual.
+A search reads about 80 memories for ten hits, and most of a memory's JSON is field names and common values. So a row is
+a list of the fields that differ between memories, plus an object with unusual fields.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LISTED = ("id", "thread_id", "content", "created_at", "recorded_at", "source", 
 """What differs from memory to memory, by its place in a row."""
 _LINKS = "near_ids"
 _OF_CHUNKS = ("valid_to", "agent_id", "project_id", "run_id", "contributor_id")
-"""What a chunk may have beside."""
+"""Further fields that a chunk may have."""
 _TOLD = ("user_id", "content_hash", _LINKS)
-"""What is known or comes by itself: the hash of the content, and links only if they are asked for."""
+"""Fields that are known or computed: the hash of the content; and links, unless requested."""
 _LIKE_OTHERS = {"valid_from": "c.created_at", "embedding_model": "@model"}
 """What is mostly the same as something else. Left out if it is; null if there is none."""
 _AS_MADE = (
@@ -39,9 +39,9 @@ FOUND_COSINE = "VectorDistance(c.embedding, @vector) AS s"
 
 @cache
 def found_fields(*, links: bool, elsewhere: str | None = None) -> str:
-    """What a query selects of each memory, as `m`; `@model` is a parameter of it. Links only if they are asked for.
+    """The fields that a query selects of each memory, as `m`; `@model` is a parameter. Links only if requested.
 
-    Of what meets the condition `elsewhere`, which another query reads, only the id.
+    For memories that meet the condition `elsewhere`, which another query reads, only the id.
     """
     # An element that is undefined would move the others.
     listed = ", ".join(f"(c.{name} ?? null)" for name in _LISTED)

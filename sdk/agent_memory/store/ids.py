@@ -20,7 +20,7 @@ USER_SUMMARY_THREAD = "__user_summary__"
 PROCEDURES_THREAD = "__procedural__"
 """The reserved thread of procedures that combine those of several threads."""
 FORGOTTEN_THREAD = "__forgotten__"
-"""The reserved thread of a user's tombstones, and of what is being forgotten."""
+"""The reserved thread of a user's tombstones and running deletions."""
 DOCUMENTS_THREAD = "__documents__"
 """The reserved thread of the pieces of a user's documents."""
 COUNTERS_THREAD = "__counters__"
@@ -61,7 +61,7 @@ def check_id(value: object, what: str) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= 255:
         raise InvalidInput(f"{what} must be a text of 1 to 255 characters, not {value!r:.60}")
     if _FORBIDDEN.search(value):
-        raise InvalidInput(f"{what} must hold none of / \\ ? # and no control character: {value!r:.60}")
+        raise InvalidInput(f"{what} must not contain / \\ ? # or a control character: {value!r:.60}")
     if is_reserved(value):
         raise InvalidInput(f"{what} must not begin with __, which is reserved: {value!r:.60}")
     try:
@@ -72,10 +72,10 @@ def check_id(value: object, what: str) -> str:
 
 
 def group_owner(group_id: object) -> str:
-    """The stored owner of a group's memory, in the place of a user's id.
+    """The stored owner of a group's memory, instead of a user's id.
 
     Raises:
-        InvalidInput: if it is no valid id, or leaves no room for the prefix.
+        InvalidInput: if it is not a valid id, or leaves no room for the prefix.
     """
     checked = check_id(group_id, "group_id")
     if len(checked) > 255 - len(GROUP):
@@ -84,7 +84,7 @@ def group_owner(group_id: object) -> str:
 
 
 def group_of(owner: str) -> str | None:
-    """The group whose memory this owner stands for; None for a user."""
+    """The group of this owner; None for a user."""
     return owner[len(GROUP) :] if owner.startswith(GROUP) else None
 
 
@@ -99,7 +99,7 @@ def check_owner(owner: str) -> str:
 
 
 def check_memory_id(value: object) -> str:
-    """Returns an imported memory's id. It must not collide with the documents that are stored beside memories.
+    """Returns an imported memory's id. It must not collide with the documents that are stored next to memories.
 
     Raises:
         InvalidInput: if it is not a valid id (`check_id`), or begins like the id of such a document.
@@ -150,7 +150,7 @@ def user_summary_id(user_id: str) -> str:
 BUDGET_ID = "budget"
 """The id, in `__counters__`, of the record of what a user's processing cost today."""
 SETTINGS_ID = "settings"
-"""The id of the settings of a user (in `__settings__`) or of a thread (beside its summary)."""
+"""The id of the settings of a user (in `__settings__`) or of a thread (next to its summary)."""
 
 
 def cursor_id(step: str) -> str:

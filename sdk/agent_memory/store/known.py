@@ -11,13 +11,13 @@ from typing import Any
 from agent_memory.store.containers import SUMMARIES, TURNS
 
 SETTINGS_SECONDS = 30.0
-"""How long settings are used before they are read again. A change in this process takes effect at once, one in
+"""How long settings are used before they are read again. A change in this process takes effect immediately, one in
 another process after this time at most. Processing reads them each time. A choice."""
 MOST_KNOWN = 10_000
 """Users and threads whose settings, or whose last writing, a process remembers."""
 OTHERS_SECONDS = 5.0
-"""How long a process relies on having seen that nobody said anything lately. What is said meanwhile through another
-process is found after this time at the latest, what is said through this one at once. A choice."""
+"""How long a process relies on having found no fresh turns. It finds a turn written by another process after this time
+at the latest, its own turns immediately. A choice."""
 _CLOCKS_DIFFER = 2.0
 """Seconds by which what the store calls a minute may differ: its times are whole seconds."""
 
@@ -34,7 +34,7 @@ class KnownSettings:
         self._reads: dict[Key, object] = {}
 
     async def get(self, key: Key, read: Callable[[], Awaitable[Kept]]) -> Kept:
-        """The document of a partition: the one that is known, else what `read` gives; empty if there is none."""
+        """The document of a partition: the cached one, else the result of `read`; empty if there is none."""
         known = self._documents.get(key)
         if known is not None and time.monotonic() - known[0] <= SETTINGS_SECONDS:
             return known[1]
@@ -45,9 +45,9 @@ class KnownSettings:
 
     @contextmanager
     def reading(self, keys: Sequence[Key]) -> Iterator[Callable[[Mapping[Key, Kept]], None]]:
-        """Says that these documents are being read, and gives what keeps them.
+        """Marks these documents as being read, and returns a function that caches them.
 
-        What is written meanwhile is not kept as it was read.
+        A document that is written meanwhile is not cached as it was read.
         """
         reading = object()
         for key in keys:

@@ -1,7 +1,7 @@
-"""The library: documents that a user wants to look things up in, cut into pieces.
+"""The library: documents that a user wants to search, cut into pieces.
 
-A piece is a memory of the type `document` in a reserved thread of the user. Nothing is learned from it: it enters no
-profile, no count and no reconciliation. A search finds it only if it asks for documents.
+A piece is a memory of the type `document` in a reserved thread of the user. No memories are derived from it: it enters
+no profile, no count and no reconciliation. A search finds it only if it asks for documents.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_pieces(
     if not texts:
         raise InvalidInput("the document is empty")
     if len(texts) > MOST_PIECES:
-        raise InvalidInput(f"the document has {len(texts)} pieces, more than {MOST_PIECES}: give it in parts")
+        raise InvalidInput(f"the document has {len(texts)} pieces, more than {MOST_PIECES}: add it in parts")
     clock = now()
     return [
         Memory(

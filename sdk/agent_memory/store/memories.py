@@ -32,7 +32,7 @@ async def list_memories(
     limit: int | None = None,
     filters: Filter | None = None,
 ) -> Page[Memory]:
-    """A user's memories (or those of one thread), newest first, without chunks of raw talk."""
+    """A user's memories (or those of one thread), newest first, without chunks."""
     conditions = None if filters is None else FilterConditions(filters)
     given: dict[str, Any] = {"as_of": iso(as_of)} if as_of else {}
     given |= {} if conditions is None else conditions.parameters
@@ -57,7 +57,7 @@ async def list_memories(
 
 
 async def get_memory(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:
-    """One memory of a user, whichever thread it lies in, with its ETag.
+    """One memory of a user, in any thread, with its ETag.
 
     Raises:
         NotFound: if the user has no such memory.
@@ -172,7 +172,7 @@ async def history(store: Store, user_id: str, memory_id: str) -> list[Memory]:
 
 
 async def has_talk_or_memories(store: Store, user_id: str) -> bool:
-    """Whether a user has any turn or memory, or anything that processing keeps beside them. An erased user has not.
+    """Whether a user has any turn or memory, or any state of processing. An erased user has none.
 
     Costs one query, and a second one for a user whose turns have expired.
     """

@@ -24,8 +24,8 @@ Fetch = Callable[[Slice, dict[str, Any]], Awaitable[list[Document]]]
 async def newest(fetch: Fetch, *, before: datetime | None = None, limit: int | None = None) -> list[Document]:
     """The newest documents of a listing, or the newest before a time.
 
-    The page exceeds `limit` only if several documents have the time of its last one. If it ended between them, it could
-    not say where the next page begins.
+    The page exceeds `limit` only if several documents have the time of its last one. If it ended between them, its
+    cursor could not say where the next page begins.
 
     Raises:
         InvalidInput: for a limit below 1.

@@ -32,7 +32,7 @@ async def known_document(store: Store, user_id: str, thread_id: str | None = Non
 
 
 def says_something(document: Document) -> bool:
-    """Whether a settings document holds any setting, and not only the notes that are kept beside them."""
+    """Whether a settings document holds any setting, and not only the notes that are stored with them."""
     return any(name in document for name in ScopeSettings.model_fields)
 
 

@@ -1,7 +1,7 @@
 """Every query that the toolkit sends, as text. Values are only ever parameters.
 
 A query over a user goes to the prefix of the partition key, one over a thread to the full key; `confined` adds the key
-to the condition too. Cross-partition queries stand under a heading of their own; no method of a scope uses them.
+to the condition too. Cross-partition queries have their own section; no method of a scope uses them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ AS_OF = (
     f' AND ({ACTIVE} OR c.supersede_reason IN ("update", "contradict")'
     ' OR (c.supersede_reason IN ("expired", "evicted") AND c.superseded_at > @as_of))'
 )
-"""What was true at a time: also what was replaced or faded later, but not what was merged into another memory."""
+"""What was true at a time: including memories replaced or faded later, but not those merged into another memory."""
 
 USABLE = 'c.status = "active"'
 _EVENT = 'c.type = "episodic" AND NOT IS_STRING(c.kind)'
@@ -62,7 +62,7 @@ OF_NAMES = (
 """Matches types, and the kinds that other systems treat as types."""
 CHUNK = '(c.type = "episodic" AND c.kind = "chunk")'
 NO_CHUNK = '(c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "chunk")'
-"""Anything but raw talk. `NOT` of `CHUNK` would also leave out events: comparing an absent kind gives neither true nor
+"""Anything but chunks. `NOT` of `CHUNK` would also leave out events: comparing an absent kind gives neither true nor
 false."""
 TURN_FIELDS = fields(*Turn.model_fields)
 MEMORY_FIELDS = fields(*Memory.model_fields)
@@ -371,7 +371,7 @@ def turns_of_others(part: Slice) -> str:
 
 
 def chunks_that_tell(figures: int) -> str:
-    """The raw talk that a memory came from (`@turns`), and all in its thread that names its figures (`@f0`, …)."""
+    """The chunks that a memory came from (`@turns`), and all in its thread that have its figures (`@f0`, …)."""
     said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"
     return (
         f"SELECT c.id, c.thread_id FROM c WHERE {CHUNK} AND c.created_at < @end"
@@ -385,7 +385,7 @@ def turns_that_say(words: int, *, every: bool) -> str:
 
 
 def chunks_that_say(words: int, *, every: bool) -> str:
-    """Thread and turn of the raw talk that holds all or any of some words, likewise."""
+    """Thread and turn of the chunks that have all or any of some words, likewise."""
     return f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK} AND ({_says(words, every)})"
 
 
@@ -394,12 +394,12 @@ def _says(words: int, every: bool) -> str:
 
 
 def turns_of(*, project: bool, since: bool, until: bool) -> str:
-    """Turns of a project (`@project`) and a time range (`@since` to `@until`), as far as given."""
+    """Turns of a project (`@project`) and a time range (`@since` to `@until`), if given."""
     return f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE true{_of_place(project, since, until)}"
 
 
 def chunks_of(*, project: bool, since: bool, until: bool) -> str:
-    """The raw talk of a project and a time range, likewise."""
+    """The chunks of a project and a time range, likewise."""
     return f"SELECT TOP @limit {MEMORY_FIELDS} FROM c WHERE {CHUNK}{_of_place(project, since, until)}"
 
 

@@ -1,9 +1,10 @@
-"""Replies: the answers to writes that had an Idempotency-Key, so that a repeated write gets the same answer.
+"""Replies: the responses to writes with an Idempotency-Key, so that a repeated write gets the same response.
 
-A request claims its key by creating the key's document before it does the work. So of several equal requests at once,
-in any process, one does the work. The documents stay in the user's partition for ten minutes. They hold hashes of key
-and request, not their text. When the user forgets anything, the kept answers are deleted and the claims stay. A request
-that is still at work then may have read what was forgotten: its claim becomes `silent`, and its answer is not kept.
+A request claims its key by creating the key's document before it does the work. So of several equal concurrent
+requests, in any process, only one does the work. The documents stay in the user's partition for ten minutes. They hold
+hashes of key and request, not their text. When the user forgets anything, the stored responses are deleted and the
+claims stay. A request that is still running may have read what was forgotten: its claim becomes `silent`, and its
+response is not stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ at_work: ContextVar[str] = ContextVar("at_work", default="")
 async def claim_key(
     store: Store, user_id: str, key: str, request: str, *, waiting: bool = False
 ) -> tuple[Document, bool]:
-    """The document of a key, and whether this call claimed it; if not, its `state` says how far the owner is.
+    """The document of a key, and whether this call claimed it; if not, its `state` shows the owner's progress.
 
     `request` is hashed. Costs one write if the key is new, and one read while `waiting` for the key's owner.
 
@@ -97,7 +98,7 @@ async def free_key(store: Store, claim: Document) -> None:
 
 
 async def forget_replies(store: Store, user_id: str) -> None:
-    """Deletes the kept answers of a user, and keeps pending answers from being stored, except that of the forgetting.
+    """Deletes the stored responses of a user, and prevents storing pending ones, except that of the deletion itself.
 
     The claims stay, so a repeated write brings nothing back. Costs one query, and one write for each 100 replies.
 

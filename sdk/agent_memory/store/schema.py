@@ -1,7 +1,7 @@
-"""Schema: which version of the stored documents a store began with.
+"""Schema: the version of the stored documents that a store was created with.
 
 A document of an earlier version is read as it is, and written in the new form when it changes next. The version of the
-store only says what need not be looked for.
+store only says which older forms it cannot contain.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The small documents of a scope that every context reads, in one query: settings, profile, summary, state, window.
 
-Most scopes lack most of them. A query says so at once, where point reads would each cost a request and find nothing.
+Most scopes lack most of them. One query shows this, while each point read would cost a request and find nothing.
 """
 
 from __future__ import annotations

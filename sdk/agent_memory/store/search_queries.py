@@ -1,4 +1,4 @@
-"""The queries of searches: by vectors, by words, and for the talk around a hit."""
+"""The queries of searches: by vectors, by words, and for the turns around a hit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 _ALONE = 2
 """Terms that count alone, the rarest; 3 found as much (LoCoMo, REALTALK, BEAM)."""
 _PAIRED = 8
-"""Terms of which pairs are made, so that a long question makes no long query. A choice."""
+"""Maximum terms that are paired, so that a long question makes no long query. A choice."""
 
 
 def nearest(where: str) -> str:
@@ -20,10 +20,10 @@ def nearest(where: str) -> str:
 
 
 def found_near(where: str, *, links: bool = False, worded: int = 0) -> str:
-    """The same as a search reads them (`store.found`); with their links if asked for.
+    """The same as a search reads them (`store.found`); with their links if requested.
 
-    Of those that `found_by_words` finds by `worded` terms too, only the ids: what is among the nearest is also among
-    the nearest that have the words.
+    For those that `found_by_words` also finds by `worded` terms, only the ids: a memory among the nearest is also among
+    the nearest with these words.
     """
     elsewhere = _has_words(worded) if worded else None
     return _nearest(f"{found_fields(links=links, elsewhere=elsewhere)}, {FOUND_COSINE}", where)
@@ -70,7 +70,7 @@ def guidance(talk: int, *, project: bool) -> str:
 
 
 def talk_near(texts: int) -> str:
-    """The ids of the users' raw talk nearest to `@talk`, with its cosine to each of `texts` texts (`@v0`, …)."""
+    """The ids of the user's chunks nearest to `@talk`, with their cosines to each of `texts` texts (`@v0`, …)."""
     cosines = ", ".join(f"VectorDistance(c.embedding, @v{number}) AS similarity{number}" for number in range(texts))
     return (
         f'SELECT TOP @limit c.id, {cosines} FROM c WHERE {CHUNK} AND c.source = "user"'
@@ -106,13 +106,13 @@ SOME_TEXTS = (
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND {USABLE} AND {ACTIVE}'
     " ORDER BY c.content_hash"
 )
-"""Some texts of a user, in an order that has nothing to do with what they say."""
+"""Some texts of a user, in an order unrelated to their content."""
 
 
 def chunks_around(where: str, spans: int, *, similarity: bool, links: bool = False) -> str:
-    """Raw talk by id (`@ids`), by its links (`@linked`) and by position: `@from0` to `@to0` in `@thread0`, ….
+    """Chunks by id (`@ids`), by their links (`@linked`) and by position: `@from0` to `@to0` in `@thread0`, ….
 
-    Without what is known (`@known`). With its cosine if asked for.
+    Without known ones (`@known`). With their cosines if requested.
     """
     stretches = "".join(
         f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"

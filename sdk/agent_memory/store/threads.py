@@ -1,7 +1,7 @@
-"""The threads of a user in pages, the last written first; and the summary and state of a thread.
+"""The threads of a user in pages, the most recently written first; and the summary and state of a thread.
 
-A page reads turns newest first, from where it begins, and leaves out the threads already seen. So it costs what it
-holds, however many pages come before it. Threads of earlier pages cost extra only for turns written since then.
+A page reads turns newest first, from where it begins, and leaves out the threads already seen. So its cost depends on
+its size, not on the pages before it. Threads of earlier pages cost extra only for turns written since then.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ async def _write_batch(store: Store, turns: list[Turn], timed: set[str]) -> int:
 
 
 async def turns_by_id(store: Store, user_id: str, thread_id: str, ids: list[str]) -> list[Turn]:
-    """These turns of a thread, in the order of the talk."""
+    """These turns of a thread, in the order of the conversation."""
     rows = await store.query(TURNS, queries.TURNS_BY_ID, (user_id, thread_id), ids=ids)
     return in_order([from_document(Turn, row) for row in rows])
 
@@ -120,7 +120,7 @@ async def turns_before(store: Store, first: Turn, limit: int) -> list[Turn]:
 
 
 async def answers_to(store: Store, turns: Sequence[Turn]) -> dict[str, str]:
-    """Maps each turn that answers one of these user turns to that user turn. All turns up to the user's next one do.
+    """Maps each turn that answers one of these user turns to it: all turns up to the user's next one.
 
     Reads only ids, from the first of the turns on; for turns that expired, those of their chunks.
     """
@@ -165,7 +165,7 @@ async def recent_turns(
 
 
 def in_order(turns: list[Turn]) -> list[Turn]:
-    """Sorts turns in the order of the talk: by time, then by id."""
+    """Sorts turns in the order of the conversation: by time, then by id."""
     return sorted(turns, key=lambda turn: (turn.created_at, turn.id))
 
 

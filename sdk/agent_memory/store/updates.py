@@ -43,7 +43,7 @@ async def until_written(attempt: Callable[[], Awaitable[R]], what: str) -> R:
     try:
         return await attempt()
     except LostRace as error:
-        raise StoreUnavailable(f"too many writers change {what} at once: try again") from error
+        raise StoreUnavailable(f"too many writers change {what} at the same time: try again") from error
 
 
 async def change_document(

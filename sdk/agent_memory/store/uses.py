@@ -1,7 +1,7 @@
 """Uses: how often a memory was recalled, and when last.
 
-They are kept in one document per user beside the counters, not in the memories. A rewritten memory would look changed
-to those who follow changes, and a write for each hit would cost more than the search. Searches do not wait for the
+They are kept in one document per user next to the counters, not in the memories. A rewritten memory would look changed
+to readers of the change feed, and a write for each hit would cost more than the search. Searches do not wait for the
 write. Memories appear there under keyed hashes, so a forgotten one leaves no id behind.
 """
 

@@ -1,4 +1,4 @@
-"""Checks on what callers give: the fields of a model, and JSON that Cosmos DB can keep."""
+"""Checks on callers' input: the fields of a model, and JSON that Cosmos DB can store."""
 
 from __future__ import annotations
 

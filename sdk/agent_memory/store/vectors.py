@@ -43,7 +43,7 @@ def at_field(sql: str, field: str) -> str:
 
 
 class VectorFields:
-    """The fields of a store's vectors: that of the `current` model, and those of models it moves from or to."""
+    """The fields of a store's vectors: of the `current` model, and of models it moves from or to."""
 
     def __init__(self) -> None:
         self.current = FIRST
@@ -52,7 +52,7 @@ class VectorFields:
         self._beside: OrderedDict[int, array[float]] = OrderedDict()
 
     def settle(self, identity: Mapping[str, Any]) -> None:
-        """Takes the fields from the document that says which model a store has. After a move, one vector is written."""
+        """Reads the fields from the document with the store's model. After a move, one vector is written."""
         self.current = identity.get("field", FIRST)
         self._fields = {identity[MODEL]: self.current}
         move = identity.get("move") or {}

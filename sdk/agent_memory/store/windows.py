@@ -1,9 +1,9 @@
 """Windows: which turns of a thread are still in its live view, and which have left it.
 
-Turns never change (docs/decisions/0004), so a watermark beside the thread's summary says which ones have left the view.
-It has two parts. One is a position in the order of the talk: turns after it are live. The other is a cursor in the
-server's order: a turn written after it is live, however old its `created_at`, so a turn that arrives late is not
-hidden before it was in the view.
+Turns never change (docs/decisions/0004), so a watermark next to the thread's summary says which ones have left the
+view. It has two parts. One is a position in the order of the conversation: turns after it are live. The other is a
+cursor in the server's order: a turn written after it is live, however old its `created_at`, so a turn that arrives late
+is not hidden before it was in the view.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from agent_memory.store.documents import Document, Operation, create, from_docum
 
 WINDOW_ID = "window"
 WINDOW_FIELDS = ("through", "cleared", "retired", "ts", "seen", "count", "runs")
-"""The fields of its document that a window is read from, beside the ETag."""
+"""The fields of its document that a window is read from, besides the ETag."""
 
 Position = tuple[str, str]
-"""Where a turn stands in its talk: `created_at` as text, and id."""
+"""The position of a turn in its conversation: `created_at` as text, and id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Window:
         return self.shows_at(position_of(turn), turn.role, ts)
 
     def shows_at(self, position: Position, role: str, ts: int) -> bool:
-        """Whether a turn at a position of the talk, written at `_ts`, is in the live view."""
+        """Whether a turn at a position of the conversation, written at `_ts`, is in the live view."""
         end = self.cleared if role == "system" else self.through
         return position > end or self.cursor.is_new(position[1], ts)
 
@@ -70,7 +70,7 @@ def window_of(document: Document | None) -> Window:
 
 
 async def live_turns(store: Store, user_id: str, thread_id: str, window: Window) -> list[LiveTurn]:
-    """The turns in the live view, in the order of the talk. The cost grows with the view, not with the thread."""
+    """The turns in the live view, in order. The cost grows with the view, not with the thread."""
     rows = await store.query(
         TURNS, queries.LIVE_TURNS, (user_id, thread_id), after=window.through[0], since=window.cursor.since
     )
@@ -80,14 +80,14 @@ async def live_turns(store: Store, user_id: str, thread_id: str, window: Window)
 
 
 async def last_turns_written(store: Store, user_id: str, thread_id: str, limit: int) -> list[LiveTurn]:
-    """The newest turns of a thread, at most `limit`, in the order of the talk, whether or not they are in its view."""
+    """The newest turns of a thread, at most `limit`, in order, whether or not they are in its view."""
     rows = await store.query(TURNS, queries.LAST_TURNS, (user_id, thread_id), limit=limit)
     found = [LiveTurn(from_document(Turn, row), int(row["_ts"])) for row in rows]
     return sorted(found, key=lambda one: position_of(one.turn))
 
 
 def position_of(turn: Turn) -> Position:
-    """Where a turn stands in its talk."""
+    """The position of a turn in its conversation."""
     return (iso(turn.created_at), turn.id)
 
 

@@ -1,1 +1,1 @@
-"""Text: normalisation, sentences, figures, names, dates and likeness. Pure functions."""
+"""Text: normalisation, sentences, figures, names, dates and similarity. Pure functions."""

@@ -1,7 +1,7 @@
-"""Questions about earlier talk, such as "What did we discuss about authentication?", state nothing themselves.
+"""Questions about earlier conversations, such as "What did we discuss about authentication?", state nothing themselves.
 
-If such a question and the answer to it were summarised, the summary would be nearer to the same question than the talk
-that answers it. So summaries and archives leave both out.
+If such a question and the answer to it were summarised, the summary would match the same question better than the
+conversation that answers it. So summaries and archives leave both out.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from agent_memory.text.sentences import QUESTION_MARKS, sentences
 SESSION_NOTE = "agent_session"
 """The key in a turn's metadata under which an agent's session notes its `session_id` and the `trigger` in the turn."""
 _WORDS_BESIDE = 8
-"""Most words beside the question of a message that only asks: "Hello again, and thanks for yesterday!"."""
+"""Maximum words besides the question of a message that only asks: "Hello again, and thanks for yesterday!"."""
 _ORDER = "remind"
-"""A phrase that begins with this asks without a question mark, unless one of `_TELLING` follows it."""
+"""A phrase that starts with this is a question without a question mark, unless one of `_TELLING` follows."""
 _TELLING = ("that", "to")
 
 
@@ -50,7 +50,7 @@ def asks_back(turn: Turn) -> bool:
 
 
 def telling(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns without questions about earlier talk and their answers. None at all if only questions are left."""
+    """The turns without questions about earlier ones and their answers; none if only questions are left."""
     kept: list[Turn] = []
     answers = False
     for turn in turns:

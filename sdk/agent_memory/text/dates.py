@@ -141,13 +141,14 @@ class Moment:
 
 
 def find(text: str, said_at: datetime, side: Side = "future", near: datetime | None = None) -> list[Moment]:
-    """The times that a text names, in order. If a date in brackets follows one (see `Moment.label`), that date counts.
+    """The times in a text, in order. If a date in brackets follows one (see `Moment.label`), that date counts.
 
     Args:
         text: The sentence. A sentence that is too long for the rules gives none, and a list of dates only the first.
         said_at: When it was said. Relative words are counted from this day.
         side: Whether a day or month without a year lies in the past or in the future.
-        near: A date that the talk is about, in whose month "the 19th" lies. An earlier date in the text has priority.
+        near: A date that the conversation is about, whose month "the 19th" takes. An earlier date in the text has
+            priority.
     """
     if said_at.year not in _YEARS or not is_short(text):
         return []
@@ -166,7 +167,7 @@ def find(text: str, said_at: datetime, side: Side = "future", near: datetime | N
 
 
 def _counted_from(moments: list[Moment], near: datetime | None) -> list[Moment]:
-    """Puts days of the month into the month that the talk is about: "12 March … back on the 22nd"."""
+    """Puts days of the month into the month in question: "12 March … back on the 22nd"."""
     anchor = near.replace(day=1) if near else None
     counted: list[Moment] = []
     for moment in moments:
@@ -217,7 +218,7 @@ def _side(role: str, side: Side) -> Side:
 
 
 def _looks_dated(phrase: str) -> bool:
-    """Whether "may", "march" or "sun" means a time: it is capitalised, or has a number beside it."""
+    """Whether "may", "march" or "sun" means a time: it is capitalised, or next to a number."""
     return phrase[0].isupper() or any(char.isdigit() for char in phrase) or phrase.lower() not in _AMBIGUOUS
 
 
@@ -389,7 +390,7 @@ def _days(date: datetime) -> Span:
 
 
 def _months(year: int, month: int) -> Span:
-    """A month; `month` may lie outside 1 to 12 and carries over into the year."""
+    """A month; `month` may be outside 1 to 12 and carries over into the year."""
     first = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=UTC)
     following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
     return first, following, "month"

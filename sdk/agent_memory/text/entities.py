@@ -1,7 +1,7 @@
-"""Entities: the people, places and things that a text names, by capital letters and the words around them.
+"""Entities: the people, places and things named in a text, by capital letters and the words around them.
 
-No model is asked and nothing is stored. A script without capitals names nothing here; a caller can give names that it
-knows. In German, which gives every noun a capital, things are many.
+No model is called and nothing is stored. In a script without capitals nothing is found; a caller can pass known names.
+German, which capitalises every noun, gives many things.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _OF_PEOPLE = frozenset(
     named with schwester bruder mutter vater frau mann freund freundin kollege hermana hermano madre padre esposa
     esposo amiga amigo irmã irmão mãe pai soeur sœur frère mère père sorella fratello""".split()
 )
-"""A name behind one of these is mostly a person's."""
+"""A name after one of these is usually a person's."""
 _OF_PLACES = frozenset("in near at visit visited visiting en em à em nach aus".split())
 _OF_WAYS = frozenset("to from".split())
 _TRAVEL = frozenset(
     "move moved moving travel travelled traveling trip fly flew flying flight go going went come came drive".split()
 )
-"""Before "to" and "from" they make a place of the name behind."""
+"""Before "to" and "from" they show that the next name is a place."""
 _DEEDS = frozenset(
     "says said thinks likes loves lives works wants told asked studies plays met married mentioned prefers".split()
 )
-"""A name ahead of one of these is mostly a person's."""
+"""A name before one of these is usually a person's."""
 
 
 class Mention(NamedTuple):
-    """A name in a text, what it may be of (None: nothing shows it), and whether it begins a sentence."""
+    """A name in a text, its possible kind (None: unknown), and whether it begins a sentence."""
 
     name: str
     kind: EntityKind | None
@@ -61,7 +61,7 @@ def mentions(text: str) -> list[Mention]:
         if end > at:
             name = text[words[at].start() : words[end - 1].end()]
             begins = _begins(text, words, at)
-            # "Ask Ana": a verb that begins a sentence is no part of the name behind it.
+            # "Ask Ana": a verb at the start of a sentence is not part of the name after it.
             found.append(Mention(name, _kind(words, at, end), begins))
         at = max(end, at + 1)
     return found

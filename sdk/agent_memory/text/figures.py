@@ -61,7 +61,7 @@ def _numbers(figure: str) -> list[str]:
 
 
 def _code_in(run: str) -> str | None:
-    """The code at the end of a run of letters, digits and hyphens. It has a digit and a letter, and is no measure."""
+    """The code at the end of a run of letters, digits and hyphens: with a digit and a letter, not a measure."""
     starts = (i for i, character in enumerate(run) if (i == 0 or run[i - 1] == "-") and _is_plain(character))
     code = run[next(starts, len(run)) :]
     if len(code) < 4 or not any(map(str.isdecimal, code)) or not any("a" <= character <= "z" for character in code):

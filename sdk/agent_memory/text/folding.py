@@ -1,8 +1,8 @@
 """Folding: the screen, the store and the reader get the same text (docs/decisions/0010).
 
-`folded` gives the text that is stored and shown. It looks like the original and hides nothing. `seen` gives the text
-that the screen reads: look-alikes, accents and line breaks are evened out, and each character knows its place in the
-original. `seen` is never stored.
+`folded` returns the text that is stored and shown. It looks like the original and hides nothing. `seen` returns the
+text that the screen reads: look-alikes, accents and line breaks are normalised, and each character keeps its place in
+the original. `seen` is never stored.
 
 `folded` applies only a part of NFKC, because the whole changes what a text says: it turns 10² into 102 and 1½ into
 11/2, and splits letters of Thai and Korean. `seen` applies all of it.
@@ -23,7 +23,7 @@ _LONGEST_TAG = 6
 """Most tag characters in the flag of a region, such as Scotland's, with the closing one (UTS 51)."""
 _TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
 _CONTEXTUAL = frozenset([_ZWNJ, _ZWJ, *_EMOJI_STYLES]) | _TAGS
-"""Invisible characters that do something beside certain neighbours."""
+"""Invisible characters that have an effect next to certain neighbours."""
 _ORDERING = frozenset("\u202d\u202e")
 """Overrides of the writing direction. They show letters in another order than the text has them."""
 _BREAKS = frozenset("\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029")
@@ -44,7 +44,7 @@ _STORED = {
 }
 """Compatibility forms (Unicode Standard Annex 44) that only look different, by the categories for which this holds."""
 _LONGEST_FORM = 4
-"""Most letters that one character may unfold to. Arabic characters that stand for a whole sentence stay."""
+"""Maximum letters that one character may unfold to. Arabic characters for a whole sentence stay."""
 
 # Letters that look like Latin ones, from Unicode's table of confusables (Unicode Technical Standard 39): Cyrillic,
 # Greek, Armenian, small capitals and other phonetic letters.
@@ -209,7 +209,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def _without_idle(text: str) -> str:
-    """A text without joiners, selectors and tags that have no effect where they stand."""
+    """A text without joiners, selectors and tags that have no effect at their position."""
     kept: list[str] = []
     at = 0
     while at < len(text):

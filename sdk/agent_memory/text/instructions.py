@@ -1,8 +1,9 @@
 """Standing instructions: "Always list sources when I ask about papers", "Antworte ab jetzt auf Deutsch".
 
 A sentence is one if it tells the listener what to do from now on, whatever the verb. A clause may say when it applies
-("when I ask about papers"). The rules know seven languages. They look for words such as "always" in the place where an
-order has them. They prefer precision to recall, because a missed instruction is still found as raw talk.
+("when I ask about papers"). The rules know seven languages. They look for words such as "always" at the position that
+they have in an instruction. They prefer precision to recall, because search still finds the turn of a missed
+instruction.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _orders(text: str) -> bool:
 
 
 def _orders_when(text: str, condition: re.Match[str]) -> bool:
-    """Whether a sentence with a condition orders something: "List sources each time I ask", "When I paste a log, …"."""
+    """Whether a sentence with a condition is an order: "List sources each time I ask", "When I paste a log, …"."""
     asks = _ASKED.search(condition["what"] or "") is not None
     before, behind = text[: condition.start()].strip(" ,"), text[condition.end() :]
     if before:

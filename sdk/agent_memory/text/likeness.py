@@ -1,11 +1,11 @@
-"""Likeness: whether two texts make the same claim, and whether a text is about a topic.
+"""Similarity: whether two texts make the same claim, and whether a text is about a topic.
 
-A cosine alone does not tell: two wordings of one claim and two claims about one thing have similar cosines
+A cosine alone does not show this: two wordings of one claim and two claims about one thing have similar cosines
 (`agent_memory.calibration` has the figures). So any of three signs counts: an identifying figure in common (a code, an
-amount, a number), a high cosine, or a medium cosine together with most of the words. The rules rather miss a wording
-than match another claim. Naming a topic instead of a claim matches more.
-An answer says little by itself ("Got it: Fabrikam."), but its place shows what it is about. So a single weaker sign is
-enough there, unless the answer goes on about something else.
+amount, a number), a high cosine, or a medium cosine together with most of the words. The rules prefer to miss a wording
+rather than match another claim. Naming a topic instead of a claim matches more. An answer says little by itself ("Got
+it: Fabrikam."), but its place shows what it is about. So a single weaker sign is enough there, unless the answer
+    continues with something else.
 """
 
 from __future__ import annotations
@@ -72,11 +72,10 @@ class Likeness:
         It does in each of these cases: they share an identifying figure; the answer has all words of the topic, or
         half of them (more than one, or a name); they share most of the shorter text's words; they share one word and
         the cosine is medium. Another shared name, or one word of a topic of two, counts only if the answer adds few
-        words of its own, because it may go on about something else.
+        words of its own, because it may continue with something else.
 
-        In other languages than English the cosine does not count. To a model that learned from English, any two
-        sentences of another language are near (0.32 to 0.76 in 29 pairs that have nothing in common). There the words
-        decide.
+        In other languages than English the cosine does not count. A model trained on English gives any two sentences of
+        another language similar vectors (0.32 to 0.76 in 29 pairs that have nothing in common). There the words decide.
         """
         if telling_figures(said) & telling_figures(answer):
             return True

@@ -12,7 +12,7 @@ _NO_NAME = "User"
 def names(text: str) -> list[str]:
     """The capitalised words inside sentences, in order. A single letter does not count.
 
-    This works in any script that has capitals. In German it gives every noun. "Jean-Luc" and "Ann's" count by parts.
+    This works in any script that has capitals. In German it returns every noun. "Jean-Luc" and "Ann's" count by parts.
     """
     found: list[str] = []
     behind = 0

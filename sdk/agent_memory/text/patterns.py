@@ -62,11 +62,11 @@ class Linear:
         return self._compiled.findall(_whole(text))
 
     def split(self, text: str) -> list[Any]:
-        """What lies between the matches, with what the groups hold."""
+        """The text between the matches, with the content of the groups."""
         return self._compiled.split(_whole(text))
 
     def sub(self, repl: str | Callable[[re.Match[str]], str], text: str) -> str:
-        """The text with another in the place of each match."""
+        """The text with each match replaced by another text."""
         return self._compiled.sub(repl, _whole(text))
 
 
@@ -117,11 +117,11 @@ class Bounded:
         return self._compiled.findall(text) if is_short(text) else []
 
     def split(self, text: str) -> list[Any]:
-        """What lies between the matches, with what the groups hold."""
+        """The text between the matches, with the content of the groups."""
         return self._compiled.split(text) if is_short(text) else [text]
 
     def sub(self, repl: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        """The text with another in the place of each match."""
+        """The text with each match replaced by another text."""
         return self._compiled.sub(repl, text, count=count) if is_short(text) else text
 
 

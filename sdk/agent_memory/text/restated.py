@@ -1,6 +1,6 @@
 """Restatements: whether one sentence about a user repeats another, or gives a new value for it.
 
-A cosine alone cannot tell "a dog called Rex" from "a dog called Max": of 24 labelled pairs that differ, 9 lie above the
+A cosine alone cannot tell "a dog called Rex" from "a dog called Max": of 24 labelled pairs that differ, 9 are above the
 threshold (`tools/calibrate_duplicates.py` prints the table). So two sentences must also have the same content words,
 the same negations, and the same names in the same order. One amount of money may differ: then the second sentence gives
 a new value. Everything else is left to reconciliation.

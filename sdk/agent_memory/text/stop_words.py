@@ -1,7 +1,7 @@
 """Stop words: words that carry no meaning by themselves.
 
 These are articles, pronouns, prepositions, conjunctions, and forms of "be", "have", "do" and "will". Which of them may
-be left out depends on the use. A question loses the words that say how it is asked. A claim keeps those that change its
+be left out depends on the use. A question loses its question words. A claim keeps those that change its
 meaning: "before noon" is not "after noon".
 """
 
@@ -12,13 +12,13 @@ SMALL_WORDS = frozenset(
     into is it its just like me my no not of on or our please she should so tell that the their them then there they
     this to too up us was we were what when where which who will with would you your""".split()
 )
-"""English words without meaning of their own, in questions and in claims."""
+"""English words without meaning by themselves, in questions and in claims."""
 QUESTION_WORDS = SMALL_WORDS | frozenset(
     """above after again all also any because before being below between both doing down during each few further having
     here hers him more most myself nor now off once only other ours out over own remind same some such than theirs
     these those through under until very what's where's while who's whom why yours""".split()
 )
-"""English words that say how something is asked, not what about."""
+"""English words that show how a question is asked, not its subject."""
 CLAIM_WORDS = SMALL_WORDS | frozenset("didn doesn don get got let remember said say told user way".split())
 """English words that do not matter when two claims are compared."""
 FUNCTION_WORDS = frozenset(

@@ -20,14 +20,14 @@ _SIGN = re.compile(f"[{CJK}]")  # one class: it reads every character once
 def query_terms(query: str) -> list[str]:
     """The distinct words of a query in order, lower-cased, without function words.
 
-    For scripts without spaces, it gives pairs of neighbouring characters. A query of function words alone keeps them.
+    For scripts without spaces, it returns pairs of neighbouring characters. A query of function words alone keeps them.
     """
     words = _words(query)
     return (_telling(words) or words)[:MAX_TERMS]
 
 
 def says_something(query: str) -> bool:
-    """Whether a query has words that say what it is about."""
+    """Whether a query has words that show its subject."""
     return bool(_telling(_words(query)))
 
 

@@ -2,8 +2,8 @@
 
 The lines come in the order in which an import reads them: a header, settings, memories (with their history), then each
 thread (which turns are unprocessed, the turns, summary and state), then the profile. An export leaves out what can be
-derived from these by rule (indexed talk, counters, cursors) and what concerns this store only (tombstones, dead
-letters). It comes in parts: first everything up to the memories, then each thread, then the profile.
+derived from these by rule (chunks, counters, cursors) and what concerns only this store (tombstones, dead letters). It
+comes in parts: first everything up to the memories, then each thread, then the profile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 
 async def export_part(store: Store, user_id: str, part: str | None) -> ExportPart:
-    """One part of an export. None gives the first part; each part names the next one.
+    """One part of an export. None returns the first part; each part names the next one.
 
     Raises:
         InvalidInput: if there is no part of this name.

@@ -33,7 +33,7 @@ def as_export(text: str, only: str | None = None, system: str | None = None, as_
     """Reads a text as the lines of an export.
 
     It may be an export, AgentMemoryToolkit documents, or memories of mem0, Zep, Letta, LangGraph's store, Hindsight or
-    Claude. `only` says whose memories to take from a file of those with several owners: a `user_id` or `group_id`, a
+    Claude. `only` selects the owner in a file with several: a `user_id` or `group_id`, a
     label of a namespace, the user in a tag. `system` is the name that the file must be of, in lower case. What has no
     time was known at `as_of`, in ISO 8601, else now.
 
@@ -69,10 +69,10 @@ def lines_of(records: list[Record], only: str | None, system: str | None, as_of:
 
 
 def _checked(lines: Iterable[Record]) -> Iterator[Record]:
-    """Lines that import can take. One without a text says nothing, and is left out.
+    """Lines that import accepts. A line without a text is left out.
 
     Raises:
-        InvalidInput: at the first that it cannot, before anything is written.
+        InvalidInput: at the first invalid line, before anything is written.
     """
     for number, line in enumerate(lines, 1):
         if line["content"] is None or (isinstance(line["content"], str) and not line["content"].strip()):
@@ -105,7 +105,7 @@ def records_of(value: object) -> list[Record]:
     """The objects in what was read from a file.
 
     Raises:
-        NoMemories: if it is no list of objects, and no object.
+        NoMemories: if it is neither a list of objects nor an object.
         InvalidInput: if a value cannot be stored.
     """
     if isinstance(value, dict):

@@ -88,7 +88,7 @@ def facts_in(files: Mapping[str, Any]) -> list[Record]:
         if name in (MANIFEST, OBSERVATIONS, INVALIDATED):
             continue
         if not isinstance(document, dict):
-            raise InvalidInput(f"{name} is no document of Hindsight")
+            raise InvalidInput(f"{name} is not a document of Hindsight")
         document_id = str(document.get("id"))
         for number, fact in enumerate(_objects(document.get("facts"), f"facts of {name}")):
             made = str(fact.get("source_id") or f"{document_id}/{number}")
@@ -110,7 +110,7 @@ def _source(ids: Mapping[tuple[str, int], str], source: Mapping[str, Any]) -> st
     number = source.get("fact_index")
     made = ids.get((str(source.get("document_id")), number)) if isinstance(number, int) else None
     if made is None:
-        raise InvalidInput("an observation of Hindsight rests on a fact that is not in the archive")
+        raise InvalidInput("an observation of Hindsight refers to a fact that is not in the archive")
     return made
 
 
@@ -141,5 +141,5 @@ def _metadata(record: Mapping[str, Any]) -> Record:
         try:
             return object_in({"metadata": json.loads(value)}, "metadata")
         except (ValueError, RecursionError):
-            raise InvalidInput(f"metadata of a memory is no JSON: {value!r:.60}") from None
+            raise InvalidInput(f"metadata of a memory is not JSON: {value!r:.60}") from None
     return object_in(record, "metadata")

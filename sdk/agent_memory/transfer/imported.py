@@ -13,7 +13,7 @@ from agent_memory.store.ids import USER_THREAD, derived_id
 Record = dict[str, Any]
 
 PIECE = 1000
-"""Most characters of one memory that is cut out of a long text. Embedding models read about so much."""
+"""Maximum characters of one memory cut from a long text. Embedding models read about this much."""
 
 
 class NoMemories(InvalidInput):

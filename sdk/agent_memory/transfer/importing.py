@@ -1,8 +1,8 @@
 """Import: writes the lines of an export into a store. You can repeat it, also after a crash.
 
 - What exists already stays unchanged.
-- What was forgotten here after it was said stays forgotten: its turns, the memories that rest on them, and summaries
-  that may mention it. These summaries are made again from what is left.
+- What was forgotten here after it was said stays forgotten: its turns, the memories derived from them, and summaries
+  that may mention it. These summaries are rebuilt from what is left.
 - Turns that were processed in the other store are not processed again. They are indexed with this store's embedding
   model.
 - Memories beyond the user's quota are left out in the order of the lines, and counted. Repeat the import when there is

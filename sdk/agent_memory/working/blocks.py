@@ -1,7 +1,7 @@
 """Long-term blocks: they let a short-term memory remember beyond one conversation.
 
 Any object with the interface of `AsyncLongTermBlock` can be a block; the short-term memory has it, too. The blocks here
-are views of the store: static knowledge, extracted facts, and raw talk found by meaning.
+are views of the store: static knowledge, extracted facts, and turns found by meaning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FactSelection = Callable[[str, Sequence[Memory]], Any]
 `agent_memory.working.selection` makes one from a model.
 """
 EXTRACTED = ("fact", "procedural", "event")
-"""The types that extraction makes. Raw talk and archived conversations are episodic too, but do not belong to them."""
+"""The types that extraction creates. Chunks and archived conversations are episodic too, but do not belong to them."""
 QUERY_CHARACTERS = 2000
 """How much of a message is searched for, in characters. Embedding models read less than that."""
 
@@ -41,10 +41,10 @@ class AsyncLongTermBlock(Protocol):
         ...
 
     async def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
-        """Takes in one or several messages of a conversation. When it returns, what it keeps of them is durable.
+        """Receives one or several messages of a conversation. When it returns, what it keeps of them is durable.
 
         Raises:
-            StaticMemoryError: if the block never takes in anything.
+            StaticMemoryError: if the block cannot be updated.
             AgentMemoryError: if it failed. The caller must not drop the messages then.
         """
         ...
@@ -56,10 +56,10 @@ class AsyncLongTermBlock(Protocol):
 
 @runtime_checkable
 class CoveredByStep(Protocol):
-    """A block that a step of the thread fills. It has taken in every turn that the step has covered."""
+    """A block that a step of the thread fills. It has every turn that the step has covered."""
 
     def step_for(self, user: Any) -> ThreadStep | None:
-        """The step that fills the block from this user's threads; None if its memories lie elsewhere.
+        """The step that fills the block from this user's threads; None if its memories are elsewhere.
 
         A block whose memories belong to another user or another store gets the messages themselves.
         """
@@ -214,7 +214,7 @@ class AsyncExtractiveMemory:
 
 
 class AsyncVectorMemory:
-    """The raw talk of a user's conversations, found by meaning."""
+    """The turns of a user's conversations, found by meaning."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class AsyncVectorMemory:
         self._limit = limit
 
     def step_for(self, user: AsyncUserScope) -> ThreadStep | None:
-        """Indexing, which asks no chat model, if the handle belongs to the same user in the same memory."""
+        """Indexing, which calls no chat model, if the handle belongs to the same user in the same memory."""
         return "index" if _is_same(self._user, user) else None
 
     async def get(self, session_id: str, message: Message) -> list[Hit]:

@@ -45,7 +45,7 @@ class MemoryContent(Model):
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Everything as messages for a chat API. What blocks remember comes after the system messages, before the talk.
+        """Everything as messages for a chat API. What blocks remember comes after the system messages.
 
         With `memory_in_system_prompt`, it is appended to the last system message instead.
         """
@@ -119,13 +119,13 @@ def fit_recalled(recalled: Mapping[str, Sequence[Any]], room: int, tokens: Token
 
 
 def bounded(head: Sequence[ChatMessage], room: int, tokens: TokenCounter) -> tuple[list[ChatMessage], list[str]]:
-    """Cuts the messages before the talk to `room` tokens, earlier ones last. Also says what was cut."""
+    """Cuts the messages before the conversation to `room` tokens, earlier ones last. Also returns what was cut."""
     kept: list[ChatMessage] = []
     cut: list[str] = []
     for message in head:
         content = tokens.truncate(message.content, max(room - MESSAGE_TOKENS, 0))
         if content != message.content:
-            cut.append(f"a {message.role} message before the talk was cut: it would take more than half of the view")
+            cut.append(f"a {message.role} message at the beginning was cut: it would take more than half of the view")
         if content:
             kept.append(message.model_copy(update={"content": content}))
             room -= MESSAGE_TOKENS + tokens.count(content)

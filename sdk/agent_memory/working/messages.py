@@ -23,7 +23,7 @@ _ROLES: dict[str, ChatRole] = {
     "developer": "system",
 }
 MESSAGE_TOKENS = 4
-"""Tokens that a message costs beside its words, roughly, in the chat formats of current models."""
+"""Tokens that a message costs in addition to its words, roughly, in the chat formats of current models."""
 
 
 class ChatMessage(Model):

@@ -24,13 +24,13 @@ AsyncSelection = Callable[[str, Sequence[Memory]], Coroutine[Any, Any, list[Memo
 def selected_by(
     provider: Provider, prompt: str = RETRIEVAL_PROMPT, timeout: float = SELECTION_SECONDS
 ) -> AsyncSelection:
-    """Makes a selection that asks a model, for the `select` of `AsyncExtractiveMemory`.
+    """Returns a selection by a model, for the `select` of `AsyncExtractiveMemory`.
 
-    If the model fails or is late, all facts of the search are kept, and the log says so.
+    If the model fails or times out, all facts of the search are kept, with a warning in the log.
 
     Args:
         provider: A chat model, or a function of messages.
-        prompt: What the model shall choose.
+        prompt: What the model should choose.
         timeout: How long it may take, in seconds.
 
     Raises:

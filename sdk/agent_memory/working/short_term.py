@@ -27,9 +27,9 @@ from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize
 logger = logging.getLogger("agent_memory")
 
 DEFAULT = Summarize()
-"""The strategy when none is given."""
+"""The default strategy."""
 RECALLED_SHARE = 0.25
-"""Share of a view's tokens that blocks may take from the talk. They get more if the talk leaves room."""
+"""Share of a view's tokens that blocks may take from the conversation. They get more if it leaves room."""
 HEAD_SHARE = 0.5
 """Most of a view's tokens that the system message and the summary may take together, as a share."""
 _NAME = linear(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -194,7 +194,7 @@ class AsyncShortTermMemory:
         return block.step_for(self._user) if isinstance(block, CoveredByStep) else None
 
     def _live(self, turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
-        """The system message, cut to its share of the view, and the talk."""
+        """The system message, cut to its share of the view, and the conversation."""
         head, talk = _split(turns)
         return bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)[0], talk
 
@@ -269,9 +269,9 @@ class AsyncShortTermMemory:
 
 
 def _split(turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
-    """The newest system message, if there is one, and the talk.
+    """The newest system message, if there is one, and the conversation.
 
-    Some applications write their instructions anew at each turn, for example with the time. The last ones count.
+    Some applications write their instructions again at each turn, for example with the time. The last ones count.
     """
     messages = [from_turn(turn) for turn in turns]
     system = [message for message in messages if message.role == "system"]

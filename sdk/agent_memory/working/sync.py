@@ -49,10 +49,10 @@ class LongTermBlock(Protocol):
         ...
 
     def update(self, session_id: str, message: Message | Sequence[Message]) -> None:
-        """Takes in one or several messages of a conversation. When it returns, what it keeps of them is durable.
+        """Receives one or several messages of a conversation. When it returns, what it keeps of them is durable.
 
         Raises:
-            StaticMemoryError: if the block never takes in anything.
+            StaticMemoryError: if the block cannot be updated.
             AgentMemoryError: if it failed. The caller must not drop the messages then.
         """
         ...
@@ -210,7 +210,7 @@ class ExtractiveMemory:
 
 
 class VectorMemory:
-    """The raw talk of a user's conversations, found by meaning."""
+    """The turns of a user's conversations, found by meaning."""
 
     def __init__(
         self, user: UserScope, *, name: str = "vector_memory", scope: Literal["user", "thread"] = "user", limit: int = 5
@@ -229,7 +229,7 @@ class VectorMemory:
         self._limit = limit
 
     def step_for(self, user: UserScope) -> ThreadStep | None:
-        """Indexing, which asks no chat model, if the handle belongs to the same user in the same memory."""
+        """Indexing, which calls no chat model, if the handle belongs to the same user in the same memory."""
         return "index" if _is_same(self._user, user) else None
 
     def get(self, session_id: str, message: Message) -> list[Hit]:
@@ -427,7 +427,7 @@ class ShortTermMemory:
         return block.step_for(self._user) if isinstance(block, CoveredByStep) else None
 
     def _live(self, turns: Sequence[Turn]) -> tuple[list[ChatMessage], list[ChatMessage]]:
-        """The system message, cut to its share of the view, and the talk."""
+        """The system message, cut to its share of the view, and the conversation."""
         head, talk = _split(turns)
         return (bounded(head, int(self._max_tokens * HEAD_SHARE), self._tokens)[0], talk)
 

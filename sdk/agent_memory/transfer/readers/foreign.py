@@ -1,4 +1,4 @@
-"""Files of other systems that hold no conversations: the error says what they are and what to do."""
+"""Files of other systems without conversations: the error says what they are and what to do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Letta: the messages of an agent file (`.af`), and those that its API lists.
 
 What people and agents said becomes turns. System prompts, thoughts, heartbeats, and calls and results of tools are left
-out. Agent files number their messages anew at each export, so a turn's id is made from what it says and when.
+out. Agent files number their messages again at each export, so a turn's id is made from its text and time.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid, Utt
 
 _SPEAKERS = {"user": "user", "assistant": "agent", "user_message": "user", "assistant_message": "agent"}
 _THINKS_IN_CONTENT = "letta_v1_agent"
-"""Agents of other types than this one speak by calling `send_message`; beside a call, their content is a thought."""
-_NOTHING = "its memory blocks are taken in with: agent-memory import FILE --user ID"
+"""Agents of other types speak by calling `send_message`; next to a call, their content is a thought."""
+_NOTHING = "import its memory blocks with: agent-memory import FILE --user ID"
 
 
 def is_letta(first: object) -> bool:

@@ -44,8 +44,8 @@ def is_openai(first: object) -> bool:
 def read_openai(rows: Iterable[tuple[FilePlace, Any]], thread_id: str) -> Iterator[Utterance]:
     """Reads what was said. Messages that name no thread belong to `thread_id`.
 
-    The API lists the newest first unless it is asked for `order=asc`. A thread is turned round if its times say so.
-    Items of conversations have no times: they are turned round if an assistant begins and a person ends.
+    The API lists the newest first unless it is asked for `order=asc`. A thread is reversed if its times show it. Items
+    of conversations have no times: they are reversed if an assistant begins and a person ends.
 
     Raises:
         InvalidInput: if a message is wrong, or nothing was said.
