@@ -81,7 +81,7 @@ def test_it_shows_what_it_learned_of_a_model_that_reasons(service: Service):
 
 def test_it_warns_of_a_server_that_knows_text_alone(service: Service):
     service.behaviour = both(text_only, good_embeddings)
-    assert any("does not heed schemas" in advice for advice in told(0)["chat"]["advice"])
+    assert any("does not enforce schemas" in advice for advice in told(0)["chat"]["advice"])
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ async def test_too_little_talk_is_not_sent_and_the_result_says_so(memory: AsyncM
     thread = memory.user("alice").thread("t1")
     await thread.add("user", "  ok, thanks          ")
     result = await thread.process("extract")
-    assert (result.turns, result.rejected) == (1, ["fewer than 20 characters of talk: no model was asked"])
+    assert (result.turns, result.rejected) == (1, ["fewer than 20 characters of conversation: no model was called"])
     assert chat.calls["extract"] == 0
 
 

@@ -27,7 +27,11 @@ async def extracted(memory: AsyncMemory, content: str = TALK) -> tuple[int, str 
 async def test_settings_tier_and_length_are_named(chat: ScriptedChat):
     async with opened(chat) as memory:
         alice = memory.user("alice")
-        assert await extracted(memory, "hi") == (0, None, ["fewer than 20 characters of talk: no model was asked"])
+        assert await extracted(memory, "hi") == (
+            0,
+            None,
+            ["fewer than 20 characters of conversation: no model was called"],
+        )
         await alice.update_settings(enabled=False)
         created, why, _ = await extracted(memory)
         assert (created, (await alice.stats()).memory_enabled) == (0, False)

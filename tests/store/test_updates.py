@@ -83,7 +83,9 @@ async def test_attempts_are_bounded_and_their_end_is_one_that_may_be_repeated(
         await note(store, "ours")
         assert await noted(store) == ["ours"]
     else:
-        with pytest.raises(StoreUnavailable, match="too many writers change notes of alice at once: try again"):
+        with pytest.raises(
+            StoreUnavailable, match="too many writers change notes of alice at the same time: try again"
+        ):
             await note(store, "ours")
         assert version == ATTEMPTS + 1
 

@@ -235,7 +235,7 @@ async def test_an_unusable_answer_is_asked_for_again_and_then_given_up(script, c
 )
 async def test_a_success_that_is_no_answer_of_the_protocol_is_a_fault_that_may_pass(script, chat, page):
     script.answers = [page]
-    with pytest.raises(ModelError, match="no answer of its protocol") as caught:
+    with pytest.raises(ModelError, match="does not follow its protocol") as caught:
         await chat.run(EXTRACT, TALK)
     assert (caught.value.retryable, caught.value.fault) == (True, "no_api_answer")
     assert chat.health().fault == "no_api_answer"
@@ -447,7 +447,7 @@ async def test_no_token_is_a_retryable_error():
         ({"azure_endpoint": "https://x"}, "Azure OpenAI needs an api_key or an azure_ad_token_provider"),
         ({"azure_endpoint": "https://x", "base_url": "https://y", "api_key": "k"}, "not both"),
         ({"azure_endpoint": "https://x", "azure_ad_token_provider": str, "api_key": "k"}, "not both"),
-        ({"client": object(), "api_key": "k"}, "have no use"),
+        ({"client": object(), "api_key": "k"}, "Pass either a client"),
     ],
 )
 def test_arguments_that_name_no_server_or_two_are_refused(monkeypatch, arguments, message):

@@ -101,7 +101,7 @@ def test_parts_are_words_or_markers_and_thoughts_are_left_out(tmp_path: Path):
         (page(item("user", "a"), item("narrator", "b")), "role 'narrator' is not known"),
         (page({"type": "message", "role": "user", "content": 3}), "content must be a text or a list"),
         (page(item("user", "a", created_at="noon")), "created_at is not a time: 'noon'"),
-        (page(item("user", "a", id="x/y")), "id must hold none of"),
+        (page(item("user", "a", id="x/y")), "id must not contain"),
     ],
 )
 def test_a_broken_list_is_named(tmp_path: Path, value: object, reason: str):

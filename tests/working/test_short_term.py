@@ -274,7 +274,7 @@ async def test_of_the_system_messages_the_newest_counts_and_leaves_room_for_the_
     view = await chats.get("t1")
     assert view.chat_messages[-1].content == "question 11"
     assert view.tokens <= 120
-    assert view.degraded == ["a system message before the talk was cut: it would take more than half of the view"]
+    assert view.degraded == ["a system message at the beginning was cut: it would take more than half of the view"]
 
 
 async def test_what_blocks_remember_takes_what_the_talk_leaves_and_a_share_at_least(memory: AsyncMemory):

@@ -1,4 +1,4 @@
-"""Reading a model's answer: text to a task's output, keeping what is good and saying what was not.
+"""Reading a model's answer: turns text into a task's output, keeps what is valid and reports what was not.
 
 Lenient with items, strict with documents. An answer made of items (memories, duplicates) loses the items that are
 wrong; an answer that is one document (a summary, a profile) must be whole, because it replaces an earlier one.
@@ -42,23 +42,23 @@ Json = dict[str, Any]
 
 
 class UnusableAnswer(ValueError):
-    """Nothing of an answer can be used; the message says why, in one line."""
+    """No part of an answer can be used; the message says why, in one line."""
 
 
 def read_answer(task: Task[In, Out], text: str, data: In, *, salvage: bool = True) -> tuple[Out, list[str]]:
     """Reads an answer and drops what the task's input does not support.
 
     Args:
-        task: whose answer it is.
+        task: the task.
         text: the answer: a JSON object, perhaps fenced or in prose, or the bare array of an answer with one list.
         data: what the task was run on.
-        salvage: whether broken or cut-off JSON is read as far as it goes. A document that was cut off never is.
+        salvage: whether to read as much as possible of broken or cut-off JSON. A cut-off document is never read.
 
     Returns:
         The output, and one line for each thing that was dropped or repaired.
 
     Raises:
-        UnusableAnswer: there is no JSON in it, or not of the right shape.
+        UnusableAnswer: it has no JSON, or JSON of the wrong shape.
     """
     parsed = _parsed(task, text, salvage)
     if isinstance(data, ExtractAndSummarizeInput):
@@ -139,8 +139,8 @@ _OPENING_OF_TEXTS = linear(r"\[\s*\"")
 
 
 _LONGEST_REPAIRED = 8_000
-"""Characters of broken JSON that are repaired, as much as the 2,000 tokens of an extraction take: the time for repairs
-grows with the square of the text."""
+"""Maximum characters of broken JSON to repair, the length of an extraction's 2,000 tokens: the time for repairs grows
+with the square of the text."""
 
 
 _DEEPEST_REPAIRED = 64
@@ -148,7 +148,7 @@ _DEEPEST_REPAIRED = 64
 
 
 def _depth(text: str) -> int:
-    """How many brackets of a text are open at once at most."""
+    """The deepest nesting of brackets in a text."""
     depth = deepest = 0
     for character in text:
         if character in "([{":
@@ -216,7 +216,7 @@ _CONTENTS = ("content", "fact", "text", "memory", "statement")
 def _named(value: Any) -> Any:
     """An extraction under our names, from any of the shapes that the prompts of other systems ask for.
 
-    A list under another name, a single memory without a list, and bare sentences in the place of memories.
+    A list under another name, a single memory without a list, and bare sentences instead of memories.
     """
     if isinstance(value, dict) and "memories" not in value:
         name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
@@ -297,7 +297,7 @@ def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Js
     """One memory in the contract's own field names, from those or from another system's shape.
 
     The shapes are {"type", "content"}, {"content", "memory_type", "confidence_score"}, and {"fact"} or {"text"}. With
-    `complete`, missing evidence is looked for in the input.
+    `complete`, missing evidence is searched for in the input.
 
     Raises:
         Ungrounded: there is no evidence for it.
@@ -314,7 +314,7 @@ def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Js
         shaped["kind"] = shaped["kind"].lower()
     elif kind and shaped["type"] == "fact":
         shaped["kind"] = kind
-    if not isinstance(shaped.get("metadata"), dict):  # what stands beside a memory is no reason to lose it
+    if not isinstance(shaped.get("metadata"), dict):  # bad metadata is no reason to lose a memory
         shaped.pop("metadata", None)
     if isinstance(shaped.get("turns"), str):
         shaped["turns"] = [shaped["turns"]]

@@ -35,13 +35,13 @@ class AnthropicChat(ServiceChat):
         client: anthropic.AsyncAnthropic | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name.
-            base_url: a server that speaks this protocol; Anthropic's if none is named.
-            api_key: a key; ANTHROPIC_API_KEY if none is given.
-            client: a ready client, in place of both. Its own retries are switched off.
+            base_url: a server that speaks this protocol; default: Anthropic's.
+            api_key: a key; default: ANTHROPIC_API_KEY.
+            client: a ready client, instead of both. Its own retries are switched off.
             options: see `ChatOptions`.
 
         Raises:

@@ -1,7 +1,7 @@
-"""One thread aside for what rules do: they need the processor and the interpreter's lock, not time to wait.
+"""A separate thread for the rules: they need the processor and the interpreter's lock, and do not wait.
 
-Several such threads would do no more in the same time, and whoever answers requests would wait for each of them in turn
-before it is given the lock.
+Several such threads would not be faster, and a thread that answers requests would wait for each of them before it gets
+the lock.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ os.register_at_fork(after_in_child=_thread.cache_clear)
 
 
 async def aside(function: Callable[P, T], /, *args: P.args, **options: P.kwargs) -> T:
-    """Calls a function in that thread, after what was given to it before. Give it pieces of bounded work."""
+    """Calls a function in that thread, after earlier calls. Give it small pieces of work."""
     call = partial(contextvars.copy_context().run, function, *args, **options)
     return await asyncio.get_running_loop().run_in_executor(_thread(), call)

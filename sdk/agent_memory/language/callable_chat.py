@@ -1,4 +1,4 @@
-"""A chat model from a function: whatever takes the messages of a chat and gives the text of the answer."""
+"""A chat model from a function that takes the messages of a chat and returns the text of the answer."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from agent_memory.models import Usage
 
 Messages = Sequence[Mapping[str, Any]]
 ChatFunction = Callable[[list[dict[str, Any]]], str | Awaitable[str]]
-"""Takes messages with `role` and `content`, gives the text of the answer; awaited if it is asynchronous."""
+"""Takes messages with `role` and `content`, returns the text of the answer; awaited if it is asynchronous."""
 Provider = ChatModel | ChatFunction
 
 
 class CallableChat:
-    """A `ChatModel` made of a function, which is told the prompt of each task and its input as two messages."""
+    """A `ChatModel` made from a function, which gets the prompt of each task and its input as two messages."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class CallableChat:
         prompts: str | Path | None = None,
         answer_retries: int = 1,
     ) -> None:
-        """Asks nothing yet.
+        """Makes no call yet.
 
         Args:
             call: The function.
-            model_id: What derived documents name as their maker.
+            model_id: The model's name in derived documents.
             prompts: The folder of the prompt files; see `agent_memory.language.prompts` for the default.
-            answer_retries: How often an answer that cannot be used is asked for again.
+            answer_retries: How often an unusable answer is requested again.
 
         Raises:
             ConfigurationError: if there are no prompts.
@@ -106,10 +106,10 @@ def as_chat_model(provider: Provider) -> ChatModel:
 
 
 async def reply(provider: Provider, messages: Messages) -> str:
-    """The next message of a conversation. A function is given the messages as they are.
+    """The next message of a conversation. A function gets the messages unchanged.
 
     Raises:
-        ModelError: if the model failed, or gave no text.
+        ModelError: if the model failed, or returned no text.
         InvalidInput: if the provider is neither a chat model nor a function.
     """
     if isinstance(provider, ChatModel) or not callable(provider):
@@ -119,10 +119,10 @@ async def reply(provider: Provider, messages: Messages) -> str:
 
 
 async def ask(call: ChatFunction, messages: Messages) -> str:
-    """What a function says to messages.
+    """A function's answer to messages.
 
     Raises:
-        ModelError: if it failed, or gave no text.
+        ModelError: if it failed, or returned no text.
     """
     try:
         answer = call([dict(message) for message in messages])

@@ -14,7 +14,7 @@ C = TypeVar("C")
 
 
 class LazyClient(Generic[C]):
-    """A client that is opened when it is first needed. One that is given from outside stays its owner's."""
+    """A client that is opened on first use. A client that a caller passes in stays the caller's."""
 
     def __init__(self, open_it: Callable[[], C], close: Callable[[C], Awaitable[None]], given: C | None = None) -> None:
         self._open = open_it
@@ -41,12 +41,12 @@ class LazyClient(Generic[C]):
 
 @asynccontextmanager
 async def call_errors(library: Any, base: type[Exception], model: str, timeout: float) -> AsyncIterator[None]:
-    """Bounds one call in time, and turns what can go wrong in it into a ModelError that says if a retry helps.
+    """Limits one call in time, and turns its failures into a ModelError that says whether a retry helps.
 
     Args:
         library: a client's package whose errors have the names of those of openai.
         base: the root of its errors.
-        model: whom the call asks.
+        model: the model that is called.
         timeout: seconds.
     """
     try:
@@ -67,7 +67,7 @@ async def call_errors(library: Any, base: type[Exception], model: str, timeout: 
 
 
 def _said(body: object) -> str | None:
-    """What the service says, without what a version of its client puts around it."""
+    """The service's message, without the text that its client puts around it."""
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else inner
     return None if said is None else str(said)

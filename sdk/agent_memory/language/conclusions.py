@@ -1,4 +1,4 @@
-"""Whether conclusions from several memories rest on them: merged facts, procedures, insights."""
+"""Whether conclusions from several memories follow from them: merged facts, procedures, insights."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ C = TypeVar("C", bound=Conclusion)
 
 
 class Ungrounded(ValueError):
-    """An item does not rest on the input; the message says why."""
+    """The input does not support an item; the message says why."""
 
 
 def ground_conclusions(
     conclusions: Sequence[Conclusion], groups: Sequence[Group], rejected: list[str], *, keep_all: bool = False
 ) -> list[Conclusion]:
-    """Those conclusions that rest on memories of one group, each memory used once, with no figure of their own.
+    """The conclusions from memories of one group, each memory used once, without new figures.
 
-    With `keep_all` they must not lose a figure either, since they stand in the place of their memories.
+    With `keep_all` they must not lose a figure either, since they replace their memories.
     """
     kept: list[Conclusion] = []
     used: set[str] = set()
@@ -46,7 +46,7 @@ def ground_conclusions(
 
 
 def ground_insights(output: ReflectOutput, data: ReflectInput, rejected: list[str]) -> list[Insight]:
-    """Those insights that rest on two memories or more; a count in them must be that of their evidence."""
+    """The insights from at least two memories; a count in them must match their evidence."""
     memories = {memory.ref: memory for memory in data.memories}
     earlier = {insight.ref for insight in data.earlier}
     kept: dict[str, Insight] = {}

@@ -1,7 +1,7 @@
 """The embedding model of an open memory, which can change while it is open: the store moves to another one.
 
-What is written or asked holds on to one model from its beginning to its end (`for_writing`, `for_asking`), so that no
-vector is named after another model than the one that made it.
+A write or a search uses one model from beginning to end (`for_writing`, `for_asking`), so that no vector carries
+another model's name.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from agent_memory.language.tasks import Embedded, EmbeddingModel
 logger = logging.getLogger("agent_memory")
 
 Keep = Callable[[Sequence[float], Sequence[float]], None]
-"""Is given a vector of the first model and the second model's vector of the same text."""
+"""Receives a vector of the first model and the second model's vector of the same text."""
 
 
 class Both:
-    """Embeds with one model, and for each vector keeps that of a second one. A failure of the second is no failure."""
+    """Embeds with one model, and keeps a second model's vector for each. If the second one fails, that is no error."""
 
     def __init__(self, model: EmbeddingModel, second: EmbeddingModel, keep: Keep) -> None:
         self.model_id = model.model_id
@@ -49,9 +49,9 @@ class CurrentEmbeddings:
     """The embedding model of a memory.
 
     Attributes:
-        asked: The model of the store: what a search embeds its question with.
-        writes: What embeds memories: the same, and while the store moves the next model too.
-        next: The model to which the store is to move, if it is known here.
+        asked: The model of the store, which embeds the questions of searches.
+        writes: The model for memories: the same, plus the next model while the store moves.
+        next: The model to which the store will move, if known here.
     """
 
     def __init__(self, model: EmbeddingModel, next_model: EmbeddingModel | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which models a memory uses when its caller names none: those of the environment, else those that need no key."""
+"""The models of a memory if its caller passes none: those in the environment, else those that need no key."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def default_chat() -> ChatModel:
 
 
 def models_named_by(env: Environment) -> tuple[ChatModel | None, EmbeddingModel | None]:
-    """The models that the environment names; None in the place of one that it does not name.
+    """The models set in the environment; None for one that is not set.
 
     Raises:
-        ConfigurationError: naming the variable, if what it names cannot be reached so: a form that cannot be read, no
-            key, a package that is missing.
+        ConfigurationError: naming the variable, if its model cannot be used: invalid form, no key, or a missing
+            package.
     """
     chat, embeddings = _chat(env), _embeddings(env)
     if env.roles:
@@ -67,7 +67,7 @@ def embeddings_named(name: str, env: Environment, variable: str) -> EmbeddingMod
     """The embedding model of a name. Address and key are those of `AGENT_MEMORY_EMBEDDINGS` if it has this provider.
 
     Raises:
-        ConfigurationError: naming the variable, if the name cannot be read, or leads to no model.
+        ConfigurationError: naming the variable, if the name is invalid or unknown.
     """
     named = read_model_name(name, variable)
     usual = _usual(env, env.embeddings_name, env.embedding_model, EMBEDDINGS_VARIABLE)
@@ -77,7 +77,7 @@ def embeddings_named(name: str, env: Environment, variable: str) -> EmbeddingMod
 
 
 def next_embeddings(env: Environment) -> EmbeddingModel | None:
-    """The embedding model to which the environment says that the store is to move, if it names one."""
+    """The embedding model to which the store should move, if the environment sets one."""
     return None if env.reembed is None else embeddings_named(env.reembed, env, "AGENT_MEMORY_REEMBED")
 
 
@@ -92,7 +92,7 @@ def _embeddings(env: Environment) -> EmbeddingModel | None:
 
 
 def _usual(env: Environment, named: ModelName | None, model: str, variable: str) -> ModelName | None:
-    """The model that is named; else that of Azure or OpenAI, if the environment leads to one of them."""
+    """The model that is set; else the one of Azure or OpenAI, if the environment configures one of them."""
     if named is not None:
         return named
     if env.azure_openai_endpoint is not None:
@@ -102,7 +102,7 @@ def _usual(env: Environment, named: ModelName | None, model: str, variable: str)
 
 
 def _model_of_role(role: ChatRole, settings: RoleSettings, env: Environment) -> ChatModel | None:
-    """The model for which a role's settings ask; None if they switch the role off."""
+    """The model in a role's settings; None if they switch the role off."""
     if settings.is_off:
         return None
     variable = role_variable(role, "model")
@@ -117,7 +117,7 @@ def _model_of_role(role: ChatRole, settings: RoleSettings, env: Environment) -> 
         raise ConfigurationError(
             f"{role_variable(role, 'api_key')} is for a server of the role's own: set {role_variable(role, 'base_url')}"
         )
-    elif usual is not None:  # another model of the one provider
+    elif usual is not None:  # another model of the same provider
         named = replace(usual, model=settings.model or usual.model)
         base_url, api_key = env.chat_base_url, env.chat_api_key
     else:

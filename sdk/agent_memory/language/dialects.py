@@ -1,8 +1,8 @@
-"""Dialects: how deployments want to be asked, as data, and what this process has learned of each of them.
+"""Dialects: how to call deployments, as data, and what this process has learned about each of them.
 
-A deployment is asked for everything at first: an answer that fits a schema, a temperature, a limit of length. What it
-refuses is left out or put in another way, one thing at a time, and what it took at last is kept for the process. Names
-that are known begin with what their makers' documentation says.
+The first call uses everything: a schema for the answer, a temperature, a length limit. If the deployment refuses
+something, it is left out or sent in another form, one thing at a time, and the form that works is kept for the process.
+Known model names start with the form in their makers' documentation.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 ProtocolName = Literal["chat", "responses", "messages", "generate"]
 """OpenAI's Chat Completions and Responses, Anthropic's Messages, Google's generateContent."""
 Structure = Literal["schema", "object", "tool", "text"]
-"""How JSON is asked for: a schema that is enforced, any object, the arguments of a tool, or plain text to be read."""
+"""How JSON is requested: an enforced schema, any object, the arguments of a tool, or plain text to parse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a protocol has to offer, the best first. None among the lengths: no limit is asked for."""
+    """The options of a protocol, the best first. None among the lengths: no limit is sent."""
 
     structures: tuple[Structure, ...]
     lengths: tuple[str | None, ...]
@@ -40,11 +40,11 @@ PROTOCOLS: dict[ProtocolName, Protocol] = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one deployment is asked.
+    """How to call one deployment.
 
-    `length` names the parameter that limits the answer, `effort` says how much a model shall reason. `spelled`: the
-    schema stands in the prompt too, because the service does not heed it. `room`: how many times the length of an
-    answer is asked for, where reasoning counts towards it. `most`: the tokens that it gives at most.
+    `length` names the parameter that limits the answer, `effort` sets how much a model should reason. `spelled`: the
+    schema is in the prompt too, because the service does not enforce it. `room`: the factor on the length limit, if
+    reasoning counts towards it. `most`: the maximum tokens that it returns.
     """
 
     protocol: ProtocolName = "chat"
@@ -58,7 +58,7 @@ class Dialect:
 
     @property
     def shows_schema(self) -> bool:
-        """Whether the prompt has to say what the answer looks like."""
+        """Whether the prompt must describe the form of the answer."""
         return self.spelled or self.structure in ("object", "text")
 
     def without(self, refusal: str, tried: Collection[Dialect] = ()) -> Dialect | None:
@@ -77,7 +77,7 @@ class Dialect:
         return None
 
     def __str__(self) -> str:
-        """What is asked of the deployment, in one line."""
+        """The form of the calls, in one line."""
         parts = [f"{self.protocol}: JSON by {self.structure}"]
         parts += ["schema in the prompt"] if self.spelled else []
         parts.append(self.length or "no limit of length")
@@ -106,17 +106,17 @@ LESSONS = (
         linear(r"(?i)response_format|schema|structured|json_object|output_config|output.format|grammar|mime|tool"),
     ),
 )
-"""In the order in which a refusal is read: a message about one thing may mention another behind it."""
+"""In the order in which a refusal is checked: a message about one thing may mention another after it."""
 
 _OF_THE_INPUT = linear(r"(?i)content_filter|content management policy|ContentPolicyViolation")
-"""A refusal of what was said, which no other way of asking changes."""
+"""A refusal of the content, which no other form of the call changes."""
 _TOO_LONG = linear(r"(?i)context.(?:length|size|window)|too (?:large|long)|prompt_too_long")
 _MOST_TOKENS = (
     linear(r"at most (\d+) (?:completion|output) tokens"),
     linear(r"max_tokens: \d+ > (\d+)"),
     linear(r"from 1 \(inclusive\) to (\d+)"),
 )
-"""How OpenAI, Anthropic and Google say how long an answer may be."""
+"""How OpenAI, Anthropic and Google state the maximum length of an answer."""
 
 
 def _most_tokens(refusal: str) -> int | None:
@@ -125,7 +125,7 @@ def _most_tokens(refusal: str) -> int | None:
 
 
 def _ways_out(dialect: Dialect, about: str) -> Iterator[Dialect]:
-    """What can be asked instead, the nearest first."""
+    """The alternatives, the closest first."""
     protocol = PROTOCOLS[dialect.protocol]
     if about == "protocol" and dialect.protocol == "chat":
         yield replace(dialect, protocol="responses", length=PROTOCOLS["responses"].lengths[0])
@@ -158,12 +158,12 @@ KNOWN: tuple[tuple[Any, dict[str, Any]], ...] = (
     # Open models that think before they answer, on whatever server.
     (linear(r"(?i)magistral|deepseek-r|gpt-oss|qwq|thinking"), {"room": REASONING_ROOM}),
 )
-"""What is known of models by their names, the first that fits. Azure's deployments have names of their own: theirs is
-learned from refusals."""
+"""Known models by name; the first match counts. Azure's deployments have their own names: their form is learned from
+refusals."""
 
 
 def first_dialect(protocol: ProtocolName, model: str) -> Dialect:
-    """How a model is asked first."""
+    """The form of a model's first call."""
     known: dict[str, Any] = next((facts for name, facts in KNOWN if name.search(model)), {})
     plain = Dialect(protocol, length=PROTOCOLS[protocol].lengths[0])
     if protocol != "chat":  # parameters have other names there
@@ -172,7 +172,7 @@ def first_dialect(protocol: ProtocolName, model: str) -> Dialect:
 
 
 LARGEST_SIZE = 16
-"""How many times the length of an answer is asked for at most. 2,000 tokens become 32,000, more than the 25,000 that
+"""Maximum factor on the length of an answer. 2,000 tokens become 32,000, more than the 25,000 that
 OpenAI's guide on reasoning advises to reserve."""
 
 
@@ -188,18 +188,18 @@ class Deployment:
         """Keeps the dialect in which it answered."""
         if dialect != self.dialect:
             self.dialect = dialect
-            _log.info("%s does not take all that was asked for; from now on it is asked so: %s", self.name, dialect)
+            _log.info("%s does not accept all options; from now on it is called with: %s", self.name, dialect)
 
     def needed(self, task: str, size: int) -> None:
         """Keeps the size of an answer that came whole after smaller ones had been cut off."""
         if size > self.sizes.get(task, 1):
             self.sizes[task] = size
-            _log.info("%s needs %d times the usual length for %r; it is given that from now on.", self.name, size, task)
+            _log.info("%s needs %d times the usual length for %r, and gets it from now on.", self.name, size, task)
 
 
 _DEPLOYMENTS: dict[tuple[str, str], Deployment] = {}
 
 
 def deployment(protocol: ProtocolName, address: str, model: str) -> Deployment:
-    """The deployment of a model at an address: one for the process, whoever asks."""
+    """The deployment of a model at an address: one for all callers in the process."""
     return _DEPLOYMENTS.setdefault((address, model), Deployment(model, first_dialect(protocol, model)))

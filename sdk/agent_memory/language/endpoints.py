@@ -1,10 +1,10 @@
-"""Endpoints: what is known of a model's service in this process, and the one gate for all calls to it.
+"""Endpoints: what this process knows about a model's service, and the one gate for all calls to it.
 
-A service that fails is left alone for a while: as long as it asked for, or for a pause that grows with each failure.
-Then one call tries it, and the others follow when that has succeeded. Until then every call fails at once, so a search
-goes on without vectors instead of waiting, and background work comes back later instead of asking again and again.
+After a failure, calls to a service pause: as long as the service asked for, or for a time that grows with each failure.
+Then one call tries it, and the others follow when that has succeeded. Until then every call fails immediately, so a
+search continues without vectors instead of waiting, and background work comes back later instead of trying again.
 
-What has waited comes back step by step: one call at a time, one more at once with each that succeeds.
+Waiting work resumes step by step: one call at a time, and each success allows one more concurrent call.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from agent_memory.telemetry import model_pauses, models_paused
 T = TypeVar("T")
 
 LONGEST_REQUESTED = timedelta(days=365).total_seconds()
-"""Seconds: a longer wait than this, whoever asks for it, is no time that can be written down."""
+"""Maximum wait, in seconds: a longer one does not fit into a date."""
 _TOLERANCE = 0.01
 """Seconds by which a timer may be early."""
 FULL_SPEED = 16
-"""Calls at once from which a service that has recovered is asked by all who want to. A choice: four times as many as
-the worker asks at once."""
+"""Concurrent calls at which a recovered service has no limit any more. A choice: four times as many as the worker
+makes."""
 _NO_NEWS = frozenset({"throttled"})
-"""Faults that a busy service has every minute; only one that outlasts the retries is told."""
+"""Faults that a busy service has every minute; only one that outlasts the retries is reported."""
 
 
 class ModelRefused(ConfigurationError):
-    """The service refuses whatever it is asked: the key, the name or a setting is wrong.
+    """The service refuses every request: the key, the name or a setting is wrong.
 
-    It says nothing of the input, so no turn is given up for it. `fault` is one of `EndpointHealth.fault`.
+    This says nothing about the input, so no turn is given up for it. `fault` is one of `EndpointHealth.fault`.
     """
 
     def __init__(self, message: str, *, fault: str) -> None:
@@ -55,10 +55,10 @@ class Endpoint:
         self._pauses = 0
         """Pauses in a row; 0 while it is open to everybody."""
         self._resume = 0.0
-        """When it is asked again, on the loop's clock."""
+        """When it is called again, on the loop's clock."""
         self._probing = False
         self._allowed: int | None = None
-        """Calls at once while it recovers; None: any number."""
+        """Maximum concurrent calls while it recovers; None: any number."""
         self._under_way = 0
         """Calls that have not ended, of those that began in turn."""
         self._waiting: list[asyncio.Event] = []
@@ -89,7 +89,7 @@ class Endpoint:
         try:
             return await self._retries.run(lambda: self._in_turn(call))
         except (ModelError, ModelRefused) as error:
-            if _is_fault(error) and not self._pauses:  # of several calls at once the first one to fail makes the pause
+            if _is_fault(error) and not self._pauses:  # the first of several concurrent calls to fail starts the pause
                 self._pause(error)
             raise
 
@@ -103,7 +103,7 @@ class Endpoint:
             if _is_fault(error):
                 self._pause(error)
             raise
-        except asyncio.CancelledError:  # whoever asked did not wait long enough to learn anything
+        except asyncio.CancelledError:  # the caller did not wait long enough to learn anything
             self._resume = _clock() + self._retries.pause(self._pauses)
             raise
         finally:
@@ -128,7 +128,7 @@ class Endpoint:
                 turn.set()
 
     async def _once(self, call: Callable[[], Awaitable[T]]) -> T:
-        if self._left() > _TOLERANCE:  # another call was told to wait
+        if self._left() > _TOLERANCE:  # another call has to wait
             raise self._paused()
         return await self._noted(call)
 
@@ -166,7 +166,7 @@ class Endpoint:
             models_paused.add(1)
         self._pauses += 1
         model_pauses.add(1, {"error.type": error.fault or "unknown"})
-        self._allowed = None  # who waits for a turn is told at once
+        self._allowed = None  # callers in the queue learn it immediately
 
     def _left(self) -> float:
         return self._resume - _clock()
@@ -174,12 +174,12 @@ class Endpoint:
     def _next_attempt(self) -> datetime | None:
         try:
             return now() + timedelta(seconds=max(self._left(), 0.0))
-        except RuntimeError:  # nobody asks from inside of a loop
+        except RuntimeError:  # no caller inside a loop
             return None
 
     def _paused(self) -> ModelError:
         left = max(self._left(), self._retries.first_pause if self._probing else 0.0)
-        message = f"{self._message} It is asked again in {left:.0f} s."
+        message = f"{self._message} It is called again in {left:.0f} s."
         return ModelError(message, retryable=True, retry_after=left, fault=self._fault)
 
 
@@ -198,7 +198,7 @@ def _clock() -> float:
 
 
 def health_of(model: object) -> EndpointHealth:
-    """What is known of a model's service; nothing of a model that has none, or does not say."""
+    """What is known about a model's service; nothing for a model without one."""
     tell = getattr(model, "health", None)
     told = tell() if callable(tell) else None
     return told if isinstance(told, EndpointHealth) else EndpointHealth()

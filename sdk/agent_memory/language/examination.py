@@ -21,19 +21,19 @@ from agent_memory.settings import ChatRole
 
 QUESTION = "My locker code is 4711, and I moved to Lisbon in May."
 SLOW_CHAT, SLOW_EMBEDDINGS = 20.0, 2.0
-"""Seconds from which advice is given: a third of an extraction's timeout; a context waits for 3 s at most."""
+"""Seconds above which the check gives advice: a third of an extraction's timeout; a context waits for at most 3 s."""
 
 ADVICE: Mapping[str, str] = {
-    "timeout": "It is too slow or loads its model: ask again, or set …_TIMEOUT for its role.",
+    "timeout": "It is too slow or still loading its model: try again, or set …_TIMEOUT for its role.",
     "unreachable": "Nobody answers at this address: start the server, or correct the address.",
-    "server_error": "The service fails: ask again later, and look at its status page.",
+    "server_error": "The service fails: try again later, and check its status page.",
     "throttled": "Too many requests: raise the quota of the deployment, or process less often.",
     "quota": "The quota or the balance is spent: raise it with the provider.",
     "credentials": "The key or the identity is not accepted: set another one.",
     "not_found": "There is no such model or deployment: correct its name, or the address.",
     "refused": "The service refuses every call: check the key, the address and the name.",
     "no_api_answer": "Something else answers at this address: an address of OpenAI's protocol ends with /v1 mostly.",
-    "dimensions": "Say the length that the model gives: provider:model@dimensions.",
+    "dimensions": "Add the length of the model's vectors: provider:model@dimensions.",
 }
 """What to change, by the fault of a service."""
 
@@ -45,10 +45,10 @@ class Finding(Model):
     model: str
     answers: bool
     seconds: float = Field(default=0.0, description="Until the answer, with retries.")
-    dialect: str | None = Field(default=None, description="How it is asked, as far as it is a service for chat.")
+    dialect: str | None = Field(default=None, description="How it is called, if it is a chat service.")
     dimensions: int | None = Field(default=None, description="The length of its vectors.")
     usage: Usage = Usage()
-    quota: dict[str, str] = Field(default_factory=dict, description="What the headers of the answer say of limits.")
+    quota: dict[str, str] = Field(default_factory=dict, description="The limits in the headers of the response.")
     fault: str | None = Field(default=None, description="As in `EndpointHealth.fault`.")
     problem: str | None = Field(default=None, description="What was said instead of an answer.")
     advice: list[str] = Field(default_factory=list, description="What to change.")
@@ -80,9 +80,9 @@ class Examination(Model):
 
 
 async def examine(chat: ChatModel | None, embeddings: EmbeddingModel | None) -> Examination:
-    """Asks each model one small question, all at the same time, and closes them. None stands for the default.
+    """Asks each model one small question, all at the same time, and closes them. None means the default.
 
-    Never raises for what a model does.
+    Never raises because of a model.
     """
     chat, embeddings = chat or default_chat(), embeddings or default_embeddings()
     asked = [_examine_chat(part, model) for part, model in models_of(chat).items()]
@@ -106,7 +106,7 @@ async def _examine_chat(part: str, model: ChatModel) -> Finding:
         return found.model_copy(update={"advice": advice})
     dialect = model.deployment.dialect
     if dialect.spelled or dialect.structure == "text":
-        advice.append("It does not heed schemas: answers are repaired, and more of them cannot be used.")
+        advice.append("It does not enforce schemas: answers are repaired, and more of them are unusable.")
     return found.model_copy(update={"advice": advice, "dialect": str(dialect), "quota": dict(model.quota)})
 
 

@@ -41,13 +41,13 @@ class GoogleChat(ServiceChat):
         client: genai.Client | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name.
-            base_url: a server that speaks this protocol; Google's if none is named.
-            api_key: a key; GEMINI_API_KEY or GOOGLE_API_KEY if none is given.
-            client: a ready client, in place of both, such as one for Vertex AI.
+            base_url: a server that speaks this protocol; default: Google's.
+            api_key: a key; default: GEMINI_API_KEY or GOOGLE_API_KEY.
+            client: a ready client, instead of both, such as one for Vertex AI.
             options: see `ChatOptions`.
 
         Raises:
@@ -76,7 +76,7 @@ class GoogleChat(ServiceChat):
 
 
 def generation_config(request: Request, dialect: Dialect) -> Any:
-    """What is asked for beside the document. The client's own retries are switched off."""
+    """The options of a request. The client's own retries are switched off."""
     structure: dict[str, dict[str, Any]] = {
         "schema": {"response_mime_type": "application/json", "response_json_schema": request.schema},
         "object": {"response_mime_type": "application/json"},
@@ -112,7 +112,7 @@ def read_content(answer: GenerateContentResponse) -> Completion:
 
 @asynccontextmanager
 async def _errors(model: str, timeout: float) -> AsyncIterator[None]:
-    """Bounds one call in time, and turns what can go wrong in it into a ModelError that says if a retry helps."""
+    """Limits one call in time, and turns its failures into a ModelError that says whether a retry helps."""
     from google.genai import errors
 
     try:

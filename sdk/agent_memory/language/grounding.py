@@ -1,7 +1,7 @@
-"""Whether a model's answer rests on what the model was given.
+"""Whether the input of a model supports its answer.
 
-Any adapter passes its output through `ground`. What does not hold is dropped, item by item, each with a reason
-of one line; an invented quote, ref or figure never reaches the store.
+Any adapter passes its output through `ground`. Unsupported items are dropped one by one, each with a reason of one
+line; an invented quote, ref or figure never reaches the store.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _heard_by_profile(data: ProfileInput) -> list[Spoken]:
 
 
 def _without_unsaid(output: Out, heard: Sequence[Spoken], rejected: list[str]) -> Out:
-    """A document without the lines, and the values of its state, that have what none of its sources has."""
+    """A document without the lines, and the values of its state, that none of its sources supports."""
     if not heard:
         return output
     changes: dict[str, object] = {}
@@ -145,11 +145,11 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
 def ground_memory(
     memory: ExtractedMemory, turns: Sequence[TurnView], before: Sequence[TurnView] = ()
 ) -> ExtractedMemory:
-    """A memory with its refs in order, its quote as the transcript has it, and no time phrase that nobody used.
+    """A memory with its refs in order, its quote as in the transcript, and no time phrase that nobody used.
 
-    A fact must quote a user; what an agent or a tool said is at most the occasion of it. Procedures and episodes
-    may rest on any turn but a system turn; what only an agent or a tool said is settled by that turn, even if a user
-    spoke after it.
+    A fact must quote a user; what an agent or a tool said can only be its occasion. Procedures and episodes may come
+    from any turn except a system turn; what only an agent or a tool said is settled by that turn, even if a user spoke
+    after it.
 
     Raises:
         Ungrounded: its refs or its quote cannot be found, or its content does not follow from them.

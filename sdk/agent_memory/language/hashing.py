@@ -33,11 +33,11 @@ class HashingEmbeddings:
     """Lexical only: stemmed words, pairs of words and character trigrams, hashed into 384 dimensions.
 
     The same text has the same vector on every machine. It finds "deploying the services" by "service deployment",
-    never "what may I eat" by "vegetarian". The stemmer is the English one; other languages rest on the trigrams.
+    never "what may I eat" by "vegetarian". The stemmer is for English; other languages rely on the trigrams.
     """
 
     def __init__(self) -> None:
-        """Says in the log what it is."""
+        """Logs what it is."""
         _log.info("Embeddings are made by feature hashing: search by vector finds shared words, not shared meaning.")
 
     @property

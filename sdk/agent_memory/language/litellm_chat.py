@@ -22,12 +22,12 @@ class LiteLLMChat(ServiceChat):
         api_key: str | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
-            model: service and model as litellm writes them, such as `groq/llama-3.3-70b-versatile`.
-            base_url: another address than the service's own.
-            api_key: a key; litellm looks into the variables of the service if none is given.
+            model: service and model in litellm's form, such as `groq/llama-3.3-70b-versatile`.
+            base_url: an address other than the service's own.
+            api_key: a key; by default litellm reads the variables of the service.
             options: see `ChatOptions`.
 
         Raises:

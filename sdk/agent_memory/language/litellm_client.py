@@ -12,7 +12,7 @@ from agent_memory.language.openai_client import model_errors
 
 
 def require_litellm() -> None:
-    """Makes sure that the package is there.
+    """Checks that the package is installed.
 
     Raises:
         ConfigurationError: if it is missing.
@@ -42,5 +42,5 @@ def litellm_errors(model: str, timeout: float) -> AbstractAsyncContextManager[No
 
 
 def reached(base_url: str | None, api_key: str | None) -> dict[str, str]:
-    """The address and the key that were given; litellm finds the others in the environment."""
+    """The given address and key; litellm finds the others in the environment."""
     return {name: value for name, value in (("api_base", base_url), ("api_key", api_key)) if value}

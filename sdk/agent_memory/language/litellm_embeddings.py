@@ -24,14 +24,14 @@ class LiteLLMEmbeddings(ServiceEmbeddings):
         api_key: str | None = None,
         retries: RetryPolicy | None = None,
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
-            model: service and model as litellm writes them, such as `voyage/voyage-3.5` or `cohere/embed-v4.0`.
-            dimensions: how long vectors are to be. A model that cannot choose must give this length by itself.
-            base_url: another address than the service's own.
-            api_key: a key; litellm looks into the variables of the service if none is given.
-            retries: what is done about throttling, timeouts and faults of the service.
+            model: service and model in litellm's form, such as `voyage/voyage-3.5` or `cohere/embed-v4.0`.
+            dimensions: the length of the vectors. A model without this option must return this length by itself.
+            base_url: an address other than the service's own.
+            api_key: a key; by default litellm reads the variables of the service.
+            retries: how to handle throttling, timeouts and faults of the service.
 
         Raises:
             ConfigurationError: the package litellm is missing.

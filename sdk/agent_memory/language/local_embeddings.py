@@ -25,7 +25,7 @@ Library = Literal["fastembed", "sentence-transformers"]
 PACKAGES: dict[Library, str] = {"fastembed": "fastembed", "sentence-transformers": "sentence_transformers"}
 
 Encode = Callable[[list[str]], Iterable[Any]]
-"""Takes texts and gives one array of numbers for each."""
+"""Takes texts and returns one array of numbers for each."""
 
 
 class LocalEmbeddings:
@@ -50,7 +50,7 @@ class LocalEmbeddings:
 
     @property
     def model_id(self) -> str:
-        """The model's name; a folder is told by its name and what its files are called and how long they are."""
+        """The model's name; for a folder, its name with the names and sizes of its files."""
         folder = Path(self._model)
         if not folder.is_dir():
             return f"{self._model}@{self._dimensions}"
@@ -66,7 +66,7 @@ class LocalEmbeddings:
         """Embeds texts in order, in a thread.
 
         Raises:
-            ConfigurationError: the model cannot be loaded, or gives vectors of another length.
+            ConfigurationError: the model cannot be loaded, or returns vectors of another length.
             ModelError: retryable, if the library failed on these texts.
         """
         return await asyncio.to_thread(self._embed, texts) if texts else Embedded([], Usage())
@@ -79,18 +79,18 @@ class LocalEmbeddings:
         load = {"fastembed": _fastembed, "sentence-transformers": _sentence_transformers}[self._library]
         try:
             return load(self._model)
-        except Exception as error:  # neither library names what it raises for a model that it does not have
+        except Exception as error:  # neither library documents what it raises for a model that it does not have
             raise ConfigurationError(f"{self._library} cannot load {self._model}: {error}") from error
 
     def _embed(self, texts: list[str]) -> Embedded:
-        with self._loading:  # two threads at once would load it twice
+        with self._loading:  # two concurrent threads would load it twice
             encode = self._encode
         try:
             vectors: list[Vector] = [[float(number) for number in row] for row in encode(texts)]
         except Exception as error:
             raise ModelError(f"{self._library} failed: {error!r:.300}", retryable=True) from error
         if wrong := next((len(vector) for vector in vectors if len(vector) != self._dimensions), None):
-            raise ConfigurationError(f"{self._model} gives vectors of {wrong} dimensions, not {self._dimensions}.")
+            raise ConfigurationError(f"{self._model} returns vectors of {wrong} dimensions, not {self._dimensions}.")
         tokens = sum(map(ApproximateTokens().count, texts))
         return Embedded([unit(one) for one in vectors], Usage(embedded_texts=len(texts), embedded_tokens=tokens))
 

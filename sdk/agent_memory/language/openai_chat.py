@@ -28,19 +28,19 @@ class OpenAIChat(ServiceChat):
         client: openai.AsyncOpenAI | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name; on Azure, the deployment's.
             base_url: see `OpenAIConnection`, as for the next four.
             api_key: a key.
             azure_endpoint: an Azure OpenAI or Foundry resource.
-            azure_ad_token_provider: gives Entra ID tokens, in place of a key.
-            client: a ready client, in place of the four before.
+            azure_ad_token_provider: returns Entra ID tokens, instead of a key.
+            client: a ready client, instead of the four above.
             options: see `ChatOptions`.
 
         Raises:
-            ConfigurationError: the arguments do not name one server and a way in, or there are no prompts.
+            ConfigurationError: the arguments do not name one server with credentials, or there are no prompts.
         """
         self._connection = OpenAIConnection(
             base_url=base_url,

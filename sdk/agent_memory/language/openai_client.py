@@ -26,7 +26,7 @@ TokenProvider = Callable[[], str | Awaitable[str]]
 
 
 class OpenAIConnection:
-    """Opens one client when it is first needed, and closes it. A client given from outside stays its owner's."""
+    """Opens one client on first use, and closes it. A client that a caller passes in stays the caller's."""
 
     def __init__(
         self,
@@ -37,22 +37,21 @@ class OpenAIConnection:
         azure_ad_token_provider: TokenProvider | None = None,
         client: openai.AsyncOpenAI | None = None,
     ) -> None:
-        """Checks that the arguments name one server and a way in.
+        """Checks that the arguments name one server with credentials.
 
         Args:
-            base_url: a server that speaks OpenAI's protocol; OpenAI itself if none is named here or by
-                OPENAI_BASE_URL.
-            api_key: the key; if none, OPENAI_API_KEY (never sent to Azure). Servers of one's own often want none.
+            base_url: a server that speaks OpenAI's protocol; default: OPENAI_BASE_URL, else OpenAI itself.
+            api_key: the key; default: OPENAI_API_KEY (never sent to Azure). Your own server may need none.
             azure_endpoint: any address of an Azure OpenAI or Foundry resource, such as `https://NAME.openai.azure.com`.
-            azure_ad_token_provider: gives Entra ID tokens, in place of a key.
-            client: a ready client, in place of all the others. Its own retries are switched off.
+            azure_ad_token_provider: returns Entra ID tokens, instead of a key.
+            client: a ready client, instead of all the others. Its own retries are switched off.
 
         Raises:
             ConfigurationError: the arguments contradict each other, a key is missing, or openai is not installed.
         """
         require("openai", "openai")
         if client is not None and (base_url or api_key or azure_endpoint or azure_ad_token_provider):
-            raise ConfigurationError("A client is given, so base_url, api_key and the azure arguments have no use.")
+            raise ConfigurationError("Pass either a client, or base_url, api_key and the azure arguments.")
         if azure_endpoint and base_url:
             raise ConfigurationError("Give base_url or azure_endpoint, not both.")
         if azure_ad_token_provider and api_key:
@@ -77,7 +76,7 @@ class OpenAIConnection:
         return self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
 
     async def client(self) -> openai.AsyncOpenAI:
-        """The client, without retries of its own."""
+        """The client, with its own retries switched off."""
         return await self._client.get()
 
     def _open(self) -> openai.AsyncOpenAI:
@@ -110,14 +109,14 @@ def _async_provider(provider: TokenProvider) -> Callable[[], Awaitable[str]]:
             given = provider() if inspect.iscoroutinefunction(provider) else await asyncio.to_thread(provider)
             return given if isinstance(given, str) else await given
         except Exception as error:
-            message = f"There is no Entra ID token to be had: {error}"
+            message = f"No Entra ID token is available: {error}"
             raise ModelError(message, retryable=True, fault="credentials") from error
 
     return token
 
 
 def model_errors(model: str, timeout: float) -> AbstractAsyncContextManager[None]:
-    """Bounds one call in time, and turns what can go wrong in it into a ModelError that says if a retry helps."""
+    """Limits one call in time, and turns its failures into a ModelError that says whether a retry helps."""
     import openai
 
     return call_errors(openai, openai.OpenAIError, model, timeout)

@@ -33,25 +33,25 @@ class OpenAIEmbeddings(ServiceEmbeddings):
         timeout: float = 60.0,
         retries: RetryPolicy | None = None,
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name; on Azure, the deployment's.
-            dimensions: how long vectors are to be. A model that cannot choose must give this length by itself.
+            dimensions: the length of the vectors. A model without this option must return this length by itself.
             base_url: see `OpenAIConnection`, as for the next four.
             api_key: a key.
             azure_endpoint: an Azure OpenAI or Foundry resource.
-            azure_ad_token_provider: gives Entra ID tokens, in place of a key.
-            client: a ready client, in place of the four before.
-            tokens: counts as the model does; default: OpenAI's encoding for embeddings.
-            text_tokens: how much of one text is embedded; the rest is cut off. OpenAI's models take 8,191.
-            batch_texts: how many texts go into one call at most.
-            batch_tokens: how many tokens go into one call at most.
+            azure_ad_token_provider: returns Entra ID tokens, instead of a key.
+            client: a ready client, instead of the four above.
+            tokens: counts tokens as the model does; default: OpenAI's encoding for embeddings.
+            text_tokens: the maximum length of one text; the rest is cut off. OpenAI's models take 8,191.
+            batch_texts: the maximum number of texts in one call.
+            batch_tokens: the maximum number of tokens in one call.
             timeout: seconds for one call.
             retries: what is done about throttling, timeouts and faults of the server.
 
         Raises:
-            ConfigurationError: the arguments do not name one server and a way in.
+            ConfigurationError: the arguments do not name one server with credentials.
         """
         super().__init__(
             model,

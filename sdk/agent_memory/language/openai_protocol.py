@@ -1,6 +1,6 @@
-"""OpenAI's two protocols, Chat Completions and Responses: how a request is put, and what an answer says.
+"""OpenAI's two protocols, Chat Completions and Responses: the form of requests and answers.
 
-Pure functions, for every client that speaks them. The clients themselves check nothing of an answer.
+Pure functions, for every client of these protocols. The clients themselves do not check answers.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def read_chat(body: str, model: str, headers: Mapping[str, str] | None = None) -
     """Reads a chat completion.
 
     Raises:
-        ModelError: retryable, if it is not of the protocol: a proxy's page, say.
+        ModelError: retryable, if it does not follow the protocol, like a proxy's page.
     """
     answer = _read(_Chat, body, model, "it is no chat completion")
     counted = answer.usage or _ChatUsage()

@@ -1,7 +1,7 @@
 """Polarity: whether a claim leaves out, or puts in, a "not" or a doubt.
 
-The words are those that grammars of the languages list. Behind a negator the next two words that tell something, within
-the clause, count as denied.
+The words come from grammars of the languages. After a negator, the next two content words within the clause count as
+denied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AGAINST = frozenset(
     vermeidet ungern evita odia évite détesta drops dropped skips skipped leaves until yet alone failing loss
     lost setback broke letdown disappointed misplaced forgot vegan vegetarian sober""".split()
 )
-"""Words by which people say "not" otherwise."""
+"""Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
 _HEDGES = frozenset(
     """might doubts doubt maybe perhaps could possibly probably considering considers consider considered thinking
@@ -84,7 +84,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
 
 
 def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
-    """The telling words of a text that it says, and those that it denies: the first two behind a negator."""
+    """The content words that a text states, and those that it denies: the first two after a negator."""
     denied = {word for after in _after_negators(text, negators, most=2) for word in after}
     plain: set[str] = set()
     for clause in _CLAUSE.split(text):
@@ -95,7 +95,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
 
 
 def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list[str]]:
-    """The first telling words behind each negator of a text, within its clause."""
+    """The first content words after each negator of a text, within its clause."""
     found = []
     for clause in _CLAUSE.split(text):
         words = words_of(clause)
@@ -105,14 +105,14 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
 
 
 def _alike(one: str, two: str) -> bool:
-    """Whether two words are forms of one, as far as their beginnings tell: trabajo and trabaja."""
+    """Whether two words look like forms of one, by their beginnings: trabajo and trabaja."""
     return one == two or (min(len(one), len(two)) >= 4 and one[:-1] == two[:-1])
 
 
 def _closest(text: str, words: Iterable[str], fewest: int) -> list[set[str]]:
-    """The clauses of a text that share most telling words with these, each as its words; none if none shares any.
+    """The clauses of a text that share most content words with these, each as its words; none if none shares any.
 
-    None if the most is below `fewest`.
+    None if the maximum is below `fewest`.
     """
     telling = _telling(words)
     clauses = [
@@ -123,7 +123,7 @@ def _closest(text: str, words: Iterable[str], fewest: int) -> list[set[str]]:
 
 
 _IDIOMS = frozenset("wait believe nothing only so picture imagine regret forget doubt forgotten".split())
-"""With these a "not" says yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
+"""With these a "not" means yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
 
 
 def _is_doubted(clause: set[str]) -> bool:

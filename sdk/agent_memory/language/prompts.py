@@ -1,11 +1,11 @@
 """Prompt files: one per language task, editable without touching code.
 
-A file `<task>.prompt.md` is YAML front matter (what the prompt is, which model parameters it wants) and a Jinja
+A file `<task>.prompt.md` is YAML front matter (what the prompt is, and its model parameters) and a Jinja
 body, the system message. The body may use one variable, `schema`: the JSON schema of the answer when the
-server does not enforce it, else empty. Files are read at every use, so an edit counts from the next call on.
+server does not enforce it, else empty. Files are read at every use, so an edit takes effect with the next call.
 
 The folder is the first of: the one given, AGENT_MEMORY_PROMPTS_DIR, PROMPTS_DIR, the packaged prompts, the
-repository's. A folder that somebody names must hold every prompt: falling back would hide a misspelt file.
+repository's. A folder that is set explicitly must contain every prompt: falling back would hide a misspelt file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class ModelParameters(BaseModel):
-    """What a prompt asks of the model. What it leaves out, the task's own defaults say."""
+    """A prompt's parameters for the model. The task's defaults fill in missing ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,10 +74,10 @@ class Prompt:
 
 
 class PromptFolder:
-    """Where the prompts lie."""
+    """The folder of the prompts."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        """Settles the folder.
+        """Finds the folder.
 
         Raises:
             ConfigurationError: there is no such folder.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What leads to a provider: the fields of `Environment` that hold its usual key and address, and its own address.
+    """A provider: the fields of `Environment` with its usual key and address, and its default address.
 
-    Whether it `chats` and `embeds` says if it is used for that.
+    `chats` and `embeds` say whether it offers these models.
     """
 
     key: str | None = None
@@ -60,7 +60,7 @@ KNOWN_DIMENSIONS = {
     "voyage/voyage-3.5": 1024,
     "cohere/embed-v4.0": 1536,
 }
-"""The length of vectors of models that are named without it, as their makers' pages say."""
+"""The default vector lengths of known models, from their makers' pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class Place:
 
 
 def place_of(name: ModelName, env: Environment, base_url: str | None, api_key: SecretStr | None) -> Place:
-    """Where a model is: at the address that its own variables give, or where the provider's usual ones lead.
+    """A model's address and key: from its own variables, or else from the provider's usual ones.
 
-    A server of its own is never sent a key that is for the provider's.
+    The provider's key is never sent to the model's own server.
 
     Args:
         name: The model.
-        env: Holds the usual variables of the provider.
+        env: The environment, with the usual variables of the provider.
         base_url: The model's own address.
         api_key: The model's own key.
 
@@ -108,7 +108,7 @@ def chat_model(
     api_key: SecretStr | None,
     parameters: ModelParameters | None = None,
 ) -> ChatModel:
-    """The chat model of a name, at its own address with its own key, if they are given.
+    """The chat model of a name, at its own address with its own key, if given.
 
     Raises:
         ConfigurationError: if the provider has none, or a package or a key is missing.
@@ -128,10 +128,10 @@ def chat_model(
 def embedding_model(
     name: ModelName, env: Environment, base_url: str | None, api_key: SecretStr | None
 ) -> EmbeddingModel:
-    """The embedding model of a name, at its own address with its own key, if they are given.
+    """The embedding model of a name, at its own address with its own key, if given.
 
     Raises:
-        ConfigurationError: if the provider has none, the length of its vectors is not known, or a package or a key is
+        ConfigurationError: if the provider has none, the length of its vectors is unknown, or a package or a key is
             missing.
     """
     if not PROVIDERS[name.provider].embeds:
@@ -143,7 +143,7 @@ def embedding_model(
     known = env.embedding_dimensions if name.provider in ("openai", "azure") else KNOWN_DIMENSIONS.get(name.model)
     dimensions = name.dimensions or known
     if dimensions is None:
-        raise ConfigurationError(f"{name.variable}={name}: say how long its vectors are, as in {name}@1024")
+        raise ConfigurationError(f"{name.variable}={name}: add the length of its vectors, as in {name}@1024")
     if name.provider in ("fastembed", "sentence-transformers"):
         from agent_memory.language.local_embeddings import Library, LocalEmbeddings
 
@@ -211,7 +211,7 @@ _CHATS: dict[str, Callable[[str, Place, ModelParameters | None], ChatModel]] = {
     "google": _google_chat,
     "litellm": _litellm_chat,
 }
-"""The adapter of each provider that does not speak OpenAI's protocol at an address of its own."""
+"""The adapter of each provider that does not use OpenAI's protocol at its own address."""
 
 
 def _connection(provider: str, place: Place) -> dict[str, Any]:

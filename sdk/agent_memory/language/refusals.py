@@ -11,28 +11,28 @@ from agent_memory.models import now
 from agent_memory.text.patterns import linear
 
 LONGEST_MESSAGE = 500
-"""Characters of what a service says that are told on."""
+"""Maximum characters of a service's message to pass on."""
 _ABOUT_THE_INPUT = frozenset({400, 413, 422})
 """Statuses of a request that this server will never take as it is."""
 _MAY_PASS = frozenset({408, 409, 425, 429})
 _FAULTS = {401: "credentials", 403: "credentials", 402: "quota", 404: "not_found"}
 _NOT_OF_THE_INPUT = (
-    # Anthropic says 400 of an empty account: https://docs.claude.com/en/api/errors
+    # Anthropic returns 400 for an empty account: https://docs.claude.com/en/api/errors
     (linear(r"(?i)credit balance is too low|insufficient_quota|billing_error"), "quota"),
-    # Google says 400 of a wrong key: https://ai.google.dev/gemini-api/docs/troubleshooting
+    # Google returns 400 for a wrong key: https://ai.google.dev/gemini-api/docs/troubleshooting
     (linear(r"(?i)api key not valid|api_key_invalid|api key expired"), "credentials"),
-    # LiteLLM's proxy says 400 of a name that it does not know.
+    # LiteLLM's proxy returns 400 for an unknown name.
     (linear(r"(?i)invalid model name passed"), "not_found"),
 )
 """What is said with a status of a bad request, and holds for every request."""
 _SPENT = linear(r"insufficient_quota|PerDay")
-"""What OpenAI and Google say of a quota that no short wait refills."""
+"""How OpenAI and Google report a quota that no short wait refills."""
 _OF_ANOTHER_PROTOCOL = linear(r"(?i)v1/responses")
-"""What OpenAI says with a 404 of a model that has no chat completions."""
+"""OpenAI's message with a 404 for a model without chat completions."""
 
 
 class RequestRejected(ModelError):
-    """The server did not accept the request as it stands (400 or 422). `detail` is all that it said."""
+    """The server did not accept the form of the request (400 or 422). `detail` is its full message."""
 
     def __init__(self, message: str, detail: str) -> None:
         super().__init__(message)
@@ -42,14 +42,14 @@ class RequestRejected(ModelError):
 def status_error(
     model: str, status: int, message: str, body: object = None, headers: Mapping[str, str] | None = None
 ) -> ModelError | ModelRefused:
-    """The error for an answer that is none.
+    """The error for a failed response.
 
     Args:
-        model: Whom it was asked of.
+        model: The model that was called.
         status: The HTTP status.
-        message: What the service says; it is told on, shortened.
-        body: All that it said.
-        headers: Those of the answer, for the wait that it asks for.
+        message: The service's message, which is passed on, shortened.
+        body: The full response.
+        headers: The response headers, which may ask for a wait.
     """
     said = f"{model} refused the call. {message[:LONGEST_MESSAGE]}"
     detail = f"{message} {body}"
@@ -59,7 +59,7 @@ def status_error(
     if status in _MAY_PASS or status >= 500:
         wait = retry_after(headers or {}, now())
         return ModelError(said, retryable=True, retry_after=wait, fault=_transient_fault(status, detail))
-    # A revoked key or a wrong name says nothing of the input: no range may be given up for it.
+    # A revoked key or a wrong name says nothing about the input: no range may be given up for it.
     return _refused(said, _FAULTS.get(status, "refused"))
 
 
@@ -89,9 +89,9 @@ def unreachable(model: str, reason: object) -> ModelError:
 
 
 def no_api_answer(model: str, problem: str) -> ModelError:
-    """The error for a success that is no answer of the protocol: a proxy's page, an error body, half an envelope.
+    """The error for a success status without a valid response: a proxy's page, an error body, half an envelope.
 
-    It says nothing of the input, so it counts as a fault that may pass.
+    It says nothing about the input, so it counts as a temporary fault.
     """
-    message = f"{model} gave something that is no answer of its protocol: {problem[:LONGEST_MESSAGE]}."
+    message = f"{model} returned something that does not follow its protocol: {problem[:LONGEST_MESSAGE]}."
     return ModelError(message, retryable=True, fault="no_api_answer")

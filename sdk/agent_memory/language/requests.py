@@ -52,7 +52,7 @@ class Request:
         return self.prompt.render(schema=json.dumps(self.schema) if dialect.shows_schema else "")
 
     def tokens(self, dialect: Dialect) -> int:
-        """How many tokens the service may give, reasoning included."""
+        """How many tokens the service may return, including reasoning."""
         wanted = self.max_tokens * max(dialect.room, self.size)
         return wanted if dialect.most is None else min(wanted, dialect.most)
 
@@ -64,10 +64,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a service answered.
+    """A service's response.
 
     `trouble` says why there is no answer, if there is none. `thought` are the tokens of reasoning among those of the
-    answer. `quota` is what the headers say of limits.
+    answer. `quota` has the limits from the headers.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Completion:
 
 
 # Servers that build one string of all messages may take these for the marks between messages.
-# The one repeat lies between brackets and takes none, so that no character is read by two attempts.
+# The only repeat is between brackets and matches none, so that no character is read by two attempts.
 _CONTROL_MARK = re.compile(r"<(?=[|｜/\w<])|\[(?=/?[A-Z][A-Z_]*\])|[\u0085\u2028\u2029]")
 
 
@@ -93,5 +93,5 @@ _QUOTA_NAMES = ("ratelimit", "retry-after")
 
 
 def quota_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """What the headers of an answer say of limits and of what is left, in the service's own words."""
+    """The limits and what is left of them in the response headers, in the service's own words."""
     return {name.lower(): value for name, value in headers.items() if any(one in name.lower() for one in _QUOTA_NAMES)}

@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Bounds on the retries of one call. Times are in seconds.
+    """Limits on the retries of one call. Times are in seconds.
 
     Waits grow exponentially from `first_wait` to `longest_wait`, with full jitter, on top of the wait that the
-    server asked for. A wait that does not fit into `total` is not begun: the call fails and says how long it is.
+    server asked for. A wait that does not fit into `total` does not start: the call fails and reports its length.
 
-    A service that failed to the end of the retries is then left alone for `first_pause`. If it fails again, that was
-    no hiccup: it is left alone for `next_pause`, twice as long each time, and `longest_pause` at most, if it did not
-    ask for longer (`language.endpoints`). So it is tried at most once a minute. A quota that is spent is not retried at
-    all: no wait that fits into a call refills it.
+    When all retries of a call have failed, calls to the service pause for `first_pause`. After further failures they
+    pause for `next_pause`, twice as long each time, up to `longest_pause`, unless the service asks for longer
+    (`language.endpoints`). So it is tried at most once a minute. A spent quota is not retried at all: no wait that fits
+    into a call refills it.
     """
 
     attempts: int = 5
@@ -56,7 +56,7 @@ class RetryPolicy:
             reraise=True,
         )
 
-        async def attempt() -> T:  # tenacity awaits only what it knows for a coroutine function
+        async def attempt() -> T:  # tenacity awaits only what it recognises as a coroutine function
             return await call()
 
         return await retrying(attempt)
@@ -72,11 +72,11 @@ def _asked_wait(state: tenacity.RetryCallState) -> float:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The wait in seconds that a response asks for: milliseconds, seconds or a date; None if it asks for none.
+    """The wait in seconds that a response asks for: milliseconds, seconds or a date; None if there is none.
 
     Args:
-        headers: with names in lower case, or in a mapping that does not mind.
-        now: what a date counts from.
+        headers: with names in lower case, or in a case-insensitive mapping.
+        now: the time from which a date is counted.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:

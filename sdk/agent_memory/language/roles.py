@@ -104,7 +104,7 @@ class RoleChat:
         model = self.model_for(task)
         if model is None:
             name = f"{CHAT_PREFIX}{ROLE_OF[task.name].upper()}"
-            raise ConfigurationError(f"{task.name!r} has no model: {name} is none; give the role a model, or unset it")
+            raise ConfigurationError(f"{task.name!r} has no model: {name} is none; set a model, or unset it")
         return model
 
 

@@ -1,8 +1,8 @@
-"""The JSON schema of a task's answer in the form that strict structured output takes, and the way back.
+"""The JSON schema of a task's answer in the form for strict structured output, and the way back.
 
-Strict output knows no defaults, no optional fields and no free-form objects: every field is required, every object
+Strict output allows no defaults, no optional fields and no free-form objects: every field is required, every object
 closed, and limits on lengths and ranges are left for validation here. A free-form object (`dict[str, Any]`) is
-asked for as a list of entries `{"key": …, "value": …}`, which `restore` turns into an object again.
+requested as a list of entries `{"key": …, "value": …}`, which `restore` turns into an object again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def strict_schema(model: type[BaseModel]) -> Schema:
 
 
 def _strict(schema: Schema) -> Schema:
-    if "$ref" in schema:  # nothing may stand beside a reference
+    if "$ref" in schema:  # a reference may have no siblings
         return {"$ref": schema["$ref"]}
     if _is_free_form(schema):
         return _described(schema, {"type": "array", "items": {"$ref": f"#/$defs/{_ENTRY}"}})
@@ -81,7 +81,7 @@ def free_form_fields(model: type[BaseModel]) -> frozenset[str]:
 
 
 def restore(model: type[BaseModel], answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer with its lists of entries made into objects again. An object given as such stays."""
+    """An answer with its lists of entries turned back into objects. Existing objects stay."""
     free = free_form_fields(model)
     return {name: _from_entries(value, top=True) if name in free else value for name, value in answer.items()}
 

@@ -1,8 +1,8 @@
-"""Language tasks on a model's service: what the adapters of all services have in common.
+"""Language tasks on a model's service: what the adapters of all services share.
 
-A request is always two messages: the task's prompt as the system message, and one JSON document, the task's input,
-as the user message. No turn of a transcript ever is a message of its own. An adapter says how that is put to its
-service in a dialect, and what the service answered.
+A request is always two messages: the task's prompt as the system message, and one JSON document, the task's input, as
+the user message. No turn of a transcript is ever a separate message. An adapter sends this to its service in a dialect,
+and reads the response.
 """
 
 from __future__ import annotations
@@ -29,36 +29,37 @@ from agent_memory.models import EndpointHealth, Usage
 _log = logging.getLogger(__name__)
 
 LONGEST_ANSWER = 200_000
-"""Characters: some 40,000 tokens, ten times what any task asks for. More comes of a model that repeats itself."""
+"""Maximum characters: about 40,000 tokens, ten times the limit of any task. A longer answer comes from a model that
+repeats itself."""
 
 
 ANSWER_RETRIES = 2
-"""How often an answer that cannot be used is asked for again, unless `ChatOptions` say otherwise."""
+"""How often an unusable answer is requested again, by default."""
 
 
 class ChatOptions(TypedDict, total=False):
-    """What every adapter of a chat model can be given, by keyword. Each has a default."""
+    """The keyword options of every chat adapter. Each has a default."""
 
     prompts: str | Path | None
     """The folder of the prompt files; see `agent_memory.language.prompts` for the default."""
     retries: RetryPolicy | None
     """What is done about throttling, timeouts and faults of the service."""
     answer_retries: int
-    """How often an answer that cannot be used is asked for again: `ANSWER_RETRIES` if nothing is given."""
+    """How often an unusable answer is requested again; default: `ANSWER_RETRIES`."""
     parameters: ModelParameters | None
-    """Temperature, length and timeout of every task, ahead of what the prompts say."""
+    """Temperature, length and timeout of every task, which override the prompts'."""
 
 
 class ServiceChat(ABC):
-    """Runs tasks on a service. A subclass asks it."""
+    """Runs tasks on a service. A subclass makes the calls."""
 
     def __init__(self, model: str, protocol: ProtocolName, address: str, **options: Unpack[ChatOptions]) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name, as the service knows it.
-            protocol: what the service speaks.
-            address: whose model it is; what is learned of it is kept under this and the name.
+            protocol: the protocol of the service.
+            address: the service's address; what is learned is kept under this and the name.
             options: see `ChatOptions`.
 
         Raises:
@@ -71,7 +72,7 @@ class ServiceChat(ABC):
         self._parameters = options.get("parameters") or ModelParameters()
         self._deployment = deployment(protocol, address, model)
         self.quota: Mapping[str, str] = {}
-        """What the last answer said of limits, under the names of its headers."""
+        """The limits in the last response, under the names of its headers."""
 
     @property
     def model_id(self) -> str:
@@ -99,7 +100,7 @@ class ServiceChat(ABC):
         """Runs one task.
 
         Raises:
-            ModelError: retryable if the server throttled, failed or kept silent to the end of the retries; not
+            ModelError: retryable if the server throttled, failed or did not respond until the last retry; not
                 retryable if it refused the request, or none of its answers could be used.
             ConfigurationError: the task's prompt is missing or broken.
         """
@@ -117,7 +118,7 @@ class ServiceChat(ABC):
                 if not completion.whole and left:
                     request = replace(request, size=_roomier(request, dialect, completion))
                     raise UnusableAnswer("it was cut off at the limit of its length")
-                spelled = True  # if this answer does not fit, the next one is told what does
+                spelled = True  # if this answer is invalid, the next request describes the valid form
                 output, rejected = read_answer(task, completion.text, data, salvage=not left)
             except UnusableAnswer as error:
                 problem = error
@@ -142,10 +143,10 @@ class ServiceChat(ABC):
 
     @abstractmethod
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
-        """Asks the service once.
+        """Calls the service once.
 
         Raises:
-            RequestRejected: if it did not accept the request as it stands.
+            RequestRejected: if it did not accept the form of the request.
             ModelError: if it failed.
             ModelRefused: if it refuses every request.
         """

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class ServiceEmbeddings(ABC):
-    """Embeds texts in batches. Vectors come back in order and with length 1. A subclass asks its service."""
+    """Embeds texts in batches. Vectors are returned in order and with length 1. A subclass makes the calls."""
 
     def __init__(
         self,
@@ -37,17 +37,17 @@ class ServiceEmbeddings(ABC):
         timeout: float = 60.0,
         retries: RetryPolicy | None = None,
     ) -> None:
-        """Opens nothing yet.
+        """Does not connect yet.
 
         Args:
             model: the model's name, as the service knows it.
-            dimensions: how long vectors are to be. A model that cannot choose must give this length by itself.
-            tokens: counts as the model does; default: OpenAI's encoding for embeddings.
-            text_tokens: how much of one text is embedded; the rest is cut off. OpenAI's models take 8,191.
-            batch_texts: how many texts go into one call at most.
-            batch_tokens: how many tokens go into one call at most.
+            dimensions: the length of the vectors. A model without this option must return this length by itself.
+            tokens: counts tokens as the model does; default: OpenAI's encoding for embeddings.
+            text_tokens: the maximum length of one text; the rest is cut off. OpenAI's models take 8,191.
+            batch_texts: the maximum number of texts in one call.
+            batch_tokens: the maximum number of tokens in one call.
             timeout: seconds for one call.
-            retries: what is done about throttling, timeouts and faults of the service.
+            retries: how to handle throttling, timeouts and faults of the service.
         """
         self._model = model
         self._dimensions = dimensions
@@ -77,7 +77,7 @@ class ServiceEmbeddings(ABC):
         """Embeds texts in order.
 
         Raises:
-            ModelError: retryable if the server throttled, failed or kept silent to the end of the retries; not
+            ModelError: retryable if the server throttled, failed or did not respond until the last retry; not
                 retryable if it refused the request or its answer cannot be used.
         """
         vectors: list[Vector] = []
@@ -94,14 +94,14 @@ class ServiceEmbeddings(ABC):
 
     @abstractmethod
     async def _ask(self, batch: list[str], parameters: dict[str, Any]) -> str:
-        """The service's answer as the JSON of OpenAI's protocol.
+        """The service's response as the JSON of OpenAI's protocol.
 
         Args:
             batch: the texts.
-            parameters: `dimensions`, if the model is to be asked for a length.
+            parameters: `dimensions`, if the request sets a length.
 
         Raises:
-            RequestRejected: if it did not accept the request as it stands.
+            RequestRejected: if it did not accept the form of the request.
             ModelError: if it failed.
         """
 
@@ -130,7 +130,7 @@ class ServiceEmbeddings(ABC):
         try:
             response = _Response.model_validate_json(body)
         except ValidationError as error:
-            if _is_envelope(body):  # these texts have no vectors, whoever asks for them again
+            if _is_envelope(body):  # these texts never get vectors, however often they are requested
                 raise ModelError(f"{self._model} gave a vector that holds more than numbers.") from error
             raise no_api_answer(self._model, "it is not a list of embeddings") from error
         response.data.sort(key=lambda item: item.index)
@@ -138,7 +138,7 @@ class ServiceEmbeddings(ABC):
             raise no_api_answer(self._model, f"there are {len(response.data)} vectors for {count} texts")
         for item in response.data:
             if len(item.embedding) != self._dimensions:
-                # So are those of every text; none is given up for it.
+                # So are the vectors of every text; no text is given up for it.
                 raise ModelRefused(
                     f"{self._model} gives vectors of {len(item.embedding)} dimensions, not {self._dimensions}.",
                     fault="dimensions",
