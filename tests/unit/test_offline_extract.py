@@ -495,6 +495,15 @@ def test_orders_for_one_answer_tell_nothing(said: str) -> None:
         "We worked around it by refreshing every 50 minutes.",
         '{"name": "Bob", "city": "Paris", "loves": "cheese"}',
         "Those have to be the best three songs.",
+        "I'm allergic to Mondays haha",
+        "I get a 500 when I call /users",
+        "The variable my_name is set to Bob",
+        "Person A: I live in Rome. Person B: I work at Ikea.",
+        "Subject: Invoice\nFrom: bob@example.com\nHi, I am Bob and I live in Oslo.",
+        "Here's my cover letter draft: I am an engineer with 10 years at Google. I live in Zurich.",
+        "My character Elara lives in the Misty Vale and hates orcs.",
+        "In my novel, I'm a spy living in Prague.",
+        "I don't think I'm allergic to anything.",
     ],
 )
 def test_what_happened_once_or_is_wanted_for_now_is_no_memory(text: str) -> None:

@@ -178,6 +178,7 @@ def fact(content: str, day: int = 1, kind: str = "fact") -> FactView:
         ("I teach maths at a school in Kassel.", "fact", "personal"),
         ("I play bass in a band, we rehearse on wednesdays", "fact", "personal"),
         ("My birthday is on 3 May.", "fact", "personal"),
+        ("Name: Priya Raman", "fact", "personal"),
         ("I've had diabetes since 2019.", "fact", "constraints"),
     ],
 )

@@ -17,8 +17,8 @@ def _numbers(text: str) -> set[str]:
 
 
 _SCALED = linear(r"(\d+(?:[.,:]\d+)*)(?:\s?(k|m|mio|million|thousand|tausend|mil|bn|billion)\b)?")
-_SCALES = {"k": 1e3, "thousand": 1e3, "tausend": 1e3, "mil": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6,
-           "bn": 1e9, "billion": 1e9}  # fmt: skip
+SCALES = {"hundred": 100, "grand": 1e3, "k": 1e3, "thousand": 1e3, "tausend": 1e3, "mil": 1e3, "m": 1e6, "mio": 1e6,
+          "million": 1e6, "bn": 1e9, "billion": 1e9}  # fmt: skip
 
 
 def _value(digits: str, scale: str) -> str:
@@ -31,8 +31,8 @@ def _value(digits: str, scale: str) -> str:
         return digits
     else:
         number = f"{whole[0]}.{last}".rstrip("0").rstrip(".") if whole else last
-    if scale in _SCALES and number.replace(".", "").isdigit():
-        return f"{float(number) * _SCALES[scale]:.0f}"
+    if scale in SCALES and number.replace(".", "").isdigit():
+        return f"{float(number) * SCALES[scale]:.0f}"
     return number.lstrip("0") or "0"
 
 
@@ -47,7 +47,7 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
 
 
 _DIGITS = linear(r"\d+")
-_UNITS = (
+UNITS = (
     {"€": "eur", "euro": "eur", "euros": "eur", "eur": "eur", "$": "usd", "dollar": "usd", "dollars": "usd",
      "usd": "usd", "bucks": "usd", "£": "gbp", "pound": "gbp", "pounds": "gbp", "gbp": "gbp", "quid": "gbp",
      "¥": "jpy", "yen": "jpy", "chf": "chf", "%": "percent", "percent": "percent", "prozent": "percent"},
@@ -71,7 +71,7 @@ def _measures(text: str) -> dict[tuple[str, int], set[str]]:
     spelt = WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text.casefold())
     for match in _MEASURED.finditer(spelt):
         for sign in (match[1], match[3]):
-            for which, units in enumerate(_UNITS):
+            for which, units in enumerate(UNITS):
                 if sign and sign in units:
                     found.setdefault((_value(match[2], ""), which), set()).add(units[sign])
     return found

@@ -19,9 +19,9 @@ Grain = Literal["day", "around", "week", "weekend", "month", "season", "year"]
 Side = Literal["past", "future"]
 
 MONTH_NAMES = "January February March April May June July August September October November December".split()
-_MONTHS = {name[:size].lower(): i for i, name in enumerate(MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
+MONTHS = {name[:size].lower(): i for i, name in enumerate(MONTH_NAMES, 1) for size in (3, len(name))} | {"sept": 9}
 DAY_NAMES = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_DAYS = {name.lower(): i for i, name in enumerate(DAY_NAMES)} | {
+DAYS = {name.lower(): i for i, name in enumerate(DAY_NAMES)} | {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4, "sat": 5, "sun": 6,
 }  # fmt: skip
 _YEARS = range(1900, 2200)
@@ -32,9 +32,9 @@ _HOLIDAYS = {"christmas eve": (12, 24), "christmas": (12, 25), "new year's eve":
 CALENDAR = frozenset(name.lower() for name in (*MONTH_NAMES, *DAY_NAMES))
 """The names of months and weekdays."""
 
-_MONTH = rf"{plain_words(_MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
+_MONTH = rf"{plain_words(MONTHS)}\b(?:(?<!may)\.(?= ?\d))?"
 _FULL_MONTH = plain_words(MONTH_NAMES)
-_DAY = rf"{plain_words(_DAYS)}\b"
+_DAY = rf"{plain_words(DAYS)}\b"
 _FULL_DAY = rf"{plain_words(DAY_NAMES)}\b"
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?couple(?: of)?)"
 _VAGUE = r"(?:(?:a )?few|several|some|many)"
@@ -234,7 +234,7 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
             return _anchored(bounded(f"^{_SLACK}").sub("", phrase), day)
         case "day_of_week":
             words = phrase.replace(",", "").split()
-            date = day + timedelta(days=next(_DAYS[word] for word in words if word in _DAYS) - day.weekday())
+            date = day + timedelta(days=next(DAYS[word] for word in words if word in DAYS) - day.weekday())
             return _days(date + timedelta(weeks=("next" in words) - ("last" in words)))
         case "ago" | "ahead":
             return _counted(phrase, day, -1 if kind == "ago" else 1)
@@ -243,12 +243,12 @@ def _resolve(kind: str, phrase: str, day: datetime, side: Side) -> Span | None:
         case "day_of_month":
             return _day_of_month(int(bounded(r"\D").sub("", phrase)), day, side)
         case "weekday":
-            return _weekday(_DAYS[phrase.split()[0]], day, side)
+            return _weekday(DAYS[phrase.split()[0]], day, side)
         case "month":
-            first, last, grain = _month(_MONTHS[bounded(r"[ -]").split(phrase)[-1][:3]], day, side)
+            first, last, grain = _month(MONTHS[bounded(r"[ -]").split(phrase)[-1][:3]], day, side)
             return first + timedelta(days=20 if bounded(r"(?:the )?(?:late|end)").match(phrase) else 0), last, grain
         case "month_year":
-            return _months(int(phrase[-4:]), _MONTHS[phrase[:3]])
+            return _months(int(phrase[-4:]), MONTHS[phrase[:3]])
         case "year":
             return _year(int(phrase))
         case "weekend":
@@ -267,8 +267,8 @@ def _spelled(match: re.Match[str]) -> Span:
     if month is None:
         return _year(year)
     if match["day"] is None:
-        return _months(year, _MONTHS[month[:3].lower()])
-    first = datetime(year, _MONTHS[month[:3].lower()], int(match["day"]), tzinfo=UTC)
+        return _months(year, MONTHS[month[:3].lower()])
+    first = datetime(year, MONTHS[month[:3].lower()], int(match["day"]), tzinfo=UTC)
     days, grain = _LENGTHS[match["grain"]]
     return first, first + timedelta(days=days), grain
 
@@ -297,9 +297,9 @@ def _anchored(phrase: str, day: datetime) -> Span | None:
             return _year(day.year + step)
     if name in _SEASONS:
         return _season(_SEASONS[name], day, step)
-    if name in _DAYS:
-        return _weekday(_DAYS[name], day, "past" if step < 0 else "future", strict=anchor != "this")
-    month = _MONTHS.get(name.rstrip("."))
+    if name in DAYS:
+        return _weekday(DAYS[name], day, "past" if step < 0 else "future", strict=anchor != "this")
+    month = MONTHS.get(name.rstrip("."))
     if month is None:
         return None
     if step == 0:

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Literal
 
-from agent_memory.language.offline import lexicon, values
+from agent_memory.language.offline import lexicon, statements, values
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import canon, content_stems, sentences, stem
 from agent_memory.language.offline.values import Value
@@ -46,12 +46,6 @@ class Claim:
     replaced: Value | None = None
 
 
-_CLAUSE_BREAK = bounded(
-    r"(?:\s*[,;]\s*|\s+)(?:and|but|so|because|while|though|since)\s+"
-    r"(?=(?:also |now |then )?(?:i|we|my|our|the|she|he|it|they|i'm|i've|we're|we've|it's|i'll|we'll)\b)"
-    r"|\s*;\s*|\s+-\s+|:\s+(?=(?:it|i|we|i'm|we've|i've)\b)|,\s+(?=(?:i|we|my|our|i'm|i've|we're|we've|it's)\b)",
-    re.I,
-)
 _SHARED_SUBJECT = bounded(
     r"^(?P<subject>i|we|user|[A-Z][a-z]+)\b(?P<first>.*?)(?:,| )\s*(?:and|but)\s+(?P<second>(?:also |now )?"
     r"(?:live|work|love|hate|like|prefer|have|use|drive|study|play|speak|eat|drink|own|am|are|moved|do not)s?\b.*)$",
@@ -66,16 +60,11 @@ _OFTEN = bounded(
     r"|,? (?:so|because|which|as it|though|although)\b.*",
     re.I,
 )
-_CONDITION = bounded(r"\b(?:if|when|unless|except|but|than|before|after|without|only|some)\b")
 _TAIL = bounded(r"^(?:.*?\b)?(?:(?:of|for|in) (?P<what>(?:(?:the|our|my) )?[\w-]+(?: [a-z]+)?))")
-_FOND = bounded(
-    r"(?:an? )?(?:(?:big|huge|great) )?(?:fan of|fond of|into|crazy about|obsessed with|keen on) (?P<what>.+)"
-)
-_NOT_A_THING = bounded(r"(?:it|that|this|them|you|to be|how|when|what|the way|him|her|the \w+ one)\b", re.I)
 _RATHER = bounded(r"\b(?:over|rather than|instead of|to)\s")
 _SAME_VERB = {
     "resid": "live", "settl": "live", "reloc": "live", "based": "live", "located": "live", "living": "live",
-    "join": "work", "marri": "wed",
+    "join": "work",
 }  # fmt: skip
 _PLAIN_VERBS = frozenset(
     stem(verb)
@@ -94,42 +83,33 @@ _STATUS = {
 @lru_cache(maxsize=4096)
 def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
-    parsed = [parse(part) for sentence in sentences(text) for part in clauses(sentence.text)]
-    found = [claim for clause in parsed if clause for claim in _claims(clause, said_at) if claim.topic]
-    return tuple(dict.fromkeys(found))
+    pieces = [part.text for sentence in sentences(text) for part in statements.parts(sentence) or [sentence]]
+    clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece)))
+    return tuple(dict.fromkeys(claim for one in clauses for claim in _claims(one, said_at) if claim.topic))
 
 
-def clauses(sentence: str) -> list[str]:
-    """A sentence cut where another subject or a further verb of the same subject begins."""
-    parts: list[str] = []
-    for part in map(str.strip, _CLAUSE_BREAK.split(sentence)):
-        shared = _SHARED_SUBJECT.match(part)
-        if shared:
-            parts += [f"{shared['subject']}{shared['first']}", f"{shared['subject']} {shared['second']}"]
-        elif part:
-            parts.append(part)
-    return parts
+def _clauses(sentence: str) -> list[str]:
+    """A sentence cut where a further verb of the same subject begins."""
+    shared = _SHARED_SUBJECT.match(sentence)
+    if shared is None:
+        return [sentence]
+    return [f"{shared['subject']}{shared['first']}", f"{shared['subject']} {shared['second']}"]
 
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     changing = clause.verb in {
         stem(verb) for verb in lexicon.CHANGING | lexicon.SWITCHING | lexicon.words("leave quit")
     }
-    journey = clause.verb in {"fli", "travel", "depart"}
-    wished = clause.time == "wish" and (clause.hedged or not journey)
-    ahead = clause.time == "ahead" and not clause.thing and not journey
-    if wished or ahead or (clause.time == "past" and not (changing or clause.verb in {"join", "get", "marri"})):
-        return []
-    if clause.owner == "it" and not clause.aside and not changing:
+    over = clause.time == "past" and not (changing or clause.verb in {"join", "get", "marri"})
+    wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
+    if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, clause.additive)
     if not clause.thing and (told := _of_person(clause, base)):
         return told
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     old, after = _replaced(clause.after) if changing else (None, clause.after)
-    what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
-    found, bare = _values(f"to {what['new']}" if what else after, said_at)
-    bare = f"{what['what']} {bare}" if what else bare
+    found, bare = _values(after, said_at)
     if not thing and clause.verb in {"plan", "book", "cancel", "organ"}:  # The trip to Hawaii, not a value Hawaii.
         found, bare = [], _OFTEN.sub("", after)
     first = clause.rest[0].lower() if clause.rest else ""
@@ -138,31 +118,24 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         verb = ""
     bare = bare.removeprefix(first) if verb == "live" and clause.verb == "be" else bare
     named = [value for value in found if value.kind == "text"]
-    if not thing and clause.verb == "move" and named and not content_stems(bare):
+    if not thing and clause.verb == "move" and named:
         verb = "live"
-    if not thing and named and clause.verb == "start":
-        verb = "work"
-    married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
-    if married and named:
-        topic = topic - {"marri"} | {"wed"}
-    if thing or married:  # The wedding of my sister is my sister's wedding.
+    if thing:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         owner = clause.owner.split(".")[0]
     else:
         owner = "self" if clause.owner == "it" else clause.owner
-    lasting = (
-        bool(thing) or married or changing or bool(topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
-    )
+    lasting = bool(thing or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
     left = clause.verb in {"leav", "quit"} and bool(named)
     if left or clause.verb == "cancel":
         topic, base = frozenset({"work"}) if left else topic, replace(base, negative=True, change=True)
     if not topic and found and found[0].kind == "number":
         topic = frozenset({str(entry[1]) or "age" for entry in found[0].core})
-    if thing and not found and clause.verb == "be" and "favorit" in topic and (said := values.head(after)):
+    if not found and "favorit" in topic and (said := values.head(after)):
         found = [values.text(said)]
         topic -= content_stems(said)
-    if (clause.verb == "start" and not named and not thing) or (not found and (len(topic) > 6 or not clause.verb)):
+    if not found and (len(topic) > 6 or not clause.verb):
         return []
     if old is not None and not topic:
         topic = frozenset({"tool"})
@@ -191,24 +164,19 @@ def _of_person(clause: Clause, base: Claim) -> list[Claim]:
         chosen, _, other = _RATHER.sub("|", after.removeprefix("to ")).partition("|")
         words = [word for word in values.head(chosen).split() if word not in lexicon.STOPWORDS]
         value = values.read_text(words[:-1] if len(words) > 1 and not other else words)
-        if value is None or not (other or len(words) > 1):
+        if value is None:
             return []
         return claim(content_stems(f"{chosen} {other}" if other else words[-1]) | {"prefer"}, value)
-    if verb == "be" and (name := bounded(r"([A-Z][a-z]+)(?: from \w+)?$").match(after)):
-        return claim({"name"}, values.text(name[1]))
     if verb == "report" and (name := bounded(r"to (.+)").match(after)):
         return claim({"manag"}, values.text(values.head(name[1])))
-    if verb == "have" and (pet := bounded(r"an? (?:\w+ )?(\w+) (?:named|called) ([A-Z]\w+)").match(after)):
-        return claim({canon(pet[1]), "name"}, values.text(pet[2]))
     sign = {stem(word): way for word, way in lexicon.LIKING.items()}.get(verb, 0)
-    fond = _FOND.match(after) if verb == "be" else None
     if verb == "stand" and clause.negative:
         sign, base = -1, replace(base, negative=False)
-    if not (sign or fond or verb in {"eat", "drink", "any"}) or _NOT_A_THING.match(after):
+    if not (sign or verb in {"eat", "drink", "any"}):
         return []
-    plain = _OFTEN.sub("", fond["what"] if fond else after)
+    plain = _OFTEN.sub("", after)
     plain = bounded(r"^(?:to )?(?:(?:eating|drinking|having|a|an|the|any|my|to|good) )+").sub("", plain)
-    parts = [plain] if _CONDITION.search(plain) else bounded(r",|\band\b|\bor\b|&").split(plain)
+    parts = bounded(r",|\band\b|\bor\b|&").split(plain)
     base = replace(base, negative=base.negative != (sign < 0))
     topics = [content_stems(part) for part in parts]
     return [replace(base, topic=topic | {"love"}) for topic in topics if 0 < len(topic) <= 5]

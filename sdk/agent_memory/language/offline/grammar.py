@@ -208,10 +208,6 @@ def _possessed(owner: str, words: list[str]) -> _Subject:
     if rest and rest[0][0].isupper() and rest[0].lower() not in lexicon.FINITE:
         name, rest = rest[0], rest[1:]
         person = f"{person}.{name.lower()}".removesuffix("'s")
-        if name.endswith("'s"):
-            return _noun_phrase(person, rest)
-    if rest and rest[0] == ",":
-        rest = rest[rest.index(",", 1) + 1 :] if "," in rest[1:] else rest[1:]
     # "My manager is Tom" gives an attribute its value; "my manager lives in Oslo" tells of a person.
     thing = [bare] if rest and rest[0].lower() in BE and canon(bare) in _named_kin() else []
     return person, thing, rest, True
@@ -243,7 +239,7 @@ def _continues_noun(word: str) -> bool:
 def _not_names() -> frozenset[str]:
     """Words that open a sentence with a capital without being anybody's name."""
     known = lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEAK_VERBS | lexicon.STOPWORDS | lexicon.KIN
-    known |= lexicon.CHANGING | lexicon.HABITS | lexicon.STATIVE | lexicon.LASTING | frozenset(lexicon.LIKING)
+    known |= lexicon.CHANGING | lexicon.HABITS | lexicon.LASTING | frozenset(lexicon.LIKING)
     foods: frozenset[str] = frozenset().union(*lexicon.FOODS.values())
     return known | lexicon.OPENINGS | lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS | frozenset(lexicon.DIETS) | foods
 
@@ -257,8 +253,6 @@ def _name_size(words: list[str]) -> int:
     if not 0 < size < len(words) or first in _not_names() or is_past(first) or is_gerund(first):
         return 0
     following = words[size].lower()
-    if size == 1 and first.endswith("s") and following in {"are", "have", "were", "do", "can", "make"}:
-        return 0
     acts = following in lexicon.FINITE or following in lexicon.ADVERBS or following.endswith(("s", "ed"))
     return size if acts else 0
 

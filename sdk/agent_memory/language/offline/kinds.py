@@ -9,11 +9,11 @@ from agent_memory.language.offline.grammar import Clause, is_past
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import expand
 from agent_memory.models import FactKind
-from agent_memory.text.patterns import bounded, either, plain_words
+from agent_memory.text.patterns import bounded, either
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _GUESSED = bounded(
-    r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)|^must (?:be|have)\b"
+    r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)"
     r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
     r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b",
     re.I,
@@ -21,7 +21,6 @@ _GUESSED = bounded(
 _OTHERS_RULE = bounded(
     r"^(?!i |we |you )(?:[\w'&-]+ ){1,3}(?:wants?|requires?|insists?|demands?|needs?) [^?]*"
     rf"\b{either('kept stored signed sent approved filed delivered encrypted reviewed at_least at_most only every')}\b"
-    r"|\b(?:told|advised|ordered|forbade|warned) (?:me|us) (?:not to|no|never|against)\b"
     rf"|\b{either('doctor doc gp physio dentist')} (?:said|says|told|wants|recommended|advised) "
     r".*\b(?:no|not|avoid|only|at least)\b|\b(?:does|do|will|did) not (?:allow|support|permit|accept)\b"
     r"|, never (?!been\b|had\b|went\b|got\b|left\b|did\b|again\b)[a-z]+",
@@ -36,8 +35,7 @@ _REQUIRED = either(r"""
 """)
 _REQUIREMENT = bounded(rf"\b{_REQUIRED}", re.I)
 _OWN_NEED = bounded(
-    r"^(?:i|we) need (?:a|an|something|one|some) .*\b(?:with|that|which|under|for|near|without)\b"
-    r"|^(?:i|we) (?:have to|must|can not|am not allowed to|are not allowed to|need to) "
+    r"^(?:i|we) (?:have to|must|can not|am not allowed to|are not allowed to|need to) "
     rf"{either('be have leave use stay avoid follow work keep eat drink')}\b|^no \w+ing\b.* (?:until|till|for)\b",
     re.I,
 )
@@ -84,7 +82,6 @@ _HEDGED = bounded(
     r"|i (?:think|guess|suppose|believe|feel like))\b",
     re.I,
 )
-_DIET = bounded(rf"\b(?:allergic|intolerant|allerg(?:y|ies)|{plain_words(lexicon.DIETS)}s?)\b", re.I)
 
 
 def kind_of(text: str, clause: Clause | None) -> FactKind:
@@ -93,8 +90,6 @@ def kind_of(text: str, clause: Clause | None) -> FactKind:
     time = clause.time if clause else "now"
     if is_standing_order(plain) or is_rule(plain):
         return "requirement"
-    if _DIET.search(plain) and not _PREFERENCE.search(plain):
-        return "fact"
     if is_required(plain, clause):
         return "requirement"
     if _DECISION.search(plain) and not _UNDECIDED.search(plain):

@@ -6,6 +6,7 @@ that is missing here costs recall, never truth.
 
 from __future__ import annotations
 
+from agent_memory.text import dates
 from agent_memory.text.figures import NUMBERS as NUMBERS
 
 
@@ -34,23 +35,13 @@ STOPWORDS = words("""
 """)
 """What carries no content of its own when two sentences are compared."""
 
-MONTHS = words("""
-    january february march april may june july august september october november december jan feb mar apr jun jul
-    aug sept sep oct nov dec
-""")
-WEEKDAYS = words("""
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
-""")
+MONTHS = frozenset(dates.MONTHS)
+WEEKDAYS = frozenset(dates.DAYS)
 TIME_WORDS = words("""
     day days week weeks weekend weekends month months year years hour hours minutes yesterday today tomorrow morning
     afternoon evening night tonight
 """)
 
-MAGNITUDES = {"hundred": 100, "thousand": 1_000, "k": 1_000, "grand": 1_000, "million": 1_000_000, "m": 1_000_000}
-CURRENCIES = {
-    "$": "$", "usd": "$", "dollars": "$", "dollar": "$", "bucks": "$", "€": "€", "eur": "€", "euros": "€", "euro": "€",
-    "£": "£", "gbp": "£", "pounds": "£", "quid": "£",
-}  # fmt: skip
 CHANGE_WORDS = words("now nowadays anymore currently instead newly recently lately again finally already")
 """What says that it was otherwise before."""
 
@@ -130,11 +121,6 @@ CHANGING = words("""
 """Verbs that give a thing another value."""
 SWITCHING = words("switch migrate move change replace swap")
 """Verbs of leaving one tool for another."""
-STATIVE = words("""
-    be cost run start begin end finish leave depart arrive land last take weigh expire close open happen stay pay earn
-    return listen meet occur time hold rotate
-""")
-"""Verbs by which a thing has a value."""
 TOOL_VERBS = words("use run deploy build write code host develop test monitor store track manage log chat")
 """Verbs of what is done with a tool."""
 LASTING = words("""

@@ -27,10 +27,10 @@ Section = Literal["personal", "preferences", "current_work", "environment", "con
 SECTIONS: tuple[Section, ...] = ("personal", "preferences", "current_work", "environment", "constraints")
 
 _ORIGIN = linear(r"\b(?:grew up|was born|am from|come from)\b", re.I)
-_OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b", re.I)
+_OWN = linear(r"^(?:[^:]{1,40}: )?(?:i|im|we|my|our)\b|^(?:name|role|job|pronouns|address|timezone|tz): ", re.I)
 _YEARLY = linear(r"\b(?:birthday|bday|anniversary|born)\b", re.I)
 _UNDER_WAY = bounded(r"^(?:[^:]{1,40}: )?\S+ (?:am|are|is) (?:\w+ )?\w+ing\b", re.I)
-_WHO = linear(r"\b(?:my (?:\w+ )?name is|call me)\b", re.I)
+_WHO = linear(r"\b(?:my (?:\w+ )?name is|call me|^name:)\b", re.I)
 _LIMITING = either(r"""
     allerg\w+ intoleran\w+ vegan vegetarian must can't cannot can_not not_allowed no_more_than at_most at_least budget
     deadline due_(?:date|on|by) required? only_(?:eat|fly|work|use|buy|accept) diabet\w+ c(?:o)?eliac

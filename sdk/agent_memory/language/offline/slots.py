@@ -13,7 +13,7 @@ from typing import Literal
 
 from agent_memory.language.offline import kinds, lexicon
 from agent_memory.language.offline.grammar import Clause, is_gerund, is_past
-from agent_memory.language.offline.speech import is_addressed, is_standing_order
+from agent_memory.language.offline.speech import is_addressed
 from agent_memory.language.offline.text import canon, content_words, expand, stem
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
@@ -51,12 +51,6 @@ _PASSING_WORDS = either("""
     talk_(?:soon|later) show_you tell_you as_(?:i|we)_(?:said|mentioned) right_now no_idea no_clue
 """)
 _PASSING = bounded(rf"\b{_PASSING_WORDS}\b|\b(?:error|exception|traceback|warning)s?\b", re.I)
-_SWEEPING = bounded(
-    r"\b(?:can|could|should) (?:really )?be\b|^(?:we|you) (?:can )?all\b|\bour best\b|\bmakes? (?:a|the) difference\b"
-    r"|^we (?:[a-z]+ )?(?:can(?! not)|could|need|should|have got)\b"
-    r"|^(?:i|we) (?:\w+ )?(?:love|like|enjoy) (?:how|that|when|it|this|the way)\b",
-    re.I,
-)
 _IDENTITY = bounded(
     r"^(?:i|we) (?:am|are|have been|became|become)(?: now| also)? (?:(?:"
     rf"{plain_words(lexicon.STATES | frozenset(lexicon.DIETS))}|from|based|called|named|deaf|blind)\b"
@@ -77,6 +71,10 @@ _USING = bounded(
     r"|^(?:i|we) (?:have )?(?:switched|migrated|moved|went|replaced|dropped|ditched)\b.*\b(?:from|to|with|back|for)\b",
     re.I,
 )
+_CODE = bounded(
+    r"\b[a-z]+_[a-z_]+\b|\w\(\)|(?:^|\s)/\w|\b\w+\.(?:py|js|ts|go|rs|java|cpp|rb|sh|sql|json|ya?ml|html|css)\b", re.I
+)
+"""What talk about a program at hand has in it."""
 _NO_KEYS = either(
     "subject note notes edit update error question ps re fwd warning example hint todo tldr answer context"
 )
@@ -104,8 +102,6 @@ _LEAST_EVENT = 2
 def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: FactKind) -> Slot | None:
     """The slot that a statement fills; None if it is not worth keeping."""
     plain = expand(text)
-    if is_standing_order(text):
-        return "rule"
     if kinds.is_guess(plain) or _OF_ANOTHER.match(plain) or _dangles(plain):
         return None
     if kind == "requirement":
@@ -113,7 +109,7 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
     if clause is None or is_addressed(text):
         return _terse(plain)
     of_thing = bool(clause.thing) or clause.owner == "it"
-    if _SWEEPING.search(plain) or ((of_thing or clause.verb in _judging()) and _PRAISED.search(plain)):
+    if (of_thing or clause.verb in {"", "be", "look", "seem", "sound", "feel"}) and _PRAISED.search(plain):
         return None
     concrete = _concrete_words(text, clause, moments)
     particular = bool(moments or names(text) or _NUMBERED.search(plain))
@@ -155,6 +151,8 @@ def _told(
         return None
     if _USING.match(plain) and clause.time != "wish":
         return "value"
+    if _CODE.search(plain):
+        return None
     if of_thing:
         if clause.owner == "it" or not (told and clause.verb and particular and concrete):
             return None
@@ -173,12 +171,10 @@ def _told(
     subject = _FIRST_PERSON.search(" ".join(plain.split()[:4]))
     if concrete and (clause.verb in _lasting() or (clause.change and not over)) and (subject or dated):
         return "event"
-    if clause.negative and clause.change and clause.verb in _habits():
+    if (clause.negative and clause.change and clause.verb in _habits()) or (dated and clause.verb == "fli"):
         return "event"
     if clause.verb == "have" and clause.time == "now" and concrete and subject:
         return "value" if particular or len(concrete) >= _LEAST_EVENT else None
-    if dated and clause.verb in {"fli", "travel", "depart", "arriv", "return"}:
-        return "event"
     return "event" if concrete and particular and told and (subject or dated) else None
 
 
@@ -236,11 +232,6 @@ def _vague() -> frozenset[str]:
 def weak() -> frozenset[str]:
     """The stems of verbs of mind and speech, which tell nothing themselves."""
     return frozenset(stem(verb) for verb in lexicon.WEAK_VERBS)
-
-
-@cache
-def _judging() -> frozenset[str]:
-    return frozenset({"", "be", "look", "seem", "sound", "feel"})
 
 
 @cache

@@ -39,16 +39,17 @@ _WHAT_IF = bounded(
     rf"|\bif {either('i we you they it he she only')}\b|\bi wish\b|\b(?:would|could|should|might) have\b|\bas though\b"
     rf"|\b{either('i we it that this they he she you')} would"
     r"(?! (?:(?:also|really) )?(?:love|like|prefer|rather|never))\b"
-    r"|\b(?:would|could) be\b",
+    r"|\b(?:would|could) be\b|^(?:i|we) (?:do|did) not (?:think|believe|know|remember)\b"
+    r"|\bin my (?:novel|story|book|game|dream|film|play)\b|\bmy (?:\w+ )?(?:character|protagonist)\b",
     re.I,
 )
 _REPORTED = bounded(
     r"\b(?:said|says|say|told|tells|wrote|writes|reads|asked|goes|quote|claims|lists)\b[^\"]*\"[^\"]+\""
-    r"|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
+    r"|^(?-i:[A-Z])[\w' ]{0,20}: (?:i|we|my|our)\b|^\"[^\"]+\"|\"(?:[^\" ]+ ){3,}[^\"]+\"",
     re.I,
 )
 _NOT_MEANT = bounded(
-    r"^(?:lol|lmao|rofl|haha+|ugh+|argh+|pff+)\b|\b(?:jk|just kidding|only kidding)\b"
+    r"^(?:lol|lmao|rofl|haha+|ugh+|argh+|pff+)\b|\b(?:jk|just kidding|only kidding)\b|\b(?:haha+|lmao|rofl)\W*$"
     r"|^(?:for example|for instance|e\.g\.)",
     re.I,
 )
@@ -69,9 +70,7 @@ _STANDING = bounded(
     r"|(?:only )?(?:answer|reply|respond|write|speak|talk)(?: to me)?(?: only| always)? (?:in|with)\b"
     r"|(?:keep|make) (?:your |the |all )?(?:answers|replies|responses|explanations|summaries|messages)\b"
     rf"|use (?:the )?{either(_UNITS)}\b|keep everything in \S|call me \w+(?: from now on)?$|address me as\b"
-    r"|(?:make|be) sure (?:to )?(?:always|never|every) |do not (?!worry\b)[^?]+,? ever$)"
-    r"|^please (?:only|never) [a-z]+ \S|^(?:please )?(?:if|when(?:ever)?) (?:i|we|you) [^,.?]+, (?:please )?"
-    rf"(?:do not|only|always|never) {_ANY_VERB.replace('verb', 'then')}",
+    r"|(?:make|be) sure (?:to )?(?:always|never|every) |do not (?!worry\b)[^?]+,? ever$)",
     re.I,
 )
 _TERSE_ORDER = bounded(
@@ -100,7 +99,9 @@ _RULE = bounded(
 )
 _HANDING_OVER = bounded(
     rf"^(?:(?:please|can you|could you) )*{either('translate summari[sz]e proofread rewrite correct check fix edit')}\b"
-    r"[^:]*:",
+    r"[^:]*:|^(?:subject|from|betreff|von|oggetto|objet|asunto|assunto|onderwerp): "
+    r"|^(?:here|this|below) (?:is|are) [^:]*"
+    rf"\b{either('draft letter text story essay e?mail message post article paragraph poem transcript')}\b[^:]*:",
     re.I,
 )
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)

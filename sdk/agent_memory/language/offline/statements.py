@@ -26,8 +26,7 @@ _PASTED_LINE = linear(
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
 _GREETED = bounded(
     r"(?:hey|hi|hello|thanks|thank you|yeah|sorry|ok|okay),? (?-i:[A-Z])[a-z]+\s*[,!.-]+\s*(?=\S)"
-    r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+"
-    r"|(?:the|one|another)(?: \w+){1,3} is(?: that|,)?\s+(?=(?:i|we|my|our|i'm|i've)\b)",
+    r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+",
     re.I,
 )
 _PARTS = bounded(
@@ -39,15 +38,13 @@ _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either
 _BOUND = bounded(r"^(?:so|because|since|although|though|while|unless|before|after|which|when|if|as)\b", re.I)
 _ASKED_TAIL = bounded(
     rf"[,;-]\s+(?:so |and |but )?"
-    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$"
-    r"|,\s+(?:right|ok|okay|no|yes)\?$",
+    rf"{either('can could would will do does did is are was should may what how when where why')}\b[^,.]*\?$",
     re.I,
 )
 _FILLER_TAIL = bounded(
     rf",?\s+{either('by_the_way btw haha lol though honestly anyway of_course you_know to_be_honest i_guess')}[.!]*$"
     r"|\s*(?:,|;|\s-|\band\b|\bbut\b){1,3}\s*(?:it|that|this)(?:'s| is| was| has been)"
-    r" (?:\w+ )?(?:fun|great|good|awesome|amazing|nice|incredible|wonderful|fantastic|lovely|hard|tough|worth it)[.!]*$"
-    r"|\s*[-,]\s*can't wait.*$",
+    r" (?:\w+ )?(?:fun|great|good|awesome|amazing|nice|incredible|wonderful|fantastic|lovely|hard|tough)[.!]*$",
     re.I,
 )
 _LOOSE_END = f"{string.whitespace}\u00a0\u2028\u2029\u3000,;:-"
@@ -110,10 +107,8 @@ def opened(sentence: Sentence, names: frozenset[str]) -> Sentence:
         _GREETED.match(text, start) or openings().match(text, start) or _vocative(names).match(text, start)
     ):
         start = match.end()
-    end = len(text)
-    closing = bounded(rf",\s*{plain_words(names)}\s*[.!]*$").search(text) if names else None
-    if closing and closing.start() > start:
-        end = closing.start()
+    closing = bounded(rf",\s*{plain_words(names)}\s*[.!]*$").search(text[start:]) if names else None
+    end = start + closing.start() if closing else len(text)
     return Sentence(sentence.text[start:end].strip(), sentence.start + start)
 
 

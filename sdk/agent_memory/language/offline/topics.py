@@ -7,7 +7,7 @@ from functools import cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import is_gerund, is_past
-from agent_memory.language.offline.text import canon, content_stems, expand, stem
+from agent_memory.language.offline.text import canon, content_stems, expand
 from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, plain_words
 
@@ -61,23 +61,10 @@ def tags(text: str, name: str = "") -> list[str]:
     heads = [word for topic in topics(text) for word in topic.lower().split() if word in lexicon.TOPIC_HEADS]
     words = _LOWER_WORD.findall(text.lower())
     attributes = [word for word in words if word in lexicon.ATTRIBUTES]
-    topical = [word for word in words if len(word) > 3 and _is_topical(word)]
+    dull = _no_modifiers() | lexicon.GENERIC | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
+    topical = [word for word in words if len(word) > 3 and not (word in dull or word.endswith(("ing", "ed", "ly")))]
     found = dict.fromkeys([*named, *heads, *attributes, *topical])
     return [word for word in found if len(word) > 2 and word not in lexicon.MONTHS and word != name.lower()][:3]
-
-
-def _is_topical(word: str) -> bool:
-    dull = lexicon.GENERIC | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.TIME_WORDS | lexicon.HABITS | lexicon.LASTING
-    known = word in _no_modifiers() or word in dull or stem(word) in _verbs()
-    return not (known or "'" in word or word.endswith(("ing", "ed", "ly")))
-
-
-@cache
-def _verbs() -> frozenset[str]:
-    verbs = (
-        lexicon.CHANGING | lexicon.STATIVE | lexicon.TOOL_VERBS | lexicon.WEAK_VERBS | lexicon.HABITS | lexicon.LASTING
-    )
-    return frozenset(stem(verb) for verb in verbs | frozenset(lexicon.LIKING))
 
 
 def main_topic(texts: list[str]) -> str:

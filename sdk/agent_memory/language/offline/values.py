@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from agent_memory.language.measures import SCALES, UNITS
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.text import canon
 from agent_memory.text import dates
@@ -140,7 +141,7 @@ def read_number(text: str) -> Value | None:
     for match in NUMBER.finditer(text):
         word = match["number"].lower().rstrip(",")
         number = float(lexicon.NUMBERS[word]) if word in lexicon.NUMBERS else float(word.replace(",", ""))
-        number *= lexicon.MAGNITUDES.get((match["size"] or "").lower(), 1)
+        number *= SCALES.get((match["size"] or "").lower(), 1)
         shown = shown or _shown(match)
         amounts.add((f"{number:g}" if number % 1 else str(int(number)), _unit(match)))
     return Value("number", frozenset(amounts), text, shown=shown) if amounts else None
@@ -158,8 +159,8 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def _unit(match: re.Match[str]) -> str:
-    word = (match["unit"] or "").lower().replace("percent", "%")
-    unit = match["sign"] or lexicon.CURRENCIES.get(word) or ("" if _is_no_unit(word) else canon(word))
+    word = (match["unit"] or "").lower()
+    unit = UNITS[0].get(match["sign"] or word) or ("" if _is_no_unit(word) else canon(word))
     period = (match["period"] or match["slash"] or "").lower()
     return f"{unit}/{_PERIODS.get(period, period)}" if period and period not in {"person", "head"} else unit
 
