@@ -176,9 +176,9 @@ def test_the_user_must_be_named_when_there_are_several(tmp_path):
     file = transcript(tmp_path)
     for user in ("ann", "ben"):
         run("ingest", file, "--user", user, "--store", path)
-    assert "This store knows ann, ben" in run("search", "budget", "--store", path, code=2).stderr
+    assert "This store has ann, ben" in run("search", "budget", "--store", path, code=2).stderr
     result = run("show", "--user", "anna", "--store", path, code=1)
-    assert result.stderr == "error: this store knows no user 'anna'\nhint: it knows: ann, ben\n"
+    assert result.stderr == "error: this store has no user 'anna'\nhint: its users: ann, ben\n"
     (of_ann,) = {hit["memory"]["user_id"] for hit in parsed("search", "budget", "--user", "ann", "--store", path)}
     assert of_ann == "ann"
 

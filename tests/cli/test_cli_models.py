@@ -92,6 +92,6 @@ def test_a_new_store_says_which_service_it_asks(
     command = ["remember", "Ana lives in Porto.", "--user", "ada", "--store", str(store)]
     first = CliRunner().invoke(app, command)
     assert first.exit_code == 0, first.output
-    assert ("It asks small" in first.stderr) == told
+    assert ("It calls small" in first.stderr) == told
     again = CliRunner().invoke(app, command)
     assert "This store is new" not in again.stderr

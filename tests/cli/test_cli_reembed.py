@@ -57,7 +57,7 @@ def test_a_store_moves_after_a_dry_run_and_a_yes(store):
     ("arguments", "said"),
     [
         (["--to", "nobody:x"], "names an unknown provider"),
-        (["--to", "local:minilm", "--store", "http://127.0.0.1:1"], "where the server is run"),
+        (["--to", "local:minilm", "--store", "http://127.0.0.1:1"], "through its server"),
         (["--to", "local:minilm", "--store", "/nowhere/at/all.db"], "there is no store at"),
     ],
 )

@@ -149,7 +149,7 @@ def test_search_takes_the_filters_of_the_library(store, flags, found, not_found)
         (["search"], 2, "missing argument 'QUERY'", "agent-memory search --help"),
         (["search", "x", "--limit", "0"], 2, "invalid value for '--limit'", "agent-memory search --help"),
         (["search", "x", "--store", "nowhere.db"], 2, "there is no store at nowhere.db", "create one with"),
-        (["search", "x", "--user", "ben", "--store", "STORE"], 1, "this store knows no user 'ben'", "it knows: maya"),
+        (["search", "x", "--user", "ben", "--store", "STORE"], 1, "this store has no user 'ben'", "its users: maya"),
     ],
 )
 def test_all_mistakes_look_alike(store, arguments, status, error, hint):
@@ -293,7 +293,7 @@ def test_an_ingest_that_is_ended_says_how_far_it_came_and_goes_on(tmp_path, numb
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (status, "")
-    said = re.fullmatch(rf"At least (\d+) of 3000 turns are written, and stay. The same .*\.\n{word}\n", err)
+    said = re.fullmatch(rf"At least (\d+) of 3000 turns are written and kept. Run the same .*\.\n{word}\n", err)
     assert said, err
     again = json.loads(run("ingest", file, "--store", path, "--no-process", "--json").stdout)
     assert again["turns"] == 3000  # how many of them the background has processed meanwhile depends on the machine
@@ -333,7 +333,7 @@ def test_long_work_that_is_ended_says_that_it_goes_on(tmp_path, monkeypatch, com
     monkeypatch.setattr(f"agent_memory.sync.{method}", end)
     words = [str(file) if word == "FILE" else word for word in command.split()]
     ended = run(*words, *(["--user", "ann"] if command != "process" else []), "--store", path, code=143)
-    assert f"{said} The same command goes on from there.\nterminated\n" in ended.stderr
+    assert f"{said} Run the same command again to continue.\nterminated\n" in ended.stderr
 
 
 def test_a_thread_that_there_is_not_is_no_thread_without_work(store):
@@ -342,7 +342,9 @@ def test_a_thread_that_there_is_not_is_no_thread_without_work(store):
 
 def test_a_question_that_nobody_answers_changes_nothing(store):
     asked = run("forget", "papaya", "--store", store, code=1)
-    assert asked.stderr.endswith("error: there was no answer\nhint: --yes answers in advance, where a command has it\n")
+    assert asked.stderr.endswith(
+        "error: there was no answer\nhint: use --yes to answer in advance, if the command has it\n"
+    )
     assert "papaya" in run("show", "--store", store).stdout
 
 

@@ -49,7 +49,7 @@ def test_the_view_says_what_waits_how_fast_and_which_model_is_left_alone():
         "dead letters   7",
         "1,300 in 3 calls, 1,250 since the last refresh",
         "fails (quota)",
-        "pause 3, asked again in 60 s",
+        "pause 3, called again in 60 s",
         "embeddings     answers",
         "2 users, whose budget",
         "NOT OK",

@@ -65,7 +65,9 @@ async def test_turns_of_one_moment_go_in_the_reverse_order_of_the_talk(talk: Asy
     assert [said(await talk.pop()) for _ in range(4)] == ["2", "1", "0", None]
 
 
-@pytest.mark.parametrize(("step", "why"), [("extract", "rests on"), ("summarize", "summary"), ("archive", "rests on")])
+@pytest.mark.parametrize(
+    ("step", "why"), [("extract", "derived from"), ("summarize", "summary"), ("archive", "derived from")]
+)
 async def test_what_something_was_derived_from_stays(memory: AsyncMemory, talk: AsyncThreadScope, step: str, why: str):
     await talk.add("user", "fact: the locker code is seven")
     await talk.process(step)  # type: ignore[arg-type]  # a parameter

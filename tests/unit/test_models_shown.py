@@ -31,7 +31,7 @@ async def test_why_prints_what_a_memory_rests_on():
     assert "said: 8 March 2026, user: My budget for the Hawaii trip is $10,000." in printed
     assert "derived by: offline-extractive" in printed
     assert "replaced by: The budget for Hawaii is $12,000" in printed
-    assert "took the place of: " in str(of_new)
+    assert "replaced: " in str(of_new)
     assert len(printed) < 800
     assert len(repr(account)) < 300
 

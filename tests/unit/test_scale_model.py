@@ -77,6 +77,6 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path):
     assert run("--users", "5", "--autoscale-ru", "400")[0] == 2
     code, _, error = run("--users", "5", "--prices", str(table))
     assert code == 2
-    assert "no table of prices" in error
+    assert "is not a price table" in error
     with pytest.raises(InvalidInput):
         prices(tmp_path / "none.json")

@@ -59,7 +59,7 @@ def estimate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate what a number of users needs in Azure, and what it costs."""
+    """Estimate resources and costs in Azure for a number of users."""
     from agent_memory.scale.figures import measured, prices
     from agent_memory.scale.model import Cloud, Load
     from agent_memory.scale.model import estimate as estimated

@@ -43,7 +43,7 @@ def reflect(
     groups: GroupsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question about a user, with what each sentence rests on.
+    """Answer a question about a user, with the evidence.
 
     Asks the chat model that the environment names; without one, shows the memories that bear on the question.
     """

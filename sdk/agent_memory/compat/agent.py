@@ -78,14 +78,14 @@ class AgentSession:
         message_ttl: int | None = WEEK,
         tokens: TokenCounter | None = None,
     ) -> None:
-        """Reads and writes nothing yet.
+        """Makes no request yet.
 
         Args:
             memory: The memory, with its store and models.
             profile: A mapping, JSON text or the path of a JSON file.
             user_id: The user.
             session_id: The session.
-            agent_scoped: Whether each agent has a conversation of its own in the session.
+            agent_scoped: Whether each agent has its own conversation in the session.
             message_ttl: Seconds until a message is deleted; None: the store's setting.
             tokens: Counts tokens.
 
@@ -217,17 +217,17 @@ class AgentSession:
         """Answers a user message with the help of memory, and stores both sides. Returns the answer.
 
         A message that `save_memory` has just stored is not stored twice, and neither is an answer that you save again.
-        If the model fails, the user's message stays stored, and you can repeat the call. If the store fails, the log
-        says so, and the conversation goes on without memory.
+        If the model fails, the user's message stays stored, and you can repeat the call. If the store fails, it logs a
+        warning, and the conversation continues without memory.
 
         Raises:
-            ModelError: if the model gave no answer.
+            ModelError: if the model returned no answer.
             ConfigurationError: if there is no model: see `set_chat_provider`.
             InvalidInput: if it is not a message.
         """
         provider = self._provider or chat_of(self._memory)
         if provider is None:
-            raise ConfigurationError("there is no model to answer with: give one to set_chat_provider")
+            raise ConfigurationError("there is no model to answer with: pass one to set_chat_provider")
         if self._newest is None or self._newest[:2] != ("user", message):
             await self._keep("user", message)
         messages = await self.load_memory(message)

@@ -58,7 +58,7 @@ class MemorySessionSummary(Model):
 
 
 class Difference(Model):
-    """A setting of a profile that differs from what is used."""
+    """A setting of a profile that differs from the one in use."""
 
     setting: str
     wanted: str
@@ -94,7 +94,7 @@ class Diagnosis(Model):
 
 
 def note_for_archive(profile: AgentProfile, message: ChatMessage, session_id: str | None) -> dict[str, Any]:
-    """What the archive must know about a message: whether it asks about earlier talk, and the session, if given."""
+    """What the archive must know about a message: whether it asks about earlier ones, and the session, if given."""
     triggers = profile.resource_config.knowledge_base.search_triggers
     looks_back = message.role == "user" and profile.wants_knowledge_base
     trigger = trigger_in(message.content, triggers) if looks_back else None

@@ -1,7 +1,7 @@
 """The classes and defaults of Ballerina AI's memory framework, over the short-term memory.
 
-A store is the scope of a user, and the models are those of its memory. If you give a class another store or model, it
-raises an error. Prompts are files (see `agent_memory.language.prompts`), except the one that chooses facts.
+A store is the scope of a user, and the models are those of its memory. If you pass another store or model to a class,
+it raises an error. Prompts are files (see `agent_memory.language.prompts`), except the one that chooses facts.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class StaticMemory(working.StaticMemory):
 
 
 class ExtractiveMemory(working.ExtractiveMemory):
-    """The facts that were extracted from a user's conversations. If you give a model, it chooses among them."""
+    """The facts that were extracted from a user's conversations. If you pass a model, it chooses among them."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class ExtractiveMemory(working.ExtractiveMemory):
         max_tokens: int = 2000,
         fact_retrieval_prompt: str = RETRIEVAL_PROMPT,
     ) -> None:
-        """Reads and writes nothing yet. The memory's own model extracts, with the prompt file `extract`.
+        """Makes no request yet. The memory's own model extracts, with the prompt file `extract`.
 
         Args:
             fact_store: The user whose facts these are.
@@ -132,7 +132,7 @@ class ExtractiveMemory(working.ExtractiveMemory):
 
 
 class VectorMemory(working.VectorMemory):
-    """The raw talk of a user's conversations, found by meaning."""
+    """The turns of a user's conversations, found by meaning."""
 
     def __init__(
         self,
@@ -142,13 +142,13 @@ class VectorMemory(working.VectorMemory):
         model_provider: Any = None,
         name: str = "vector_memory",
     ) -> None:
-        """Reads and writes nothing yet.
+        """Makes no request yet.
 
         Args:
-            store: The user whose talk it is.
+            store: The scope of the user.
             embedding_provider: None, or the memory's own.
-            model_provider: None, or the memory's own. No model is asked.
-            name: The element that it is shown in.
+            model_provider: None, or the memory's own. No model is called.
+            name: The element that shows it.
 
         Raises:
             ConfigurationError: if a provider is not the memory's own.
@@ -179,7 +179,7 @@ class AgentMemory(ShortTermMemory):
         *,
         system_message_store: UserScope | None = None,
     ) -> None:
-        """Reads and writes nothing yet.
+        """Makes no request yet.
 
         Args:
             message_store: The user whose conversations these are.
@@ -193,7 +193,7 @@ class AgentMemory(ShortTermMemory):
         if system_message_store is not None and not (
             system_message_store.home is message_store.home and system_message_store.user_id == message_store.user_id
         ):
-            raise ConfigurationError("system messages are stored with the others: give the same user's scope twice")
+            raise ConfigurationError("system messages are stored with the others: pass the same user's scope twice")
         if isinstance(filter_config, STMSummarizeConfiguration):
             _own(message_store, "chat", filter_config.model_provider, "model_provider")
         flush = filter_config if isinstance(filter_config, FlushToLTMConfiguration) else FlushToLTMConfiguration()
@@ -249,7 +249,7 @@ class Agent:
         If the model fails, the user's message stays stored.
 
         Raises:
-            ModelError: if the model gave no answer.
+            ModelError: if the model returned no answer.
             MemoryError: if the memory failed.
         """
         if self._system_prompt is not None and session_id not in self._told:
@@ -266,7 +266,7 @@ class Agent:
         return answer
 
     def close(self) -> None:
-        """Stops the thread that asks the model. Harmless if it is closed."""
+        """Stops the thread that calls the model. Harmless if it is closed."""
         if self._portal is not None:
             self._portal.close()
             self._portal = None
@@ -305,7 +305,7 @@ def _strategy(config: FilterConfig) -> Overflow:
 def _own(store: UserScope, part: str, provider: Any, name: str) -> None:
     """Refuses a provider that is not the memory's own."""
     own = getattr(getattr(store.home, "tools", None), part, None)
-    own = getattr(own, "asked", own)  # the embedding model is held by what may change it while the store moves
+    own = getattr(own, "asked", own)  # the embedding model is wrapped, because it may change while the store moves
     if provider is not None and provider is not own:
         raise ConfigurationError(f"{name}: the memory works with its own model; open it with this one, or leave it out")
 

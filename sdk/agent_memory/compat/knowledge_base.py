@@ -157,14 +157,14 @@ class KnowledgeBase:
         return await self._user.delete_document(document_id)
 
     async def cross_session_context(self, message: str, session_id: str) -> list[KnowledgeDocument]:
-        """The archived conversations that a message asks for; none if it asks for none, or if this is not enabled."""
+        """The archived conversations that a message asks about; none if it does not, or if this is not enabled."""
         return (await self.look(message, session_id)).documents
 
     async def look(self, message: str, session_id: str, thread_id: str | None = None) -> CrossSession:
-        """Searches the user's other sessions, and says how it decided.
+        """Searches the user's other sessions, and reports how it decided.
 
         The message is compared without its trigger phrase. If nothing else is left ("what did we discuss last time?"),
-        the newest conversations are found. At most three are shown, each with a score of at least the threshold.
+        it returns the newest conversations. At most three are shown, each with a score of at least the threshold.
 
         Args:
             message: What the user says.

@@ -113,7 +113,7 @@ class MemoryService:
         """
         policy = self._memory.runtime.tools.policy
         if tier_name not in policy.tiers:
-            raise InvalidInput(f"there is no tier {tier_name!r}; there are {', '.join(sorted(policy.tiers))}")
+            raise InvalidInput(f"there is no tier {tier_name!r}; known tiers are {', '.join(sorted(policy.tiers))}")
         tier = policy.tiers[tier_name]
         if not tier.enabled:
             return []

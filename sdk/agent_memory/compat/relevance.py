@@ -1,8 +1,9 @@
 """The relevance scale of the Agent Service's profiles, 0 to 1, for any embedding model.
 
 A profile's `relevance_threshold` was chosen for another model: all-MiniLM-L6-v2 hardly reaches a cosine of 0.7. So a
-score is not a cosine. It says how likely a conversation answers the question (`agent_memory.recall.relevance`). If that
-cannot be measured (hashed words, a memory on a server), the memory's own threshold corresponds to a score of 0.7.
+score is not a cosine. It is the probability that a conversation answers the question (`agent_memory.recall.relevance`).
+If that cannot be measured (hashed words, a memory on a server), the memory's own threshold corresponds to a score of
+0.7.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from agent_memory.recall.relevance import relevance_curve
 from agent_memory.settings import RecallSettings
 
 DEFAULT_THRESHOLD = 0.7
-"""The least score of an archived conversation, unless a profile gives another."""
+"""The default minimum score of an archived conversation."""
 
 
 @dataclass(frozen=True, slots=True)

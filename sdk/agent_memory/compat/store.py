@@ -21,7 +21,7 @@ MemoryType = RouterType
 
 
 class RetrieveOptions(Model):
-    """A query, and how many results it wants."""
+    """A query, and its number of results."""
 
     user_id: str
     query: str
@@ -43,7 +43,7 @@ class RetrieveResult(Model):
     score: float = Field(
         description="The similarity, 0 to 1; 0 if no vector was compared. Results are ordered by `rank_score`."
     )
-    rank_score: float = Field(description="The order of the results: words, vector and neighbouring talk together.")
+    rank_score: float = Field(description="The score that orders the results: words, vector and neighbours together.")
     similarity: float | None = Field(default=None, description="The cosine that is compared with the threshold.")
 
 
@@ -152,7 +152,7 @@ class MemoryStore:
         Raises:
             NotFound: if the user has no memory with one of the ids.
             InvalidInput: if one of them cannot be merged.
-            ModelError: if the model gave no usable answer. Nothing is lost, and you can repeat the call.
+            ModelError: if the model returned no usable answer. Nothing is lost, and you can repeat the call.
         """
         user = self._memory.user(user_id)
         if memory_ids is None:
@@ -168,7 +168,7 @@ class MemoryStore:
         """Draws insights from the memories of a user or a project. Returns all insights, newest first.
 
         Raises:
-            ModelError: if the model gave no usable answer. Nothing is lost, and you can repeat the call.
+            ModelError: if the model returned no usable answer. Nothing is lost, and you can repeat the call.
         """
         asked = MemoryScope(user_id=scope) if isinstance(scope, str) else scope
         user = self._memory.user(asked.user_id)

@@ -1,10 +1,10 @@
-"""Evaluation: how much of what answers a question a search brings back, beside baselines over the same text.
+"""Evaluation: how many of the turns that answer a question a search finds, compared with baselines on the same text.
 
     conversations = [...]                       # Conversation: turns, and questions with the turns that answer them
     with AgentMemory() as system:
         report = evaluate(system, conversations, baselines=baselines(system.embeddings))
 
-Any other memory can be put in the place of `AgentMemory`: it needs the three methods of `Adapter`.
+Any other memory can replace `AgentMemory`: it needs the three methods of `Adapter`.
 """
 
 from agent_memory.evaluation.adapters import Adapter, AgentMemory, Result, Told, ToldLine

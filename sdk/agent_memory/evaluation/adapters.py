@@ -1,4 +1,4 @@
-"""What an evaluation asks of a memory system, and this library behind it."""
+"""The interface of a memory system for an evaluation, and its implementation for this library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class ToldLine:
-    """What a context tells of one memory.
+    """One memory in a context.
 
-    The turns that it rests on (none if it does not say), whether it is marked as older, and the number of the line of
-    the text that tells it (None: a line of its own).
+    Its source turns (none if unknown), whether it is marked as older, and the number of its line in the text (None: a
+    separate line).
     """
 
     turns: frozenset[str]
@@ -33,9 +33,9 @@ class ToldLine:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a context costs, the turns that it rests on, and its lines, as far as the system tells them.
+    """The cost of a context, its source turns and its lines, if the system reports them.
 
-    `relevance` is how likely the system says that it answers, `text` what an agent is given.
+    `relevance` is the system's probability that it answers, `text` what an agent gets.
     """
 
     tokens: int
@@ -47,7 +47,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result of a search: the turns that it rests on, what it says, and why it stands where it does."""
+    """One result of a search: its source turns, its text, and the explanation of its rank."""
 
     turns: list[str]
     text: str = ""
@@ -56,7 +56,7 @@ class Result:
 
 @runtime_checkable
 class Adapter(Protocol):
-    """A memory system under evaluation. Each conversation is a user of its own."""
+    """A memory system under evaluation. Each conversation is a separate user."""
 
     @property
     def name(self) -> str:
@@ -68,11 +68,11 @@ class Adapter(Protocol):
         ...
 
     def search(self, conversation: Conversation, question: str, limit: int) -> list[list[str]]:
-        """At most `limit` results, best first: for each, the ids of the turns that it rests on."""
+        """At most `limit` results, best first: for each, the ids of its source turns."""
         ...
 
     def context(self, conversation: Conversation, question: str, budget: int) -> Told | None:
-        """What an agent would be told within a budget of tokens; None if the system has no such call."""
+        """What an agent would get within a budget of tokens; None if the system has no such call."""
         ...
 
 
@@ -85,7 +85,7 @@ class AgentMemory:
         """Opens it.
 
         Args:
-            store: A file to keep what was ingested in, so that a later run need not do it again; None: in RAM.
+            store: A file that keeps the ingested conversations for a later run; None: in RAM.
             embeddings: Another embedding model than the embedded default.
         """
         self.name = "agent-memory"
@@ -120,12 +120,12 @@ class AgentMemory:
         return [hit.memory.source_turn_ids for hit in hits]
 
     def explained(self, conversation: Conversation, question: str, limit: int) -> list[Result]:
-        """As `search`, with what each result says and why it stands where it does."""
+        """As `search`, with the text of each result and the explanation of its rank."""
         hits = self.user(conversation).search(question, limit=limit)
         return [Result(hit.memory.source_turn_ids, hit.memory.content, hit.explanation) for hit in hits]
 
     def context(self, conversation: Conversation, question: str, budget: int) -> Told:
-        """As `UserScope.context`: a new conversation, without turns or a summary of its own."""
+        """As `UserScope.context`: a new conversation, without its own turns or summary."""
         context = self.user(conversation).context(question, budget=budget)
         lines = [
             ToldLine(frozenset(self._turns_of(conversation, item)), bool(item.get("earlier")), item.get("line"))

@@ -1,6 +1,6 @@
-"""Answers out of contexts: a model answers each question from what a memory tells, and a judge says if it is right.
+"""Answers from contexts: a model answers each question from a context, and a judge decides if the answer is correct.
 
-The contexts are asked for first. So what the run will cost is known before a model is asked anything.
+The contexts are built first, so the cost of the run is known before any model is called.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and what the memory tells for it."""
+    """A question, and the context for it."""
 
     conversation: str
     question: Question
@@ -47,7 +47,7 @@ class Case:
         return self.question.answer
 
     def to_answer(self) -> AnswerInput:
-        """What the answering model is shown: never what is expected."""
+        """The input of the answering model, without the expected answer."""
         asked = self.question
         return AnswerInput(question=asked.text, asked_on=asked.asked_on, context=self.context or NOTHING_TOLD)
 
@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a model answered to one question, and what the judge said of it. `error` if one of them failed."""
+    """A model's answer to one question, and the judge's verdict. `error` if one of them failed."""
 
     case: Case
     answer: str = ""
@@ -86,7 +86,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run will ask: calls that are not recorded yet, and the tokens that they send."""
+    """The cost of a run: calls that are not recorded yet, and the tokens that they send."""
 
     calls: int
     input_tokens: int
@@ -102,10 +102,10 @@ class Run:
 
 
 def cases(system: Adapter, conversations: Sequence[Conversation], budget: int) -> list[Case]:
-    """What a system, which has taken these in, tells for each question that has an answer to compare with.
+    """The context of a system, which has ingested these, for each question with a reference answer.
 
     Raises:
-        InvalidInput: if the system gives contexts without their text.
+        InvalidInput: if the system returns contexts without their text.
     """
     found = []
     for conversation in conversations:
@@ -113,7 +113,7 @@ def cases(system: Adapter, conversations: Sequence[Conversation], budget: int) -
             told = system.context(conversation, question.text, budget)
             if told is not None and told.tokens and not told.text:
                 raise InvalidInput(
-                    f"{system.name} does not say what its contexts tell (Told.text): nothing can be answered"
+                    f"{system.name} returns no text of its contexts (Told.text): nothing can be answered"
                 )
             case = Case(conversation.name, question, told.text if told else "", told.tokens if told else 0)
             if case.expected:
@@ -124,9 +124,9 @@ def cases(system: Adapter, conversations: Sequence[Conversation], budget: int) -
 def cost(
     asked: Sequence[Case], chat: RecordedChat, count: TokenCounter, prompts: Callable[[Task[Any, Any]], str]
 ) -> Cost:
-    """What answering and judging these will ask of the models, as far as it can be known.
+    """The estimated cost of answering and judging these.
 
-    The judge's answers are not known yet, so they count as the expected ones; an answer that is not recorded is not
+    The answers to judge are unknown yet, so the expected ones count instead; an answer that is not recorded is not
     judged either.
     """
     calls = tokens = recorded = 0
@@ -145,7 +145,7 @@ def cost(
 async def answer_all(
     asked: Sequence[Case], chat: RecordedChat, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Run:
-    """Has all questions answered and judged. One that fails is counted as wrong, and says why."""
+    """Gets all questions answered and judged. A failed one counts as wrong, with the reason."""
     run = Run()
     places = asyncio.Semaphore(AT_ONCE)
     done = 0
@@ -198,7 +198,7 @@ def _share(judged: Iterable[Judged]) -> dict[str, float]:
 
 
 def interval(right: int, of: int) -> tuple[float, float]:
-    """Between which shares the true one lies in 95 of 100 runs (Wilson 1927)."""
+    """The 95 % interval of a share (Wilson 1927)."""
     if not of:
         return 0.0, 1.0
     share = right / of

@@ -1,4 +1,4 @@
-"""BEAM (Tavakoli et al., 2025; github.com/mohammadtavakoli78/BEAM): long talks with an assistant.
+"""BEAM (Tavakoli et al., 2025; github.com/mohammadtavakoli78/BEAM): long conversations with an assistant.
 
 Reads the rows of its data set as JSON: `chat` is a list of sessions, `probing_questions` a dictionary by category,
 which the data set writes as a Python literal.
@@ -18,7 +18,7 @@ from agent_memory.models import TurnInput
 _DATES = ("%B-%d-%Y", "%B %d, %Y", "%Y-%m-%d")
 _ROLES = {"user": "user", "assistant": "agent"}
 _ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
-"""Where a question says what is expected; each category has a name of its own for it."""
+"""The field of the expected answer; each category has its own name for it."""
 _SOURCES = ("source_chat_ids", "conversation_references")
 _LONGEST = 2_000_000
 """Characters of a literal that is read."""

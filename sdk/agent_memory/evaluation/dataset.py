@@ -1,4 +1,4 @@
-"""What an evaluation is made with: conversations, and questions whose answers stand in known turns."""
+"""The data of an evaluation: conversations, and questions whose answers are in known turns."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from agent_memory.models import TurnInput
 
 ADVERSARIAL = "adversarial"
-"""The category of questions that the talk does not answer; it does not count in an overall figure."""
+"""The category of questions that the conversation does not answer; it does not count in an overall figure."""
 
 
 UNANSWERABLE = frozenset(("abstention", "unanswerable"))
-"""Categories of questions that have no evidence at all: a context should tell little."""
+"""Categories of questions without any evidence: a context should show little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question, and the ids of the turns that answer it: none if nothing does.
 
-    Where the answer changed, `stale` are the turns that give an older one, and `current` those that give today's.
-    `answer` is what the data set holds to be right, `rubric` its points if it lists them, `asked_on` the day of asking.
+    If the answer changed, `stale` are the turns with an older one, and `current` those with the current one. `answer`
+    is the correct answer in the data set, `rubric` its points if it lists them, `asked_on` the day of the question.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that one user said, by thread, and what is asked about it. Every turn has an id and a time."""
+    """Everything that one user said, by thread, and the questions about it. Every turn has an id and a time."""
 
     name: str
     threads: Mapping[str, Sequence[TurnInput]]

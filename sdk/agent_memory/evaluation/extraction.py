@@ -26,7 +26,7 @@ _OF_ANOTHER = linear(
     r"(?i)\b(?:my|our|your|his|her|their|mein|meine|mi|mon|ma|minha|meu|mia|mio|mijn) [a-z]+|\bof (?:mine|ours)\b"
     r"|\b(?:he|she|they|you)\b"
 )
-"""Words by which a text speaks of somebody else than who says it. Coarse: it decides for labels with an owner only."""
+"""Words that show that a text is about somebody other than the speaker. Coarse: used only for labels with an owner."""
 _MONTHS = tuple("january february march april may june july august september october november december".split())
 _SAME_KIND = {
     "event": {"fact", "context", "decision"},
@@ -85,7 +85,7 @@ def read_labels(path: Path) -> list[Labelled]:
     """The labelled messages of a file, one JSON object a line.
 
     Raises:
-        InvalidInput: if the file cannot be read, or a line is no labelled message.
+        InvalidInput: if the file cannot be read, or a line is not a labelled message.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -198,13 +198,13 @@ def _written(content: str, dates: Dates) -> bool:
 
 
 def _is_wrong(memory: ExtractedMemory, wrong: Wrong, owners: set[str]) -> bool:
-    """Whether a memory concludes what must not be concluded. A question that it carries is no conclusion."""
+    """Whether a memory concludes what must not be concluded. A question in it is not a conclusion."""
     said = memory.content.partition(" (asked: ")[0]
     return not said.rstrip().endswith("?") and _has(said, wrong.words) and _is_of(said, wrong.about, owners)
 
 
 def _is_of(said: str, owner: str | None, owners: set[str]) -> bool:
-    """Whether a memory is of an owner: it names no other one that the labels know, and the right person."""
+    """Whether a memory belongs to an owner: it has the right person, and no other owner in the labels."""
     if owner is None:
         return True
     if any(other.casefold() in said.casefold() for other in owners - {owner, "user"}):

@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The raw answers of a run, and what they come to."""
+    """The raw results of a run, and its figures."""
 
     system: str
     answers: list[Answer]
@@ -75,9 +75,9 @@ def evaluate(
     budget: int = 650,
     progress: Progress = lambda done, total: None,
 ) -> Evaluation:
-    """Lets each system take in all conversations, then asks it all questions.
+    """Ingests all conversations into each system, then runs all questions.
 
-    A system is asked for as many results as the deepest measure needs, and gets no second chance.
+    A system returns as many results as the deepest measure needs, in one call.
     """
     answers: list[Answer] = []
     done, ingest_seconds = 0, 0.0
@@ -175,23 +175,23 @@ def _context(answers: Sequence[Answer]) -> dict[str, float]:
 
 
 def _changes(answers: Iterable[Answer]) -> dict[str, float]:
-    """Of the contexts about something that changed: how many tell what holds now, only what held, or both unmarked."""
+    """How many contexts about a change show the current value, only the old one, or both unmarked."""
     told = [answer.context for answer in answers if "current" in answer.context]
     counts = {name: sum(context[name] for context in told) for name in ("current", "stale_alone", "unmarked")}
     return {"questions": len(told), **counts}
 
 
 def _unanswerable(answers: Iterable[Answer]) -> dict[str, float]:
-    """What is told where nothing answers the question."""
+    """What contexts show if nothing answers the question."""
     told = [answer.context for answer in answers if answer.category in UNANSWERABLE and answer.context]
     tokens = {"tokens": round(statistics.mean(context["tokens"] for context in told), 1)} if told else {}
     return {"questions": len(told), **tokens}
 
 
 def _relevance(answers: Iterable[Answer]) -> dict[str, dict[str, float]]:
-    """By how relevant contexts say that they are, in steps of a fifth: how many tell evidence.
+    """How many contexts contain evidence, by their relevance in steps of a fifth.
 
-    Of a question that has no answer, or an adversarial one, none does.
+    For an unanswerable or adversarial question, none does.
     """
     steps: dict[int, list[float]] = {step: [] for step in range(5)}
     for answer in answers:

@@ -1,4 +1,4 @@
-"""The questions of LoCoMo (Maharana et al., ACL 2024), whose evidence is named by the turns of its talks."""
+"""The questions of LoCoMo (Maharana et al., ACL 2024), whose evidence is given as turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVIDENCE = linear(r"D:?(\d+):(\d+)")  # some samples write several in one text,
 def read_questions(sample: Mapping[str, Any]) -> tuple[list[Question], int]:
     """The questions of a sample with evidence among its turns or with no answer, and how many others there are.
 
-    Only the talk and the questions are read: never the facts, events and summaries that the data set holds as well.
+    Only the conversations and the questions are read, never the facts, events and summaries of the data set.
     """
     talk = sample["conversation"]
     there = {str(turn["dia_id"]) for name in talk if SESSION.fullmatch(name) for turn in talk[name]}

@@ -1,4 +1,4 @@
-"""What a judge says of extracted memories: precision by a rubric, recall against what a careful reader noted.
+"""A judge's marks for extracted memories: precision by a rubric, recall against what a careful reader noted.
 
 The rubric is a part of the prompt `mark`, which a run prints.
 """
@@ -76,7 +76,7 @@ async def mark_all(
     chat: RecordedChat,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Run:
-    """Has memories extracted from all messages, and marked. A message at which a model fails says why.
+    """Gets memories extracted from all messages, and marked. If a model fails, the message has the reason.
 
     A message without memories and observations is not shown to the judge.
     """
@@ -111,7 +111,7 @@ async def mark_all(
 def report(marked: Sequence[Marked]) -> dict[str, Any]:
     """The share of each mark and of the observations that were found, each with its 95 % interval.
 
-    `agreement` is the share of memories for which the judge and the labels say the same, where there are labels.
+    `agreement` is the share of memories for which the judge and the labels agree, if there are labels.
     """
     read = [one for one in marked if one.error is None]
     marks: Counter[str] = Counter(mark.mark for one in read for mark in one.marks.values())
@@ -136,7 +136,7 @@ def report(marked: Sequence[Marked]) -> dict[str, Any]:
 
 
 def share(part: int, whole: int) -> dict[str, float | int | None]:
-    """A share, and between which figures the true one lies in 95 of 100 runs."""
+    """A share with its 95 % interval."""
     low, high = interval(part, whole)
     return {"of": whole, "share": round(part / whole, 4) if whole else None, "low": low, "high": high}
 

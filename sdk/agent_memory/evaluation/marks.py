@@ -12,11 +12,11 @@ from agent_memory.text.patterns import linear
 
 ASKED: dict[About, str] = {
     "memory": "Does it help to answer the question?",
-    "fact": "Is it what was said, and right?",
+    "fact": "Was it said, and is it correct?",
 }
 MACHINE: dict[About, str] = {
-    "memory": "rests on evidence that the data set names",
-    "fact": "its quote stands in the talk, letter by letter",
+    "memory": "comes from evidence in the data set",
+    "fact": "its quote is in the conversation, letter by letter",
 }
 
 _HEAD = linear(r"## (\d+)\. (memory|fact)")
@@ -26,7 +26,7 @@ _MACHINE = linear(r"By machine: (yes|no) \(")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What was said of one sample; `person` is None as long as nobody has."""
+    """The marks of one sample; `person` is None until somebody marks it."""
 
     about: About
     machine: bool
@@ -34,7 +34,7 @@ class Mark:
 
 
 def page(samples: Sequence[Sample], *, title: str) -> str:
-    """Markdown with two boxes a sample. What others wrote is quoted on lines of its own, so it can tick none."""
+    """Markdown with two boxes per sample. Outside text is quoted on separate lines, so it cannot tick a box."""
     parts = [f"# {title}", "Put an x between the brackets of one box of each sample."]
     for number, sample in enumerate(samples, start=1):
         question = [f"> Question: {_one_line(sample.question)}", ">"] if sample.question else []
@@ -50,7 +50,7 @@ def read_page(text: str) -> list[Mark]:
     """The marks of a page.
 
     Raises:
-        InvalidInput: if it is no such page, or both boxes of a sample are ticked.
+        InvalidInput: if it is not such a page, or both boxes of a sample are ticked.
     """
     sections = [f"## {part}" for part in f"\n{text}".split("\n## ")[1:]]
     if not sections:
@@ -72,7 +72,7 @@ def _read(section: str) -> Mark:
 
 
 def summary(marks: Iterable[Mark]) -> dict[str, dict[str, Any]]:
-    """For memories and facts: how many samples, what the machine says of all, and what the person of those marked."""
+    """For memories and facts: the number of samples, the automatic checks of all, and a person's marks."""
     rows = list(marks)
     return {about: _summed([row for row in rows if row.about == about]) for about in ("memory", "fact")}
 

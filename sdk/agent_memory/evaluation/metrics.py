@@ -12,7 +12,7 @@ CUT = 10
 
 
 def distinct(hits: Iterable[Sequence[str]]) -> list[str]:
-    """The turns that hits rest on, best hit first, each turn once: a hit that cites three turns takes three places."""
+    """The source turns of hits, best hit first, each turn once: a hit that cites three turns takes three places."""
     return list(dict.fromkeys(turn for hit in hits for turn in hit))
 
 

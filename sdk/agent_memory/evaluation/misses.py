@@ -17,15 +17,15 @@ from agent_memory.store.turns import make_turns
 from agent_memory.text.terms import query_terms
 
 REACH = 100
-"""Results among which the rank of evidence is looked for that the measured search did not bring back: as many as a
-search can give. It looks at more candidates than the measured one, so that the rank may be a good one."""
+"""How many results are searched for evidence that the measured search missed: the maximum of a search. This search
+reads more candidates than the measured one, so the rank may be a good one."""
 SHOWN = 3
-"""Results that are named of those that stand before the evidence."""
+"""Maximum results to list of those that rank before the evidence."""
 
 MissClass = Literal["several hops", "found below k", "no shared word", "not a candidate"]
 CLASSES: dict[MissClass, str] = {
     "several hops": "some of the turns that answer are among the first, others are not",
-    "found below k": "a turn that answers is found, but behind the first",
+    "found below k": "a turn that answers is found, but not among the first",
     "no shared word": "nothing that answers is found, and none of it shares a word with the question",
     "not a candidate": "nothing that answers is found, although it shares words with the question",
 }
@@ -34,7 +34,7 @@ CLASSES: dict[MissClass, str] = {
 
 @runtime_checkable
 class Explains(Protocol):
-    """An adapter that says why it found what it found."""
+    """An adapter that explains its results."""
 
     def explained(self, conversation: Conversation, question: str, limit: int) -> list[Result]:
         """At most `limit` results, best first."""
@@ -43,10 +43,10 @@ class Explains(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A question of which not all evidence is among the first results.
+    """A question whose evidence is not all among the first results.
 
     `rank` is the best place of a missing turn, from 1; None if none was found. `outranked_by` are the first results
-    before it that are no evidence.
+    before it that are not evidence.
     """
 
     conversation: str

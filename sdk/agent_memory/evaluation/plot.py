@@ -1,4 +1,4 @@
-"""A report as a picture: recall by depth, this system beside the others, and by category."""
+"""A report as a picture: recall by depth, compared with the other systems, and by category."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_memory.extras import how_to_install
 
 
 def draw(report: Mapping[str, Any], path: Path) -> None:
-    """Writes the picture; the name's ending says the format.
+    """Writes the picture; the file extension sets the format.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.

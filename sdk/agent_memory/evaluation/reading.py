@@ -26,7 +26,7 @@ def read_dataset(path: Path) -> tuple[list[Conversation], int]:
     Reads LoCoMo, LongMemEval and rows of BEAM, as JSON.
 
     Raises:
-        InvalidInput: if the file cannot be read or is no such data set.
+        InvalidInput: if the file cannot be read or is not such a data set.
     """
     try:
         samples = json.loads(path.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Recorded answers: what a model said, kept in a file, so that a run can go on after a stop, or be replayed."""
+"""Recorded answers: a model's answers, kept in a file, so that a run can continue after a stop, or be replayed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agent_memory.models import Usage
 
 
 class RecordedChat:
-    """A chat model that asks another one only what the file does not answer, and writes each answer to the file."""
+    """A chat model that calls another one only for answers missing in the file, and writes each answer to the file."""
 
     def __init__(self, path: Path | None, chat: ChatModel | None) -> None:
         """Reads the file.
 
         Args:
-            path: The file: one answer a line of JSON. None: nothing is kept.
-            chat: Whom to ask; None: only the file answers, whatever model it came from.
+            path: The file: one JSON answer per line. None: nothing is kept.
+            chat: The model to call; None: only the file answers, from any model.
 
         Raises:
             InvalidInput: if the file cannot be read.
@@ -33,7 +33,7 @@ class RecordedChat:
         if path is not None and path.exists():
             _end_last_line(path)
             entries = [_entry(line) for line in path.read_text("utf-8", "replace").splitlines()]
-            read = [entry for entry in entries if entry is not None]  # a line that a stop cut off is asked for again
+            read = [entry for entry in entries if entry is not None]  # a line cut off by a stop is requested again
             if entries and not read:
                 raise InvalidInput(f"{path}: no line of it is a recorded answer")
             for entry in read:
@@ -41,11 +41,11 @@ class RecordedChat:
 
     @property
     def model_id(self) -> str:
-        """That of the model behind it."""
+        """That of the wrapped model."""
         return self._chat.model_id if self._chat is not None else "recorded"
 
     def prompt_version(self, task: Task[Any, Any]) -> str:
-        """That of the model behind it."""
+        """That of the wrapped model."""
         return self._chat.prompt_version(task) if self._chat is not None else "recorded"
 
     def has(self, task: Task[In, Out], data: In) -> bool:
@@ -66,7 +66,7 @@ class RecordedChat:
             output = task.output.model_validate(entry["output"])
             return TaskResult(output, entry["model"], entry["prompt_version"], Usage())
         if self._chat is None:
-            raise ModelError(f"no answer to this {task.name!r} is recorded, and there is no model to ask")
+            raise ModelError(f"no answer to this {task.name!r} is recorded, and there is no model to call")
         result = await self._chat.run(task, data)
         entry = {
             "key": key,
@@ -84,7 +84,7 @@ class RecordedChat:
         return result
 
     async def close(self) -> None:
-        """Closes the model behind it."""
+        """Closes the wrapped model."""
         if self._chat is not None:
             await self._chat.close()
 
@@ -92,7 +92,7 @@ class RecordedChat:
         self._known[entry["key"] if self._chat is not None else _input_key(entry["task"], entry["input"])] = entry
 
     def _key(self, task: Task[Any, Any], data: Data) -> str:
-        """Names what is asked: another prompt or model is another question, unless only the file answers."""
+        """The key of a question: another prompt or model makes another key, unless only the file answers."""
         shown = data.model_dump(mode="json")
         if self._chat is None:
             return _input_key(task.name, shown)
@@ -118,7 +118,7 @@ def _entry(line: str) -> dict[str, Any] | None:
 
 
 def _end_last_line(path: Path) -> None:
-    """Ends a line that a stop cut off, so that the next one is a line of its own."""
+    """Ends a line cut off by a stop, so that the next one starts on a new line."""
     with path.open("rb+") as file:
         if file.seek(0, os.SEEK_END) == 0:
             return

@@ -1,4 +1,4 @@
-"""Samples for a person to judge: what was told about a question, and what was extracted.
+"""Samples for a person to judge: memories shown for a question, and extracted facts.
 
 The samples of a seed are the same on every run over the same data.
 """
@@ -23,16 +23,16 @@ _MEMORIES = ("fact", "episodic", "procedural", "reflection")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One thing to judge, with the words of the talk that it rests on.
+    """One sample to judge, with its source turns.
 
     Attributes:
         about: What is judged.
-        conversation: Whose memory it is.
-        question: What was asked, of an injected memory.
+        conversation: The conversation of the memory.
+        question: The question, for an injected memory.
         text: What the memory says.
-        said: The turns that it rests on: day, speaker and words.
-        machine: What can be told without a person. Of an injected memory: it rests on a turn that the data set names
-            as evidence. Of a fact: its quote stands in one of its turns, letter by letter.
+        said: Its source turns: day, speaker and words.
+        machine: The automatic check. For an injected memory: it comes from a turn that is evidence in the data set. For
+            a fact: its quote is in one of its turns, letter by letter.
     """
 
     about: About

@@ -2,8 +2,8 @@
 
     Agent(client=client, context_providers=[MemoryContextProvider(memory, user_id="alice")])
 
-The provider recalls before each run and keeps the turns after it. The user is the one given here, or else
-`session.state["user_id"]`, which the host sets from its authentication. Without either, the run is refused.
+The provider recalls before each run and stores the turns after it. The user comes from this argument, or else from
+`session.state["user_id"]`, which the host sets from its authentication. Without either, the run raises an error.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from agent_framework import (  # noqa: E402
 
 __all__ = ["MemoryContextProvider", "MemoryHistoryProvider", "memory_tools_for"]
 
-_HOW = 'give user_id= to the provider, or set session.state["user_id"]'
+_HOW = 'pass user_id= to the provider, or set session.state["user_id"]'
 _MESSAGE = "agent_framework_message"
 """The key of a turn's metadata that has the whole message."""
 _COUNT = "kept_messages"
-"""The key of a provider's state that counts its messages, so that each gets an id of its own."""
+"""The key of a provider's state that counts its messages, so that each gets its own id."""
 
 
 def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
@@ -44,12 +44,12 @@ def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
     Raises:
         InvalidInput: if there is no user id.
     """
-    user = owner(user_id, "give one to memory_tools_for")
+    user = owner(user_id, "pass user_id to memory_tools_for")
     return [tool(function) for function in memory_tools(Bridge(memory), user)]
 
 
 class MemoryContextProvider(ContextProvider):
-    """Recalls before a run what bears on its question, and keeps what was said afterwards."""
+    """Recalls what is relevant to the question before a run, and stores its messages afterwards."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class MemoryContextProvider(ContextProvider):
         keep_turns: bool = True,
         tools: bool = False,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            user_id: Whose agent this is. Leave it out if the agent serves many users (see the module).
+            user_id: The user of the agent. Leave it out if the agent serves many users (see the module).
             source_id: The name of the provider within the agent.
-            budget: The most tokens of what is recalled.
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
-            keep_turns: False beside a `MemoryHistoryProvider`, which keeps the turns already.
+            keep_turns: False with a `MemoryHistoryProvider`, which already stores the turns.
             tools: Whether the agent gets the memory's tools too.
         """
         super().__init__(source_id)
@@ -105,10 +105,10 @@ class MemoryContextProvider(ContextProvider):
 
 
 class MemoryHistoryProvider(HistoryProvider):
-    """Keeps the messages of a session as the turns of a thread, and brings them back word for word.
+    """Stores the messages of a session as the turns of a thread, and returns them word for word.
 
-    A service that stores conversations itself would send them twice: give the agent
-    `default_options={"store": False}` then.
+    A service that stores conversations itself would get them twice: pass `default_options={"store": False}` to the
+    agent then.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class MemoryHistoryProvider(HistoryProvider):
         agent_id: str | None = None,
         **options: Any,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
@@ -166,7 +166,7 @@ class MemoryHistoryProvider(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Keeps messages. A store that fails is logged.
+        """Stores messages. If the store fails, this is logged.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -196,7 +196,7 @@ def _turns(
 
 
 def _words(message: Message, *, whole: bool) -> str:
-    """What a message says: its text, the results of tools, and, for a history, the calls of tools."""
+    """The content of a message: its text, the results of tools, and, for a history, the calls of tools."""
     parts = [message.text] if message.text else []
     for content in message.contents:
         if content.type == "function_result":

@@ -7,7 +7,7 @@
 |---|---|
 | `/memories/profile.md` | the user's profile; it can only be read |
 | `/memories/facts/<id>.md` | a memory: viewed, corrected, deleted; a new file there is remembered |
-| anything else | notes of the model, kept word for word and found by nothing but their paths |
+| anything else | notes of the model, kept word for word and found only by their paths |
 """
 
 from __future__ import annotations
@@ -155,21 +155,21 @@ class MemoryTool(BetaAsyncAbstractMemoryTool):
     """The memory tool of one user, for `AsyncAnthropic`."""
 
     def __init__(self, memory: AnyMemory, user_id: str, **options: Any) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            user_id: Whose memory it is; the model cannot choose.
-            options: Those of the SDK: cache_control.
+            user_id: The user of the memory; the model cannot choose.
+            options: Options of the SDK: cache_control.
 
         Raises:
             InvalidInput: if there is no user id.
         """
         super().__init__(**options)
-        self._files = _Files(Bridge(memory), owner(user_id, "give one to MemoryTool"))
+        self._files = _Files(Bridge(memory), owner(user_id, "pass user_id to MemoryTool"))
 
     async def execute(self, command: Any) -> Any:
-        """Carries out a command of the model. What fails is told to the model.
+        """Carries out a command of the model. The model sees failures.
 
         Raises:
             ToolError: with a text for the model.
@@ -197,7 +197,7 @@ class MemoryToolNow(BetaAbstractMemoryTool):
             ConfigurationError: if the memory is asynchronous.
         """
         super().__init__(**options)
-        self._files = _Files(Bridge(memory).now, owner(user_id, "give one to MemoryToolNow"))
+        self._files = _Files(Bridge(memory).now, owner(user_id, "pass user_id to MemoryToolNow"))
 
     def execute(self, command: Any) -> Any:
         """As `MemoryTool.execute`."""

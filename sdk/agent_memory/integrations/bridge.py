@@ -25,12 +25,12 @@ Turn = dict[str, Any]
 
 
 def owner(user_id: object, how: str) -> str:
-    """The id of the user whom a run is for.
+    """The id of the user of a run.
 
-    There is no default: a missing user would become one whose memory everybody shares.
+    There is no default: a default user would be one whose memory everybody shares.
 
     Raises:
-        InvalidInput: if there is none; `how` says where the adapter looks for it.
+        InvalidInput: if there is none; `how` says how to set it.
     """
     if not isinstance(user_id, str) or not user_id.strip():
         raise InvalidInput(f"no user id, so nobody's memory can be used: {how}")
@@ -38,7 +38,7 @@ def owner(user_id: object, how: str) -> str:
 
 
 def turn_id(*parts: str) -> str:
-    """The id of a turn that has none of its own: the same for the same conversation, place and words."""
+    """The id of a turn without one: the same for the same conversation, place and words."""
     return derived_id("turn", *parts)
 
 
@@ -52,15 +52,15 @@ class Bridge:
     """A memory, synchronous or not, as the adapters use it: from coroutines, and (`now`) from functions."""
 
     def __init__(self, memory: AnyMemory, *, budget: int = DEFAULT_BUDGET, agent_id: str | None = None) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            budget: The most tokens of what is recalled for a question.
+            budget: The maximum tokens recalled for a question.
             agent_id: The agent that talks; stored with its turns.
 
         Raises:
-            ConfigurationError: if this is no memory.
+            ConfigurationError: if this is not a memory.
         """
         if not isinstance(memory, Memory | AsyncMemory):
             raise ConfigurationError(f"an adapter needs an open Memory or AsyncMemory, not {memory!r:.60}")
@@ -91,7 +91,7 @@ class Bridge:
         return direct
 
     async def ask(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Calls a method of a scope; a synchronous one in a thread of its own, so that the event loop goes on.
+        """Calls a method of a scope; a synchronous one in a separate thread, so that the event loop is not blocked.
 
         Raises:
             AgentMemoryError: as the method.
@@ -103,9 +103,9 @@ class Bridge:
         return await asyncio.to_thread(method, *args, **options)
 
     async def told(self, user_id: str, thread_id: str, query: str) -> str:
-        """What is known that bears on a question: a block of quoted text, empty if nothing is. Never raises.
+        """What is relevant to a question: a block of quoted text, empty if nothing is. Never raises.
 
-        The last turns of the thread are not in it: the framework brings those itself.
+        The last turns of the thread are not in it: the framework adds those itself.
         """
         if not query.strip():
             return ""
@@ -126,10 +126,10 @@ class Bridge:
 
 
 async def survive(work: Awaitable[T], what: str, instead: T, *raised: type[Exception]) -> T:
-    """Awaits work on the memory. If it fails, logs that and gives `instead`: the agent goes on without memory.
+    """Awaits work on the memory. If it fails, logs this and returns `instead`: the agent continues without memory.
 
     Raises:
-        ConfigurationError: if that is the failure; and errors of the types in `raised`.
+        ConfigurationError: if this is the error; and errors of the types in `raised`.
     """
     try:
         return await work
@@ -141,7 +141,7 @@ async def survive(work: Awaitable[T], what: str, instead: T, *raised: type[Excep
 
 
 def complete(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never waits, as those of `Bridge.now`."""
+    """The result of a coroutine that never waits, like those of `Bridge.now`."""
     try:
         work.send(None)
     except StopIteration as done:

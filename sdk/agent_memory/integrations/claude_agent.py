@@ -1,9 +1,9 @@
-"""Claude Agent SDK: hooks that recall and keep, and the memory's tools as a server within the process.
+"""Claude Agent SDK: hooks that recall and store, and the memory's tools as a server within the process.
 
     options = ClaudeAgentOptions(**memory_options(memory, "alice"))
 
-A prompt is answered with what bears on it. When Claude stops, the prompt and the answer are kept as turns of the
-session, or of the thread that is named.
+Each prompt gets the memories relevant to it. When Claude stops, the prompt and the answer are stored as turns of the
+session, or of the given thread.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SCHEMAS: list[dict[str, type]] = [{"query": str}, {"content": str}, {"memory_id
 
 
 def memory_options(memory: AnyMemory, user_id: str, **options: Any) -> dict[str, Any]:
-    """What `ClaudeAgentOptions` needs for a user's memory: hooks, the tools, and leave to use them.
+    """What `ClaudeAgentOptions` needs for a user's memory: hooks, the tools, and permission to use them.
 
     Args:
         memory: An open memory.
-        user_id: Whose agent this is; the model cannot choose.
-        options: Those of `memory_hooks`.
+        user_id: The user of the agent; the model cannot choose.
+        options: Options of `memory_hooks`.
 
     Raises:
         InvalidInput: if there is no user id.
@@ -54,20 +54,20 @@ def memory_hooks(
     budget: int = DEFAULT_BUDGET,
     agent_id: str | None = None,
 ) -> dict[str, list[Any]]:
-    """The hooks `UserPromptSubmit`, which recalls, and `Stop`, which keeps.
+    """The hooks `UserPromptSubmit`, which recalls, and `Stop`, which stores.
 
     Args:
         memory: An open memory.
-        user_id: Whose agent this is.
+        user_id: The user of the agent.
         thread_id: The conversation; by default Claude's session.
-        budget: The most tokens of what is recalled.
+        budget: The maximum tokens that are recalled.
         agent_id: The agent that talks; stored with its turns.
 
     Raises:
         InvalidInput: if there is no user id.
     """
     bridge = Bridge(memory, budget=budget, agent_id=agent_id)
-    user = owner(user_id, "give one to memory_hooks")
+    user = owner(user_id, "pass user_id to memory_hooks")
     asked: dict[str, tuple[str, str]] = {}
 
     async def recall(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def memory_server(memory: AnyMemory, user_id: str) -> Any:
     Raises:
         InvalidInput: if there is no user id.
     """
-    functions = memory_tools(Bridge(memory), owner(user_id, "give one to memory_server"))
+    functions = memory_tools(Bridge(memory), owner(user_id, "pass user_id to memory_server"))
     tools = [_tool(function, schema) for function, schema in zip(functions, _SCHEMAS, strict=True)]
     return create_sdk_mcp_server(SERVER, tools=tools)
 

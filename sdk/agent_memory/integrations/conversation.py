@@ -1,4 +1,4 @@
-"""A conversation of one user, for frameworks without an adapter: recall before the model, keep what was said after it.
+"""A conversation of one user, for frameworks without an adapter: recall before the model, store the messages after it.
 
 talk = Conversation(memory, "alice", "monday")
 system = talk.recall_now(question)                       # goes into the instructions of the request
@@ -15,7 +15,7 @@ from agent_memory.integrations.tools import memory_tools, memory_tools_now
 from agent_memory.recall.context import DEFAULT_BUDGET
 
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "tool": "tool"}
-"""The roles that are kept. Instructions are not: what was recalled stands in them."""
+"""The roles that are stored. Instructions are not, because they contain recalled text."""
 
 
 class Conversation:
@@ -30,24 +30,24 @@ class Conversation:
         budget: int = DEFAULT_BUDGET,
         agent_id: str | None = None,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory; a `Memory` for the methods that end in `_now`.
-            user_id: Whose conversation it is.
+            user_id: The user of the conversation.
             thread_id: Its id.
-            budget: The most tokens of what is recalled.
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
 
         Raises:
             InvalidInput: if there is no user id.
         """
         self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
-        self.user_id = owner(user_id, "give one to the conversation")
+        self.user_id = owner(user_id, "pass user_id to the conversation")
         self.thread_id = thread_id
 
     async def recall(self, question: str) -> str:
-        """What is known that bears on a question, as quoted text; empty if nothing is."""
+        """What is relevant to a question, as quoted text; empty if nothing is."""
         return await self._bridge.told(self.user_id, self.thread_id, question)
 
     def recall_now(self, question: str) -> str:
@@ -55,11 +55,11 @@ class Conversation:
         return complete(self._bridge.now.told(self.user_id, self.thread_id, question))
 
     async def keep(self, messages: Sequence[Mapping[str, Any]], start: int = 0) -> None:
-        """Keeps messages with `role` and `content`. The same message at the same place is kept once.
+        """Stores messages with `role` and `content`. The same message at the same place is stored once.
 
         Args:
-            messages: The conversation, or what is new of it.
-            start: The place of the first of them in the conversation, if they are what is new.
+            messages: The conversation, or its new messages.
+            start: The position of the first one in the conversation, if these are the new messages.
         """
         await self._bridge.keep(self.user_id, self.thread_id, turns_of(self.thread_id, messages, start))
 

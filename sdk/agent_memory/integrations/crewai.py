@@ -3,8 +3,8 @@
     Agent(role=…, goal=…, backstory=…, memory=CrewMemory(memory, "alice", "trip"))
     Crew(agents=…, tasks=…, memory=CrewMemory(memory, "alice", "trip"))
 
-It takes the place of CrewAI's own: no embedder, no vector files, no model calls of its own. A task or a kickoff and its
-result are kept as turns of the thread; what an agent saves by its tool is remembered as a fact.
+It replaces CrewAI's own memory, without an embedder, vector files or model calls. A task or a kickoff and its result
+are stored as turns of the thread; what an agent saves with its tool becomes a fact.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["CrewMemory"]
 
 
 class _Run(str):
-    """What CrewAI tells of a run: the task or the input, the agent, and the result."""
+    """CrewAI's record of a run: the task or the input, the agent, and the result."""
 
 
 class CrewMemory(Memory):
     """The memory of one user in a crew. CrewAI has no user ids: make one for each user and conversation.
 
-    Scopes and categories of CrewAI are not kept. A store that fails is logged, and the crew goes on.
+    Scopes and categories of CrewAI are not stored. If the store fails, this is logged, and the crew continues.
     """
 
     _bridge: Bridge = PrivateAttr()
@@ -41,18 +41,18 @@ class CrewMemory(Memory):
     _thread_id: str = PrivateAttr()
 
     def __init__(self, memory: AnyMemory, user_id: str, thread_id: str) -> None:
-        """Over an open, synchronous memory.
+        """Uses an open, synchronous memory.
 
         Args:
             memory: An open `Memory`.
-            user_id: Whose crew this is.
+            user_id: The user of the crew.
             thread_id: The conversation or the project that it works on.
 
         Raises:
             InvalidInput: if there is no user id.
             ConfigurationError: if the memory is asynchronous.
         """
-        user, bridge = owner(user_id, "give one to CrewMemory"), Bridge(memory).now
+        user, bridge = owner(user_id, "pass user_id to CrewMemory"), Bridge(memory).now
         super().__init__()
         self._bridge, self._user_id, self._thread_id = bridge, user, thread_id
 
@@ -60,7 +60,7 @@ class CrewMemory(Memory):
         """Makes nothing: CrewAI would open its vector store here."""
 
     def extract_memories(self, content: str) -> list[str]:
-        """What CrewAI tells of a run, as it is: it becomes turns, and memories are made of those in the background."""
+        """Stores CrewAI's record of a run as turns; memories are derived from them in the background."""
         return [_Run(content)] if content.strip() else []
 
     def remember_many(self, contents: Sequence[str], *args: Any, **options: Any) -> list[MemoryRecord]:
@@ -80,7 +80,7 @@ class CrewMemory(Memory):
         return None if kept is None else MemoryRecord(id=kept.id, content=kept.content, created_at=kept.created_at)
 
     def recall(self, query: str, *args: Any, limit: int = 10, **options: Any) -> list[MemoryMatch]:
-        """The memories that bear on a query, best first."""
+        """The memories relevant to a query, best first."""
         if not query.strip():
             return []
         method, none = self._bridge.user(self._user_id).search, list[Hit]()

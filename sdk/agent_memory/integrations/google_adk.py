@@ -2,8 +2,8 @@
 
     runner = Runner(app_name="travel", agent=agent, session_service=…, memory_service=MemoryService(memory))
 
-ADK recalls by the agent's tools `preload_memory` and `load_memory`. It keeps nothing by itself: give the agent
-`after_agent_callback=keep_session`.
+ADK recalls with the agent's tools `preload_memory` and `load_memory`. It stores nothing by itself: set
+`after_agent_callback=keep_session` on the agent.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class MemoryService(BaseMemoryService):
     """
 
     def __init__(self, memory: AnyMemory, *, limit: int = 8) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            limit: The most memories that a search gives; ADK has no such option.
+            limit: The maximum memories of a search; ADK has no such option.
         """
         self._bridge = Bridge(memory)
         self._limit = limit
@@ -63,7 +63,7 @@ class MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keeps events. A store that fails is logged.
+        """Stores events. If the store fails, this is logged.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -73,7 +73,7 @@ class MemoryService(BaseMemoryService):
         await bridge.keep(user, thread, [_turn(thread, event) for event in events])
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """The memories that bear on a query; none if the store fails.
+        """The memories relevant to a query; none if the store fails.
 
         Raises:
             InvalidInput: if there is no user id.

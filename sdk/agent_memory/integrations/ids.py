@@ -1,8 +1,8 @@
 """Ids of other systems as ids of this one, and back.
 
-A framework's ids may hold what an id here may not: a slash, a question mark, a control character, two underscores at
+A framework's ids may contain what an id here may not: a slash, a question mark, a control character, two underscores at
 the beginning. Such characters are written as `%` and two hexadecimal digits for each of their bytes, as in a URL. An id
-that needs none of that stays as it is, so `alice@example.com` is the same user in every adapter and without one.
+without them stays as it is, so `alice@example.com` is the same user in every adapter and without one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODE = linear(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def encode_id(value: str, what: str = "the id") -> str:
-    """An id of any text, the same for the same text. `decode_id` gives the text back.
+    """An id from any text, the same for the same text. `decode_id` returns the text.
 
     Raises:
         InvalidInput: naming `what`, if the text is empty, or its id would be longer than 255 characters.
@@ -35,7 +35,7 @@ def decode_id(encoded: str) -> str:
 
 
 def encode_label(value: str, what: str = "the label") -> str:
-    """An id that can stand in a namespace of LangGraph too, which allows no full stop.
+    """An id that also works in a namespace of LangGraph, which allows no full stop.
 
     Raises:
         InvalidInput: as `encode_id`.

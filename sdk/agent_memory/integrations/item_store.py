@@ -13,7 +13,7 @@ from agent_memory.store.library import piece_id
 
 
 class ItemStore:
-    """The items of one user, by namespace and key. A value is given back exactly as it was put."""
+    """The items of one user, by namespace and key. A value is returned exactly as it was put."""
 
     def __init__(self, bridge: Bridge, user_id: str) -> None:
         self._bridge = bridge
@@ -36,17 +36,17 @@ class ItemStore:
         value: Mapping[str, Any],
         index: Literal[False] | Sequence[str] | None = None,
     ) -> None:
-        """Puts an item in the place of an earlier one.
+        """Stores an item, replacing an earlier one.
 
         Raises:
-            InvalidInput: if the value is no JSON.
+            InvalidInput: if the value is not JSON.
             MemoryDisabled: if the policy would change it, or a switch is off; the earlier one stays.
         """
         known = await self.get(namespace, key)
         made = items.document(namespace, key, value, index, None if known is None else items.created_at(known))
         written = await self._write(namespace, key, made.content, made.metadata)
         kept = await self.get(namespace, key) if written else None
-        # If another put or a deletion came behind this one, theirs counts, and this one is past.
+        # If another put or a deletion came after this one, it counts, and this one is outdated.
         if written and (kept is None or not items.is_version(made, kept) or items.is_exact(made, kept)):
             return
         if known is not None:

@@ -1,7 +1,7 @@
-"""Items: values by namespace and key, as documents of a user, given back exactly or refused. No framework is needed.
+"""Items: values by namespace and key, as documents of a user, returned exactly or refused. No framework is needed.
 
-The value stands as JSON in the document's metadata, in ASCII, so that the screen, which folds text, changes no letter
-of it. What the screen takes out (a key, a token) makes the value another one; such a put is refused as a whole.
+The value is JSON in the document's metadata, in ASCII, so that the screen, which folds text, changes no letter of it.
+If the screen would remove something (a key, a token), the put is refused as a whole.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from agent_memory.text.folding import folded
 WHOLE = 10**9
 """The size of a piece that holds any document: an item is not cut."""
 MOST_HITS = 100
-"""The most items that a search ranks; those behind them come in the order of their making."""
+"""Maximum items that a search ranks; the others follow in the order of their creation."""
 _VALUE, _NAMESPACE, _KEY, _MADE, _INDEXED = "item", "item_namespace", "item_key", "item_created_at", "item_indexed"
 _VERSION = "item_version"
 _END = "\U0010ffff"
-"""Sorts behind every character of a label."""
+"""Sorts after every character of a label."""
 
 
 class Made(NamedTuple):
@@ -46,15 +46,15 @@ def document(
     index: Literal[False] | Sequence[str] | None,
     created_at: datetime | None,
 ) -> Made:
-    """An item as a document. Its text, by which it is found, is that of the fields in `index`, or of all.
+    """An item as a document. Its searchable text comes from the fields in `index`, or from all.
 
     Raises:
-        InvalidInput: if the value is no JSON.
+        InvalidInput: if the value is not JSON.
     """
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"the value of {key!r:.60} is no JSON: {error}") from error
+        raise InvalidInput(f"the value of {key!r:.60} is not JSON: {error}") from error
     plain = json.loads(text)
     parts = [_at(plain, path) for path in index] if index else [plain]
     said = "\n".join(word for part in parts for word in _texts(part)).strip()
@@ -84,7 +84,7 @@ def refusal(namespace: Sequence[str], key: str) -> MemoryDisabled:
     """The error of an item that cannot be kept as it is."""
     return MemoryDisabled(
         f"the item {key!r:.60} of {'/'.join(namespace)!r:.80} is not stored: the policy keeps no secrets, forbidden"
-        " categories or instructions to a model, and a store gives back what was put or nothing"
+        " categories or instructions to a model, and a store returns what was put or nothing"
     )
 
 
@@ -113,7 +113,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def matches(value: Mapping[str, Any], filter: Mapping[str, Any] | None) -> bool:
-    """Whether a value has the fields that a filter asks for, alone or by `$eq $ne $gt $gte $lt $lte`.
+    """Whether a value matches the fields of a filter, as bare values or with `$eq $ne $gt $gte $lt $lte`.
 
     Raises:
         ValueError: for an unknown operator.
@@ -184,7 +184,7 @@ def _path(namespace: Sequence[str]) -> str:
 
 
 def _at(value: Any, path: str) -> Any:
-    """What stands at a path: `$` is all, `a.b` a field, `a[0]` or `a[*]` elements."""
+    """The value at a path: `$` is everything, `a.b` a field, `a[0]` or `a[*]` elements."""
     found = [value]
     for name in () if path == "$" else path.replace("[", ".[").split("."):
         found = [inner for one in found for inner in _inner(one, name)]

@@ -1,10 +1,10 @@
-"""LangChain: a middleware for `create_agent` that recalls, keeps, and offers tools.
+"""LangChain: a middleware for `create_agent` that recalls, stores, and offers tools.
 
     create_agent(model, middleware=[MemoryMiddleware(memory)], context_schema=User, checkpointer=…)
 
-The user is the one given here, or else `user_id` of the run's context (`invoke(…, context=User(user_id="alice"))`).
-Without either, the run is refused. The thread is that of the checkpointer; without one, the `thread_id` of the context.
-With `invoke`, open a `Memory`; with `ainvoke`, an `AsyncMemory` or a `Memory`.
+The user comes from this argument, or else from `user_id` of the run's context (`invoke(…,
+context=User(user_id="alice"))`). Without either, the run raises an error. The thread is the checkpointer's; without
+one, the `thread_id` of the context. With `invoke`, open a `Memory`; with `ainvoke`, an `AsyncMemory` or a `Memory`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from langchain_core.tools import BaseTool, StructuredTool  # noqa: E402
 
 __all__ = ["MemoryMiddleware", "memory_tools_for"]
 
-_HOW = "give user_id= to MemoryMiddleware, or a context with a user_id to the run"
+_HOW = "pass user_id= to MemoryMiddleware, or a context with a user_id to the run"
 _ROLES: dict[type[Any], str] = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
 
 
 class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Recalls before each model call what bears on the user's last message, and keeps the talk after each run.
+    """Recalls what is relevant to the user's last message before each model call, and stores the turns after each run.
 
-    What is recalled stands in the system message of the request alone: no checkpoint holds it.
+    Recalled text is only in the system message of the request: no checkpoint holds it.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         agent_id: str | None = None,
         tools: bool = False,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            user_id: Whose agent this is. Leave it out if the agent serves many users (see the module).
-            budget: The most tokens of what is recalled.
+            user_id: The user of the agent. Leave it out if the agent serves many users (see the module).
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
             tools: Whether the agent gets the memory's tools too.
         """
@@ -75,21 +75,21 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Asks the model with what is known."""
+        """Calls the model with the recalled memories."""
         return handler(complete(self._informed(self._bridge.now, request)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Asks the model with what is known."""
+        """Calls the model with the recalled memories."""
         return await handler(await self._informed(self._bridge, request))
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Keeps what was said in this run. A store that fails is logged."""
+        """Stores the messages of this run. If the store fails, this is logged."""
         complete(self._keep(self._bridge.now, state["messages"], runtime))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Keeps what was said in this run. A store that fails is logged."""
+        """Stores the messages of this run. If the store fails, this is logged."""
         await self._keep(self._bridge, state["messages"], runtime)
 
     async def _informed(self, bridge: Bridge, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -116,8 +116,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool) -> list[Turn | None]:
     """The turns of the last run: the user's last messages, and what followed.
 
-    Messages of a checkpoint keep their ids. Others get new ones in each run; the same words at the same place of the
-    talk are the same turn then.
+    Messages of a checkpoint keep their ids. Others get new ones in each run; then the same words at the same place of
+    the conversation are the same turn.
     """
     said = [(one, _ROLES[type(one)]) for one in messages if type(one) in _ROLES]
     last = max((n for n, (_, role) in enumerate(said) if role == "user"), default=len(said))
@@ -142,7 +142,7 @@ def memory_tools_for(memory: AnyMemory, user_id: str) -> list[BaseTool]:
     Raises:
         InvalidInput: if there is no user id.
     """
-    user = owner(user_id, "give one to memory_tools_for")
+    user = owner(user_id, "pass user_id to memory_tools_for")
     return _tools_of_run(Bridge(memory), lambda runtime: user)
 
 

@@ -40,11 +40,11 @@ from agent_memory.integrations.langchain import turns_of  # noqa: E402
 
 __all__ = ["MemoryStore", "keep_node", "recall_node"]
 
-_HOW = 'give config={"configurable": {"user_id": …}} to the run'
+_HOW = 'pass config={"configurable": {"user_id": …}} to the run'
 
 
 class MemoryStore(BaseStore):
-    """Items by namespace and key. A value is given back exactly as it was put, or the put is refused.
+    """Items by namespace and key. A value is returned exactly as it was put, or the put is refused.
 
     A batch reads what was stored before it, and of several puts of one key the last counts, as in `InMemoryStore`.
     """
@@ -56,17 +56,17 @@ class MemoryStore(BaseStore):
 
         Args:
             memory: An open memory.
-            user: Which label of a namespace names the user; or one user to whom all namespaces belong.
+            user: The position of the user's label in a namespace; or one user who owns all namespaces.
         """
         self._bridge = Bridge(memory)
-        self._user = user if isinstance(user, int) else owner(user, "give MemoryStore a user")
+        self._user = user if isinstance(user, int) else owner(user, "pass a user to MemoryStore")
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carries out operations.
 
         Raises:
-            InvalidInput: if an operation names no user, or a value is no JSON.
-            MemoryDisabled: if the policy allows no such value to be stored, or a switch is off.
+            InvalidInput: if an operation names no user, or a value is not JSON.
+            MemoryDisabled: if the policy does not allow storing such a value, or a switch is off.
             ConfigurationError: if the memory is asynchronous.
         """
         return complete(self._batch(self._bridge.now, list(ops)))
@@ -139,7 +139,7 @@ class MemoryStore(BaseStore):
 
 
 def recall_node(memory: AnyMemory, *, key: str = "memory", budget: int = DEFAULT_BUDGET) -> RunnableLambda[Any, Any]:
-    """A node that puts what bears on the user's last message into the state, as text under `key`.
+    """A node that puts memories relevant to the user's last message into the state, as text under `key`.
 
     The user and the thread come from the run's config: `configurable.user_id` and `configurable.thread_id`.
     """
@@ -154,7 +154,7 @@ def recall_node(memory: AnyMemory, *, key: str = "memory", budget: int = DEFAULT
 
 
 def keep_node(memory: AnyMemory, *, agent_id: str | None = None) -> RunnableLambda[Any, Any]:
-    """A node that keeps what was said in this run; see `recall_node`."""
+    """A node that stores the messages of this run; see `recall_node`."""
     bridge = Bridge(memory, agent_id=agent_id)
 
     async def keep(through: Bridge, state: Any, config: RunnableConfig) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _where(config: RunnableConfig) -> tuple[str, str]:
     given = config.get("configurable", {})
     user = owner(given.get("user_id"), _HOW)
     if not given.get("thread_id"):
-        raise InvalidInput('no thread id: give config={"configurable": {"thread_id": …}} to the run')
+        raise InvalidInput('no thread id: pass config={"configurable": {"thread_id": …}} to the run')
     return user, str(given["thread_id"])
 
 

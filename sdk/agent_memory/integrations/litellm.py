@@ -1,9 +1,9 @@
-"""LiteLLM: a hook that recalls before each completion and keeps what was said after it.
+"""LiteLLM: a hook that recalls before each completion and stores the messages after it.
 
     litellm.callbacks = [MemoryHook(memory)]
     await litellm.acompletion(model, messages, user="alice", metadata={"session_id": "monday"})
 
-The user is `user` of the call, the thread `session_id` of its metadata. A call without a user is refused.
+The user is `user` of the call, the thread `session_id` of its metadata. A call without a user raises an error.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _CALLS = ("completion", "acompletion")
 
 
 class MemoryHook(CustomLogger):
-    """Adds what bears on the user's last message to the request, and keeps that message and the answer.
+    """Adds memories relevant to the user's last message to the request, and stores that message and the answer.
 
-    Streamed answers are kept in the background, by the first hook of a process: LiteLLM knows one of each class there.
+    Streamed answers are stored in the background, by the first hook of a process: for streams LiteLLM supports one hook
+    of a class.
     """
 
     def __init__(
@@ -42,13 +43,13 @@ class MemoryHook(CustomLogger):
         budget: int = DEFAULT_BUDGET,
         agent_id: str | None = None,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            user_id: Whose calls these are, if they are those of one user.
-            thread_id: The conversation, if it is one.
-            budget: The most tokens of what is recalled.
+            user_id: The user, if all calls are for one user.
+            thread_id: The conversation, if there is only one.
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
         """
         super().__init__()
@@ -63,8 +64,8 @@ class MemoryHook(CustomLogger):
         """
         if getattr(call_type, "value", call_type) not in _CALLS:
             return None
-        if "messages" not in kwargs:  # LiteLLM shows hooks only what is given by name
-            raise InvalidInput("give messages= by name: nothing can be added to them otherwise")
+        if "messages" not in kwargs:  # LiteLLM shows hooks only named arguments
+            raise InvalidInput("pass messages= by name: otherwise the hook cannot add to them")
         messages = kwargs["messages"]
         user, thread = self._where(kwargs)
         asked = [text_of(one.get("content")) for one in messages if one.get("role") == "user"]
@@ -91,10 +92,10 @@ class MemoryHook(CustomLogger):
     def _where(self, call: dict[str, Any]) -> tuple[str, str]:
         metadata = call.get("metadata") or {}
         named = call.get("user") or (call.get("optional_params") or {}).get("user") or metadata.get("user_id")
-        user = owner(self._user_id or named, "give user= to the call, or user_id= to MemoryHook")
+        user = owner(self._user_id or named, "pass user= to the call, or user_id= to MemoryHook")
         thread = self._thread_id or metadata.get("session_id")
         if not thread:
             raise InvalidInput(
-                'no conversation: give metadata={"session_id": …} to the call, or thread_id= to MemoryHook'
+                'no conversation: pass metadata={"session_id": …} to the call, or thread_id= to MemoryHook'
             )
         return user, str(thread)

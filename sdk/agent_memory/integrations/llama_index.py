@@ -2,7 +2,7 @@
 
     await agent.run(question, memory=ThreadMemory(memory, "alice", "monday"))
 
-It holds the conversation, message by message, and puts what bears on the question before it.
+It holds the conversation, message by message, and puts memories relevant to the question before it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "too
 
 
 class ThreadMemory(BaseMemory):
-    """A conversation of one user. If the store fails, a run goes on with an empty history, and that is logged."""
+    """A conversation of one user. If the store fails, a run continues with an empty history, and this is logged."""
 
     _bridge: Bridge = PrivateAttr()
     _user_id: str = PrivateAttr()
@@ -46,13 +46,13 @@ class ThreadMemory(BaseMemory):
         budget: int = DEFAULT_BUDGET,
         agent_id: str | None = None,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory; a `Memory` for chat engines that are called synchronously.
-            user_id: Whose conversation it is.
+            user_id: The user of the conversation.
             thread_id: Its id.
-            budget: The most tokens of what is recalled.
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
 
         Raises:
@@ -60,7 +60,7 @@ class ThreadMemory(BaseMemory):
         """
         super().__init__()
         self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
-        self._user_id = owner(user_id, "give one to ThreadMemory")
+        self._user_id = owner(user_id, "pass user_id to ThreadMemory")
         self._thread_id = thread_id
 
     @classmethod
@@ -69,7 +69,7 @@ class ThreadMemory(BaseMemory):
         return cls(**kwargs)
 
     async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:
-        """What bears on the last message of the user, and the conversation."""
+        """Memories relevant to the user's last message, and the conversation."""
         return await self._get(self._bridge, input)
 
     def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:
@@ -85,7 +85,7 @@ class ThreadMemory(BaseMemory):
         return complete(self._all(self._bridge.now))
 
     async def aput(self, message: ChatMessage) -> None:
-        """Keeps a message. A user's message that is the newest already is the one of a run that failed."""
+        """Stores a message. If it is already the newest one, it comes from a failed run, and is not stored again."""
         await self._put(self._bridge, [message])
 
     def put(self, message: ChatMessage) -> None:
@@ -145,7 +145,7 @@ class ThreadMemory(BaseMemory):
 
 def _turn(message: ChatMessage) -> Turn | None:
     role = _ROLES.get(message.role.value)
-    if role is None:  # instructions, among which what was recalled
+    if role is None:  # instructions, which contain recalled text
         return None
     content = message.content or ""
     metadata = {_MESSAGE: message.model_dump(mode="json")}

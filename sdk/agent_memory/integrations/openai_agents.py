@@ -3,8 +3,8 @@
     session = MemorySession(memory, "monday", user_id="alice")
     await Runner.run(agent, question, session=session, run_config=session.run_config())
 
-The user is the one given here, or else `user_id` of the run's context (`Runner.run(…, context=…)`). Without either, the
-run is refused.
+The user comes from this argument, or else from `user_id` of the run's context (`Runner.run(…, context=…)`). Without
+either, the run raises an error.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from agents.run import CallModelData, ModelInputData  # noqa: E402
 
 __all__ = ["MemorySession", "memory_tools_for"]
 
-_HOW = "give user_id= to MemorySession, or a context with a user_id to the run"
+_HOW = "pass user_id= to MemorySession, or a context with a user_id to the run"
 _ITEM = "openai_agents_item"
 """The key of a turn's metadata that has the whole item."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
 class MemorySession(SessionABC):
-    """A thread as a session: messages, tool calls and reasoning come back as they were, and memories are made of them.
+    """A thread as a session: messages, tool calls and reasoning come back unchanged and become memories.
 
-    If the store fails, a run goes on with an empty history, and a warning is logged.
+    If the store fails, a run continues with an empty history, and a warning is logged.
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class MemorySession(SessionABC):
         agent_id: str | None = None,
         session_settings: SessionSettings | None = None,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
             session_id: The conversation.
-            user_id: Whose conversation it is. Leave it out if the run's context has it (see the module).
-            budget: The most tokens of what is recalled.
+            user_id: The user of the conversation. Leave it out if the run's context has it (see the module).
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
-            session_settings: Those of the SDK: how many items a run gets.
+            session_settings: Settings of the SDK: how many items a run gets.
         """
         self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
         self._user_id = user_id
@@ -66,11 +66,11 @@ class MemorySession(SessionABC):
         self.session_settings = session_settings or SessionSettings()
 
     def run_config(self, **options: Any) -> RunConfig:
-        """A `RunConfig` with the input filter, and with the options that are given."""
+        """A `RunConfig` with the input filter and the given options."""
         return RunConfig(call_model_input_filter=self.input_filter, **options)
 
     async def input_filter(self, data: CallModelData[Any]) -> ModelInputData:
-        """Adds to the instructions of a model call what bears on the user's last message. No session keeps it.
+        """Adds memories relevant to the user's last message to the instructions of a model call, not to the session.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -95,7 +95,7 @@ class MemorySession(SessionABC):
         return [_item(one) for one in (turns if most is None else turns[len(turns) - min(most, len(turns)) :])]
 
     async def add_items(self, items: list[TResponseInputItem], wrapper: RunContextWrapper[Any] | None = None) -> None:
-        """Keeps items. A user's message that is the newest item already is the one of a run that failed: it stays one.
+        """Stores items. A user's message that is already the newest item (after a failed run) is not stored again.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -108,17 +108,17 @@ class MemorySession(SessionABC):
         await self._bridge.keep(user, self.session_id, [_turn(one) for one in new])
 
     async def pop_item(self, wrapper: RunContextWrapper[Any] | None = None) -> TResponseInputItem | None:
-        """Takes the newest item back, as if it had not been said; None if there is none.
+        """Removes and returns the newest item, as if it had not been said; None if there is none.
 
         Raises:
             InvalidInput: if there is no user id.
-            Conflict: if a memory was made of it already; `forget` takes both.
+            Conflict: if a memory was already derived from it; `forget` deletes both.
         """
         popped = await survive(self._bridge.ask(self._thread(wrapper).pop), "take an item back", None, Conflict)
         return None if popped is None else _item(popped)
 
     async def clear_session(self, wrapper: RunContextWrapper[Any] | None = None) -> None:
-        """Empties the session. What was learned from it stays.
+        """Empties the session. The memories derived from it stay.
 
         Raises:
             InvalidInput: if there is no user id.
@@ -142,7 +142,7 @@ def memory_tools_for(memory: AnyMemory, user_id: str) -> list[FunctionTool]:
     Raises:
         InvalidInput: if there is no user id.
     """
-    user = owner(user_id, "give one to memory_tools_for")
+    user = owner(user_id, "pass user_id to memory_tools_for")
     return [function_tool(function) for function in memory_tools(Bridge(memory), user)]
 
 
@@ -151,7 +151,7 @@ def _mappings(items: Any) -> list[dict[str, Any]]:
 
 
 def _turn(item: dict[str, Any]) -> Turn:
-    """An item as a turn. A call or a result of a tool, and reasoning, is no speech of anybody: a tool says it."""
+    """An item as a turn. Tool calls, their results and reasoning are nobody's speech: they get the role tool."""
     role = _ROLES.get(item.get("role", ""), "tool")
     said = text_of(item.get("content")) if role != "tool" else text_of(item.get("output"))
     content = said if said.strip() else f"({item.get('name') or item.get('type') or 'no text'})"

@@ -1,9 +1,9 @@
-"""Pydantic AI: a capability that recalls, keeps, and offers tools.
+"""Pydantic AI: a capability that recalls, stores, and offers tools.
 
     agent = Agent(model, capabilities=[MemoryCapability(memory)], deps_type=Deps)
     await agent.run(question, deps=Deps(user_id="alice"), conversation_id="monday")
 
-The user is the one given here, or else `user_id` of the run's deps. Without either, the run is refused.
+The user comes from this argument, or else from `user_id` of the run's deps. Without either, the run raises an error.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from pydantic_ai.run import AgentRunResult  # noqa: E402
 
 __all__ = ["MemoryCapability", "memory_toolset_for"]
 
-_HOW = "give user_id= to MemoryCapability, or deps with a user_id to the run"
+_HOW = "pass user_id= to MemoryCapability, or deps with a user_id to the run"
 
 
 class MemoryCapability(AbstractCapability[Any]):
-    """Adds what bears on the prompt to the instructions of each request, and keeps the messages of each run.
+    """Adds memories relevant to the prompt to the instructions of each request, and stores the messages of each run.
 
-    The thread is the run's `conversation_id`. Instructions are in no message history, so nothing that was recalled is
-    kept.
+    The thread is the run's `conversation_id`. Instructions are in no message history, so recalled text is not stored.
     """
 
     def __init__(
@@ -45,12 +44,12 @@ class MemoryCapability(AbstractCapability[Any]):
         agent_id: str | None = None,
         tools: bool = False,
     ) -> None:
-        """Over an open memory.
+        """Uses an open memory.
 
         Args:
             memory: An open memory.
-            user_id: Whose agent this is. Leave it out if the agent serves many users (see the module).
-            budget: The most tokens of what is recalled.
+            user_id: The user of the agent. Leave it out if the agent serves many users (see the module).
+            budget: The maximum tokens that are recalled.
             agent_id: The agent that talks; stored with its turns.
             tools: Whether the agent gets the memory's tools too.
         """
@@ -70,7 +69,7 @@ class MemoryCapability(AbstractCapability[Any]):
         return made
 
     def get_instructions(self) -> Callable[[RunContext[Any]], Any] | None:
-        """What is known, asked anew for each request."""
+        """The recalled memories, read again for each request."""
         return self._recall if self._bound else None
 
     async def _recall(self, ctx: RunContext[Any]) -> str | None:
@@ -84,7 +83,7 @@ class MemoryCapability(AbstractCapability[Any]):
         return FunctionToolset(memory_tools(self._bridge, self._owner))
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Keeps what was said in the run, with the results of tools. A store that fails is logged."""
+        """Stores the messages of the run, with the results of tools. If the store fails, this is logged."""
         every, new = result.all_messages(), len(result.new_messages())
         thread = self._thread(ctx)
         await self._bridge.keep(self._owner, thread, _turns(thread, every, len(every) - new))
@@ -104,7 +103,7 @@ def memory_toolset_for(memory: AnyMemory, user_id: str) -> FunctionToolset[Any]:
     Raises:
         InvalidInput: if there is no user id.
     """
-    return FunctionToolset(memory_tools(Bridge(memory), owner(user_id, "give one to memory_toolset_for")))
+    return FunctionToolset(memory_tools(Bridge(memory), owner(user_id, "pass user_id to memory_toolset_for")))
 
 
 def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list[Turn | None]:

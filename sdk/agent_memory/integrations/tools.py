@@ -1,7 +1,7 @@
 """The tools that an agent gets: search, remember, forget. The user is fixed before a model sees them.
 
-A framework makes tools of its own of these functions. Their docstrings are what a model reads about them. What fails
-is told to the model as text, so that the run goes on.
+A framework makes its own tools from these functions. A model reads their docstrings. It sees failures as text, so that
+the run continues.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _failed(error: AgentMemoryError) -> str:
     """What a model reads about a failure. A wrong configuration is for people to read, so it is raised.
 
     Raises:
-        ConfigurationError: if that is what it is.
+        ConfigurationError: if the error is one.
     """
     if isinstance(error, ConfigurationError):
         raise error

@@ -1,4 +1,4 @@
-"""The figures that the model rests on: what the code asks of the store for each turn, and what things cost.
+"""The figures behind the model: the code's requests to the store for each turn, and prices.
 
 `python benchmarks/fleet.py --measure` writes `measured.json` from the code. `prices.json` is a table with its date.
 """
@@ -17,7 +17,7 @@ from agent_memory.errors import InvalidInput
 
 
 class Prices(BaseModel):
-    """List prices, in `currency`. `date` says of when."""
+    """List prices, in `currency`, as of `date`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,7 +38,7 @@ class Prices(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one run of an orchestration asks: requests one after another, activities, request units by container."""
+    """The cost of one run of an orchestration: sequential requests, activities, request units by container."""
 
     in_a_row: float
     activities: float
@@ -47,7 +47,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the code asks for, on the sample that was measured.
+    """The costs of the code, on the measured sample.
 
     The feed's figures are straight lines: a constant for each batch, and what each thread and each user in it adds.
     `runs` says how many orchestrations 100 turns start.
@@ -68,7 +68,7 @@ class Measured:
     model_calls: float
 
     def feed_seconds(self, threads: float, users: float, latency: float) -> float:
-        """How long a batch of so many threads and users takes, if a request to the store takes `latency` seconds."""
+        """The duration of a batch of these threads and users, if a request to the store takes `latency` seconds."""
         constant, by_thread, by_user = self.feed_in_a_row
         return (constant + by_thread * threads + by_user * users) * latency
 
@@ -98,13 +98,13 @@ def prices(path: Path | None = None) -> Prices:
     """The packaged price table, or that of a file.
 
     Raises:
-        InvalidInput: if the file cannot be read as one.
+        InvalidInput: if the file is not a price table.
     """
     try:
         given = _packaged("prices.json") if path is None else json.loads(path.read_text(encoding="utf-8"))
         return Prices.model_validate(given)
     except (OSError, ValueError, ValidationError) as error:
-        raise InvalidInput(f"{path} is no table of prices: {error}") from error
+        raise InvalidInput(f"{path} is not a price table: {error}") from error
 
 
 def _packaged(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The model: what a number of users needs, from the measured figures and a few assumptions, all of which it names.
+"""The model: what a number of users needs, from the measured figures and a few assumptions, which it lists.
 
 It is arithmetic over averages at the peak hour. `benchmarks/fleet.py` simulates the same deployment event by event and
 is what `docs/scale.md` compares it with.
@@ -36,7 +36,7 @@ TURN_KB, VECTOR_KB = 0.6, 17.0
 VECTORS_A_TURN = 1.2
 """Memories and chunks that a turn adds (docs/operations.md: 360 for 300 turns)."""
 INDEX_FACTOR = 1.6
-"""What is stored, with its indexes, beside the documents alone (docs/operations.md: 10 GB for 6)."""
+"""Size with indexes, relative to the documents alone (docs/operations.md: 10 GB for 6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Limit:
     used: float
     """Share of what there is; above 1 it is too little."""
     users: int
-    """How many users it is enough for; a billion stands for more as well."""
+    """How many users it is enough for; a billion also means more."""
     setting: str
 
 
@@ -136,7 +136,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What a load asks for at its peak."""
+    """The needs of a load at its peak."""
 
     peak: float
     units: dict[str, float]
@@ -284,7 +284,7 @@ def _units_a_turn(load: Load, figures: Measured) -> dict[str, float]:
 
 
 def _activities_a_turn(figures: Measured) -> float:
-    """Activities for each turn, the one that notes what was done included."""
+    """Activities for each turn, including the one that records the result."""
     return sum(count * (figures.work[name].activities + 1) for name, count in figures.runs.items())
 
 
@@ -311,7 +311,7 @@ def _partitions(gigabytes: float, cloud: Cloud) -> int:
 
 
 def _lag(busy: float, figures: Measured, cloud: Cloud) -> float | None:
-    """Seconds at the 99th percentile: the wait for a poll, for batches ahead, and for one's own batch."""
+    """Seconds at the 99th percentile: the wait for a poll, for earlier batches, and for the own batch."""
     if busy >= 1:
         return None
     batch = figures.feed_seconds(figures.batch, figures.batch, cloud.latency)
@@ -353,7 +353,7 @@ def _assumptions(load: Load, cloud: Cloud, figures: Measured, prices: Prices) ->
     return [
         f"the busiest hour has {load.peak:g} times the average; {load.contexts_per_turn:g} contexts for each turn",
         f"requests and request units measured on {figures.date} from the code on the embedded engine, whose request"
-        " units are right in scale only; the cadence is that of the templates",
+        " units show only the order of magnitude; the cadence is that of the templates",
         "every turn of a batch of the change feed is of another user, which costs the most",
         f"{cloud.latency * 1000:g} ms for a request to the store, {cloud.model_seconds:g} s for a call of the model",
         f"{cloud.mode} throughput: {PARTITION_RU[cloud.mode]:,.0f} RU/s and {PARTITION_GB:g} GB a physical partition",

@@ -43,7 +43,7 @@ class AsyncCosmosMemoryClient(Reading, Writing):
         }
 
     async def _made(self, thread: AsyncThreadScope, number: int) -> list[Memory]:
-        """The memories that a run has just made: the last so many to be recorded."""
+        """The memories that a run has just created: the most recently recorded ones."""
         found = await thread.memories(types=["fact", "event", "procedural"]) if number else []
         return sorted(found, key=lambda one: one.recorded_at)[-number:] if number else []
 
@@ -55,7 +55,7 @@ class AsyncCosmosMemoryClient(Reading, Writing):
         return {"episodes": result.created}
 
     async def synthesize_procedural(self, user_id: str, *, force: bool = False) -> dict[str, Any]:
-        """Puts procedures that belong together into one."""
+        """Combines related procedures into one."""
         result = await (await self._user(user_id)).process("synthesize")
         return {"status": "synthesized" if result.created else "unchanged", "procedures_created": result.created}
 

@@ -19,7 +19,7 @@ THRESHOLDS = {
     "USER_SUMMARY_EVERY_N": "profile",
     "DEDUP_EVERY_N": "reconcile",
 }
-"""Its cadence by that of this memory."""
+"""The cadence of this memory in its terms."""
 NAMES = {
     "cosmos_container": "memories",
     "cosmos_turns_container": "memories_turns",
@@ -81,7 +81,7 @@ class Place:
     thresholds: Mapping[str, int] | None = None
 
     def elsewhere(self, **changes: Any) -> Place:
-        """The same with what is given anew."""
+        """The same with the given changes."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
 
     def open_memory(self) -> AsyncMemory:
@@ -91,7 +91,7 @@ class Place:
             ConfigurationError: if an endpoint is missing, or a package.
         """
         if self.endpoint is None:
-            raise ConfigurationError("not connected: give cosmos_endpoint, or call connect_cosmos")
+            raise ConfigurationError("not connected: pass cosmos_endpoint, or call connect_cosmos")
         return AsyncMemory.cosmos(
             self.endpoint,
             self.key or self.credential,
@@ -121,7 +121,7 @@ class Place:
 
     def _foundry(self) -> dict[str, Any]:
         if self.foundry_endpoint is None:
-            raise ConfigurationError("give ai_foundry_endpoint, or chat_client and embeddings_client")
+            raise ConfigurationError("pass ai_foundry_endpoint, or chat_client and embeddings_client")
         if self.foundry_key is not None:
             return {"azure_endpoint": self.foundry_endpoint, "api_key": self.foundry_key}
         from agent_memory.language.providers import token_provider

@@ -88,7 +88,7 @@ class Connection(LocalMemory):
         await self.close()
 
     async def close(self) -> None:
-        """Stops background processing and disconnects; a memory that was given stays open. Harmless when closed."""
+        """Stops background processing and disconnects; a memory that was passed in stays open. Harmless when closed."""
         memory, self._memory = self._memory, None
         if memory is not None and memory is not self._given:
             await memory.close()
@@ -97,7 +97,7 @@ class Connection(LocalMemory):
     def _background_tasks(self) -> set[asyncio.Task[Any]]:
         """What `flush` of Agent Framework's provider waits for: everything written is processed.
 
-        Nothing, if the cadence says that nothing runs by itself.
+        Nothing, if the cadence runs nothing automatically.
         """
         cadence = connecting.cadence_of(self._place.thresholds)
         if self._memory is None or not (cadence.extract or cadence.summarize):
@@ -175,7 +175,7 @@ class Connection(LocalMemory):
             raise ConfigurationError("there is no memory store in this database yet: call create_memory_store()")
 
     def _get_pipeline(self) -> Any:
-        raise ConfigurationError("there is no pipeline object here: a folder of prompts is AGENT_MEMORY_PROMPTS_DIR")
+        raise ConfigurationError("there is no pipeline object here: set a prompts folder with AGENT_MEMORY_PROMPTS_DIR")
 
     async def _open(self) -> AsyncMemory:
         if self._memory is None:

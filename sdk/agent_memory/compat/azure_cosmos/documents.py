@@ -18,7 +18,7 @@ SEARCHED: Mapping[str, tuple[str, ...]] = {
     "episodic": ("event", "conversation_summary"),
     "procedural": ("procedural", "reflection"),
 }
-"""Its types of memories by those of this memory. Raw talk is a memory here, and only a turn there."""
+"""Its types of memories for those of this memory. A chunk is a memory here; there it is only a turn."""
 
 
 @dataclass(slots=True)
@@ -67,10 +67,10 @@ class Conditions:
 
 
 def moment(value: str | datetime | None) -> datetime | None:
-    """A time with its zone; UTC if none is said.
+    """A time with its zone; UTC by default.
 
     Raises:
-        InvalidInput: if it is no time.
+        InvalidInput: if it is not a time.
     """
     if value is None:
         return None

@@ -16,9 +16,9 @@ from agent_memory.store.calls import translated
 from agent_memory.transfer.formats import as_export
 
 CONTAINERS = ("memories_turns", "memories")
-"""Its containers with turns and memories. Summaries are made anew from these."""
+"""Its containers with turns and memories. Summaries are created again from these."""
 Progress = Callable[[str, int], None]
-"""Is told each user that is taken over, and how many documents they had."""
+"""Receives each imported user, and how many documents they had."""
 
 
 async def documents(client: CosmosClient, database: str) -> AsyncIterator[dict[str, Any]]:
@@ -40,16 +40,16 @@ async def documents(client: CosmosClient, database: str) -> AsyncIterator[dict[s
 async def migrate(
     memory: AsyncMemory, client: CosmosClient, database: str = "ai_memory", progress: Progress | None = None
 ) -> dict[str, ImportReceipt]:
-    """Takes over every user of a database that `azure-cosmos-agent-memory` wrote. Repeating it adds nothing.
+    """Imports every user of a database that `azure-cosmos-agent-memory` wrote. Repeating it adds nothing.
 
     Turns keep their ids and times, memories their history; both are embedded by this memory's model. Turns count as
     processed. The database is only read.
 
     Returns:
-        By user, what was new and what was there already.
+        By user, what was new and what existed already.
 
     Raises:
-        NotFound: if it is no such database.
+        NotFound: if it is not such a database.
         InvalidInput: if it holds something else.
     """
     by_user: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)

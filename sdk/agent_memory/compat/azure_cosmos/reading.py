@@ -88,7 +88,7 @@ class Reading(Connection):
         include_summaries: bool = False,
         summary_top_k: int | None = None,
     ) -> list[Record]:
-        """The memories that answer best, by meaning and words; with turns and summaries behind them if asked for."""
+        """The memories that answer best, by meaning and words; followed by turns and summaries if requested."""
         conditions = Conditions(
             role, tags_all, tags_any, exclude_tags, min_salience, min_confidence, created_after, created_before
         )
@@ -175,7 +175,7 @@ class Reading(Connection):
         created_after: str | datetime | None = None,
         created_before: str | datetime | None = None,
     ) -> list[Record]:
-        """The turns of a thread, oldest first; with `recent_k` so many newest ones."""
+        """The turns of a thread, oldest first; with `recent_k` only that many of the newest."""
         turns = await (await self._thread(user_id, thread_id)).turns()
         conditions = Conditions(None, tags_all, tags_any, exclude_tags, None, None, created_after, created_before)
         found = conditions.of(of_turn(turn) for turn in turns)

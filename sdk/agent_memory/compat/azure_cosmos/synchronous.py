@@ -1,4 +1,4 @@
-"""The synchronous client: each method runs that of the asynchronous one on a loop of its own."""
+"""The synchronous client: each method runs the asynchronous one on the client's own loop."""
 
 from __future__ import annotations
 

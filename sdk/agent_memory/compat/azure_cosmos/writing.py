@@ -15,7 +15,7 @@ from agent_memory.models import FactKind
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.ids import USER_SUMMARY_THREAD, summary_id, user_summary_id
 
-TAGS = "add_tags and remove_tags: tags are set when a memory is remembered, and are of the talk otherwise"
+TAGS = "add_tags and remove_tags: tags are set when a memory is written, and otherwise come from the turns"
 
 
 class Writing(Connection):
@@ -39,7 +39,7 @@ class Writing(Connection):
         """Writes a turn of a thread, or a fact. Returns its id. Turns are embedded in the background, always.
 
         Raises:
-            InvalidInput: if a value is invalid, for other types, and for a vector or a ttl of one's own.
+            InvalidInput: if a value is invalid, for other types, and for your own vector or ttl.
         """
         no_expiry(ttl)
         if embedding is not None:
@@ -94,7 +94,7 @@ class Writing(Connection):
         await (await self._user(user_id)).update(memory_id, content=content)
 
     async def delete_memory(self, memory_id: str, *, user_id: str, thread_id: str, memory_type: str) -> None:
-        """Deletes a memory and what was derived from it. The talk that it rests on stays, and does not bring it back.
+        """Deletes a memory and what was derived from it. Its source turns stay, and do not bring it back.
 
         Raises:
             NotFound: if there is none.
@@ -135,7 +135,7 @@ class Writing(Connection):
         """Deletes the turns of a thread with its summary; what was learned from it stays. Returns how many documents.
 
         Raises:
-            InvalidInput: if the summary is to stay: it would tell what was deleted.
+            InvalidInput: if the summary should stay: it would reveal what was deleted.
         """
         if not include_summary:
             raise InvalidInput("include_summary=False: a summary of deleted turns is not kept here")
