@@ -269,5 +269,11 @@ def test_what_is_no_file_is_said(tmp_path: Path):
     (tmp_path / "latin.json").write_bytes(b'[{"memory": "caf\xe9"}]')
     with pytest.raises(InvalidInput, match="not UTF-8"):
         contents_of(tmp_path / "latin.json", Origin.MEM0)
+    (tmp_path / "store").write_bytes(b"\x1f\x8b\x08\0\xff")
+    with pytest.raises(InvalidInput) as packed:
+        contents_of(tmp_path / "store")
+    assert "gzip" in " ".join(packed.value.__notes__)
+    (tmp_path / "chat.csv").write_text("role,content\nuser,I live in Porto.\n", encoding="utf-16")  # Excel's
+    assert [one.turn.content for one in contents_of(tmp_path / "chat.csv").utterances] == ["I live in Porto."]
     shutil.copy(EXPORTS / "mem0.json", tmp_path / "no-suffix")
     assert contents_of(tmp_path / "no-suffix").counts() == {"memory": 3}

@@ -68,8 +68,6 @@ def contents_of(path: Path, origin: Origin | None = None, only: str | None = Non
         return _contents(path, origin, only)
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"cannot read {path}: not UTF-8 text") from error
 
 
 def _contents(path: Path, origin: Origin | None, only: str | None) -> Contents:
@@ -107,7 +105,11 @@ def _lines(path: Path, only: str | None, origin: Origin | None) -> Iterator[str]
     if is_zip(path):
         records, written = _archived(path)
         return lines_of(records, only, system, iso(written))
-    return as_export(path.read_text(encoding="utf-8"), only, system, iso(_written(path)))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise NoMemories(f"cannot read {path}: not UTF-8 text") from error
+    return as_export(text, only, system, iso(_written(path)))
 
 
 def _archived(path: Path) -> tuple[list[Record], datetime]:
