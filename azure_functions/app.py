@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import azure.durable_functions as df
 import azure.functions as func
 
 from agent_memory.logs import quiet_libraries
-from azure_functions import activities, http, orchestrators, slices, sweeps, triggers
+from agent_memory.settings import env_variable
+from azure_functions import activities, http, orchestrators, slices, sweeps, triggers, webhook
+
+WEBHOOK_VARIABLE = env_variable("webhook_url")
 
 
 def build_app() -> df.DFApp:
@@ -17,6 +22,9 @@ def build_app() -> df.DFApp:
     """
     quiet_libraries()
     app = df.DFApp(http_auth_level=func.AuthLevel.FUNCTION)
-    for part in (triggers, orchestrators, sweeps, activities, slices, http):
+    parts = [triggers, orchestrators, sweeps, activities, slices, http]
+    if os.environ.get(WEBHOOK_VARIABLE):  # a trigger that has nothing to do would still read the feed
+        parts.append(webhook)
+    for part in parts:
         app.register_functions(part.blueprint)
     return app

@@ -99,6 +99,8 @@ class StoreBackend:
             self._watching = asyncio.create_task(watch(store, embeddings))
         if self.runtime.worker is not None:
             self.runtime.worker.start()
+        if self.runtime.notifier is not None:
+            self.runtime.notifier.start()
 
     async def close(self) -> None:
         """Stops background processing and disconnects."""

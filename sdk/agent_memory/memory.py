@@ -25,7 +25,7 @@ from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
-from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings
+from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
 from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store, default_credential
 from agent_memory.store.values import validated
@@ -67,6 +67,7 @@ class AsyncMemory(MemoryOperator):
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
         policy: PolicySettings | None = None,
+        webhook: Webhook | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         next_embedding_model: EmbeddingModel | None = None,
@@ -74,9 +75,8 @@ class AsyncMemory(MemoryOperator):
     ) -> None:
         current = CurrentEmbeddings(embedding_model, next_embedding_model)
         tools = Tools(store, chat_model, current, limits or Limits(), policy or PolicySettings())
-        runtime = Runtime.of(
-            tools, recall or RecallSettings(), tokens or TiktokenCounter(), cadence, inline=process == "inline"
-        )
+        counter, inline = tokens or TiktokenCounter(), process == "inline"
+        runtime = Runtime.of(tools, recall or RecallSettings(), counter, cadence, webhook, inline=inline)
         self._backend = StoreBackend(runtime, provision=provision, autoscale_max_ru=autoscale_max_ru, on_close=on_close)
 
     @classmethod
@@ -90,6 +90,7 @@ class AsyncMemory(MemoryOperator):
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
         policy: PolicySettings | None = None,
+        webhook: Webhook | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
         """A memory in this process, in the file at `path`, or in RAM without a path (or with `:memory:`).
@@ -140,6 +141,7 @@ class AsyncMemory(MemoryOperator):
             limits=limits,
             recall=recall,
             policy=policy,
+            webhook=webhook,
             tokens=tokens,
             on_close=engine.close,
         )
@@ -158,6 +160,7 @@ class AsyncMemory(MemoryOperator):
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
         policy: PolicySettings | None = None,
+        webhook: Webhook | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         next_embedding_model: EmbeddingModel | None = None,
@@ -176,6 +179,7 @@ class AsyncMemory(MemoryOperator):
             limits: Limits of one run of a step.
             recall: How search and context choose.
             policy: What the operator allows: the global switch and the tiers.
+            webhook: Where this process sends changes of memories, if it processes turns (see `Webhook`).
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
@@ -198,6 +202,7 @@ class AsyncMemory(MemoryOperator):
             limits=limits,
             recall=recall,
             policy=policy,
+            webhook=webhook,
             tokens=tokens,
             autoscale_max_ru=autoscale_max_ru,
             next_embedding_model=next_embedding_model,
@@ -252,7 +257,13 @@ class AsyncMemory(MemoryOperator):
         if env.cosmos_endpoint is None:
             cadence, policy = env.local_cadence, env.policy
             return cls.local(
-                env.store, chat_model=chat, embedding_model=embeddings, cadence=cadence, recall=recall, policy=policy
+                env.store,
+                chat_model=chat,
+                embedding_model=embeddings,
+                cadence=cadence,
+                recall=recall,
+                policy=policy,
+                webhook=env.webhook,
             )
         return cls.cosmos(
             env.cosmos_endpoint,
@@ -262,6 +273,7 @@ class AsyncMemory(MemoryOperator):
             embedding_model=embeddings or defaults.default_embeddings(),
             cadence=env.cadence,
             policy=env.policy,
+            webhook=env.webhook,
             recall=recall,
             autoscale_max_ru=env.cosmos_autoscale_max_ru,
             next_embedding_model=defaults.next_embeddings(env),

@@ -15,12 +15,13 @@ from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.activities import Activity, Json, activities, why_off
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps, possible
+from agent_memory.processing.webhook import Notifier
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.misses import MissMeter
 from agent_memory.recall.searcher import Searcher
-from agent_memory.settings import Cadence, RecallSettings
+from agent_memory.settings import Cadence, RecallSettings, Webhook
 from agent_memory.steps.dead_letters import INTAKE, find_dead_letter
 from agent_memory.steps.gather import Tools
 from agent_memory.steps.table import steps
@@ -57,12 +58,23 @@ class Runtime:
     auditor: Auditor
     uses: UseCounter
     worker: Worker | None
+    notifier: Notifier | None = None
 
     @classmethod
     def of(
-        cls, tools: Tools, recall: RecallSettings, tokens: TokenCounter, cadence: Cadence, *, inline: bool
+        cls,
+        tools: Tools,
+        recall: RecallSettings,
+        tokens: TokenCounter,
+        cadence: Cadence,
+        webhook: Webhook | None = None,
+        *,
+        inline: bool,
     ) -> Runtime:
-        """Builds the parts of a memory whose turns this process (`inline`) or the function app processes."""
+        """Builds the parts of a memory whose turns this process (`inline`) or the function app processes.
+
+        The same one sends the changes of memories to the `webhook`.
+        """
         store = tools.store
         cadence = possible(cadence, tools.chat)
         ranks = None if is_off(tools.chat, RERANK) else tools.chat
@@ -90,12 +102,15 @@ class Runtime:
             auditor=Auditor(store, tools.policy.audit_days),
             uses=UseCounter(store, enabled=recall.count_uses),
             worker=Worker(tools, cadence) if inline else None,
+            notifier=Notifier(store, webhook) if inline and webhook is not None else None,
         )
 
     async def close(self) -> None:
         """Stops background processing and disconnects."""
         if self.worker is not None:
             await self.worker.stop()
+        if self.notifier is not None:
+            await self.notifier.stop()
         if self.searcher.misses is not None:
             await self.searcher.misses.close()
         await self.auditor.close()

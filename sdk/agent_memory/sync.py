@@ -58,7 +58,7 @@ from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
-from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings
+from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings, Webhook
 from agent_memory.steps.table import ThreadStep, UserStep
 from agent_memory.text.tokens import TokenCounter
 
@@ -1814,6 +1814,7 @@ class Memory:
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
         policy: PolicySettings | None = None,
+        webhook: Webhook | None = None,
         tokens: TokenCounter | None = None,
     ) -> Self:
         """A memory in this process, in the file at `path`, or in RAM without a path (or with `:memory:`).
@@ -1833,6 +1834,7 @@ class Memory:
                 limits=limits,
                 recall=recall,
                 policy=policy,
+                webhook=webhook,
                 tokens=tokens,
             )
         )
@@ -1851,6 +1853,7 @@ class Memory:
         limits: Limits | None = None,
         recall: RecallSettings | None = None,
         policy: PolicySettings | None = None,
+        webhook: Webhook | None = None,
         tokens: TokenCounter | None = None,
         autoscale_max_ru: int | None = None,
         next_embedding_model: EmbeddingModel | None = None,
@@ -1869,6 +1872,7 @@ class Memory:
             limits: Limits of one run of a step.
             recall: How search and context choose.
             policy: What the operator allows: the global switch and the tiers.
+            webhook: Where this process sends changes of memories, if it processes turns (see `Webhook`).
             tokens: Counts tokens for budgets.
             autoscale_max_ru: Throughput cap for containers that are created here; None for serverless accounts.
             next_embedding_model: The model to which the store moves, or is about to (`reembed`). This process then
@@ -1887,6 +1891,7 @@ class Memory:
                 limits=limits,
                 recall=recall,
                 policy=policy,
+                webhook=webhook,
                 tokens=tokens,
                 autoscale_max_ru=autoscale_max_ru,
                 next_embedding_model=next_embedding_model,

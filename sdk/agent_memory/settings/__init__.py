@@ -28,6 +28,7 @@ from agent_memory.settings.recall import (
     read_recall,
 )
 from agent_memory.settings.roles import CHAT_PREFIX, NO_MODEL, ROLES, ChatRole, RoleSettings, read_roles, role_variable
+from agent_memory.settings.webhook import Webhook, is_public
 from agent_memory.settings.work import Cadence, Limits
 
 __all__ = [
@@ -55,7 +56,9 @@ __all__ = [
     "SecretsAction",
     "Tier",
     "TierResolver",
+    "Webhook",
     "env_variable",
+    "is_public",
     "names_provider",
     "read_model_name",
     "read_recall",

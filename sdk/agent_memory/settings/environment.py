@@ -21,6 +21,7 @@ from agent_memory.settings.policy import (
 )
 from agent_memory.settings.recall import QueryStrategy, RecallSettings, read_recall
 from agent_memory.settings.roles import ChatRole, RoleSettings, read_roles
+from agent_memory.settings.webhook import Webhook
 from agent_memory.settings.work import Cadence
 
 _CADENCE = {
@@ -126,6 +127,10 @@ class Environment(BaseSettings):
     daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
     daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
 
+    webhook_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_WEBHOOK_URL")
+    webhook_secret: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_WEBHOOK_SECRET")
+    webhook_private: bool = Field(default=False, validation_alias="AGENT_MEMORY_WEBHOOK_PRIVATE")
+
     def __init__(self, **given: Any) -> None:
         """Reads the environment; arguments override it.
 
@@ -196,6 +201,18 @@ class Environment(BaseSettings):
             ConfigurationError: naming the variable whose value cannot be read.
         """
         return read_roles()
+
+    @property
+    def webhook(self) -> Webhook | None:
+        """Where changes of memories are sent to; None if no address is set.
+
+        Raises:
+            ConfigurationError: if the address or the secret cannot be used.
+        """
+        if self.webhook_url is None:
+            return None
+        secret = "" if self.webhook_secret is None else self.webhook_secret.get_secret_value()
+        return Webhook(self.webhook_url, secret, allow_private=self.webhook_private)
 
     @property
     def policy(self) -> PolicySettings:

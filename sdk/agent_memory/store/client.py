@@ -109,7 +109,7 @@ class Store:
         self._database = database
         self._clients: list[CosmosClient] = []
         self._containers: dict[str, ContainerProxy] = {}
-        self._feed: ContainerProxy | None = None
+        self._feeds: dict[str, ContainerProxy] = {}
 
     async def open(self) -> None:
         """Connects. Does nothing when open.
@@ -134,7 +134,7 @@ class Store:
             raise
         main, feed = (client.get_database_client(self._database) for client in self._clients)
         self._containers = {spec.name: main.get_container_client(spec.name) for spec in container_specs()}
-        self._feed = feed.get_container_client("memories_turns")
+        self._feeds = {name: feed.get_container_client(name) for name in (TURNS, MEMORIES)}
 
     def check_process(self) -> None:
         """Checks that this process opened the store.
@@ -163,7 +163,7 @@ class Store:
 
     async def close(self) -> None:
         """Disconnects. Does nothing when closed."""
-        clients, self._clients, self._containers, self._feed = self._clients, [], {}, None
+        clients, self._clients, self._containers, self._feeds = self._clients, [], {}, {}
         for client in clients:
             await client.close()
 
@@ -354,16 +354,16 @@ class Store:
             )
             return [self.vectors.incoming(row) if isinstance(row, dict) else row async for row in pages]
 
-    async def feed_ranges(self) -> list[Document]:
-        """The parts of the turns' change feed: one for each current physical partition.
+    async def feed_ranges(self, container: str = TURNS) -> list[Document]:
+        """The parts of the change feed of turns or memories: one for each current physical partition.
 
         Each part is read on its own: the SDK rejects a continuation over several parts while one of them is empty.
         """
         with into_container():
-            return [dict(part) async for part in self._changes_of_turns().read_feed_ranges()]
+            return [dict(part) async for part in self._feed_of(container).read_feed_ranges()]
 
     async def changes(
-        self, feed_range: Document, continuation: str | None, page_size: int
+        self, feed_range: Document, continuation: str | None, page_size: int, container: str = TURNS
     ) -> AsyncIterator[tuple[list[Document], str]]:
         """Pages of one part of the change feed, each with the continuation after it, until there are no more.
 
@@ -372,7 +372,7 @@ class Store:
         start: dict[str, Any] = {"continuation": continuation} if continuation else {"start_time": "Beginning"}
         part: dict[str, Any] = {} if continuation else {"feed_range": feed_range}
         with into_container():
-            feed = self._changes_of_turns().query_items_change_feed(max_item_count=page_size, **part, **start)
+            feed = self._feed_of(container).query_items_change_feed(max_item_count=page_size, **part, **start)
             pages = feed.by_page()
             async for page in pages:
                 documents = [document async for document in page]
@@ -380,10 +380,10 @@ class Store:
                 if documents and token:
                     yield documents, token
 
-    def _changes_of_turns(self) -> ContainerProxy:
-        if self._feed is None:
+    def _feed_of(self, container: str) -> ContainerProxy:
+        if container not in self._feeds:
             raise StoreUnavailable("the store is not open")
-        return self._feed
+        return self._feeds[container]
 
     async def count(self, container: str, partition: Sequence[str] | None = None) -> int:
         """How many documents a partition (or the container) holds."""
