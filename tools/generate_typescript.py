@@ -1,4 +1,6 @@
-"""Writes clients/typescript/src/schema.ts out of the OpenAPI document of the library, or checks (`--check`) it.
+"""Writes clients/typescript/src/schema.ts out of the OpenAPI document of the library, or checks it.
+
+`--check` also says which endpoints the client has no method for: that one is a line that somebody writes.
 
 It has the types of the operations that the client calls. It needs no Node: whoever changes the API in Python can
 write the types anew.
@@ -16,6 +18,7 @@ from typing import Any, cast
 from agent_memory.api.app import create_app
 from agent_memory.api.credentials import HeaderIdentity
 from agent_memory.api.processing import Processing
+from agent_memory.contract.table import ENDPOINTS
 from agent_memory.memory import AsyncMemory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +31,8 @@ CALLED = re.compile(r"(user|thread|process|admin)(_|$)")
 """The operations whose types are written, by their ids."""
 SPARSE = {"ProcessRun"}
 """Answers that leave out fields without a value. All others have every field."""
+OTHER_NAMES = {"export_part": "export"}
+"""Methods that have another name in the client, since they do more there."""
 OF_THE_SCOPE = "user_id"
 """What a request need not say: the client names the user in a header."""
 _REF = "#/components/schemas/"
@@ -44,9 +49,27 @@ def main() -> int:
                 f"{TARGET.relative_to(ROOT)} is out of date: run `python tools/generate_typescript.py`", file=sys.stderr
             )
             return 1
-        return 0
+        for missing in uncalled():
+            print(f"clients/typescript/src has no {missing}: add it", file=sys.stderr)
+        return 1 if uncalled() else 0
     TARGET.write_text(text)
     return 0
+
+
+def uncalled() -> list[str]:
+    """The methods that the client lacks, by the names that they should have there."""
+    sources = {scope: (TARGET.parent / f"{scope}.ts").read_text() for scope in ("user", "thread")}
+    methods = [(one.scope, _method(OTHER_NAMES.get(one.name, one.name))) for one in ENDPOINTS]
+    return [
+        f"{name}() in {scope}.ts"
+        for scope, name in methods
+        if not re.search(rf"^  (async )?\*?{name}\(", sources[scope], re.MULTILINE)
+    ]
+
+
+def _method(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def document() -> dict[str, Any]:

@@ -1,10 +1,13 @@
-import { patient, type CallOptions, type WriteOptions } from "./http.js";
+import { patient, sleep, type CallOptions, type WriteOptions } from "./http.js";
 import { segment } from "./ids.js";
 import { Listing, type ListingOptions } from "./listing.js";
 import { Scope } from "./scope.js";
 import type * as api from "./schema.js";
 import { type MemoriesOptions, type ThreadOptions, ThreadScope } from "./thread.js";
 import { piecesOf } from "./transfer.js";
+
+/** Milliseconds between two looks at what changed. */
+const FOLLOW_MS = 2000;
 
 /** All that is kept of one user. */
 export class UserScope extends Scope {
@@ -115,6 +118,28 @@ export class UserScope extends Scope {
   /** Who read and changed these memories, newest first. */
   async audit(options: api.UserAuditQuery & CallOptions = {}): Promise<api.AuditEntry[]> {
     return (await this.send<api.AuditAnswer>("GET", "/v1/audit", options)).entries;
+  }
+
+  /** What changed in the memories, the oldest change first, a page from a cursor on. */
+  changes(options: api.UserChangesQuery & CallOptions = {}): Promise<api.Changes> {
+    return this.send("GET", "/v1/changes", options);
+  }
+
+  /**
+   * Tells what changes in the memories as it happens, until you leave the loop or the signal ends it. Keep the `cursor`
+   * of the last change that you have dealt with, and give it to go on after a stop.
+   */
+  async *follow(
+    options: { cursor?: string | null | undefined; everyMs?: number | undefined } & CallOptions = {},
+  ): AsyncGenerator<api.MemoryChange, void, undefined> {
+    const { everyMs = FOLLOW_MS, ...asked } = options;
+    let { cursor } = asked;
+    for (;;) {
+      const page = await this.changes({ ...asked, cursor });
+      yield* page.changes;
+      cursor = page.cursor;
+      if (!page.more) await sleep(everyMs, asked.signal);
+    }
   }
 
   /** Keeps a document, in pieces, to be looked up; in place of an earlier one with this id. */

@@ -141,6 +141,20 @@ test("a group shares its memory", async () => {
   assert.deepEqual(await memory.groups({ contributor: "heidi" }), ["team"]);
 });
 
+test("changes are followed from a cursor, until the signal", async () => {
+  const leo = memory.user("leo");
+  const { cursor } = await leo.changes({ cursor: "now" });
+  const kept = await leo.remember("Plays chess on Mondays");
+  const stop = new AbortController();
+  const told = async () => {
+    for await (const change of leo.follow({ cursor, everyMs: 200, signal: stop.signal })) {
+      assert.deepEqual([change.type, change.memory_id, change.memory?.content], ["added", kept.id, kept.content]);
+      stop.abort(new Error("seen enough"));
+    }
+  };
+  await assert.rejects(told, /seen enough/);
+});
+
 test("a document is looked up and deleted", async () => {
   const judy = memory.user("judy");
   await judy.addDocument("handbook", "Remote work: up to three days a week.", { metadata: { title: "Handbook" } });
