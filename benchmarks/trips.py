@@ -1,10 +1,10 @@
 """What the main calls ask of the store: requests, round trips one after another, bytes, request units.
 
 `python benchmarks/trips.py [--memories 3000] [--turns 2000] [--json]`. One user with a history (`benchmarks/recall.py`
-makes it), in the engine's fast mode and in strict mode, in which clients carry out query plans over three partitions as
-they do in Azure. Medians of calls that were made before, beside a plain vector query. Requests that leave before any
-answer has come are one round trip. Bytes are those of the answers' bodies, request units the engine's estimate from the
-size of documents: right in scale only.
+makes it), in the engine's fast mode, and in strict mode as in Azure: clients carry out query plans over three
+partitions, and other processes may write to the store. Medians of calls that were made before, beside a plain vector
+query. Requests that leave before any answer has come are one round trip. Bytes are those of the answers' bodies,
+request units the engine's estimate from the size of documents: right in scale only.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ from recall import QUESTIONS, HashingEmbeddings, PreparedEmbeddings, counted, fi
 from round_trips import Asked, Counting, counting
 
 import embedded_cosmos
+from agent_memory.store.known import Known
 
 
-async def measure(folder: Path, memories: int, turns: int, repeats: int) -> dict[str, dict[str, Any]]:
+async def measure(folder: Path, memories: int, turns: int, repeats: int, *, shared: bool) -> dict[str, dict[str, Any]]:
     """The figures of each call in one mode."""
     embeddings = PreparedEmbeddings(HashingEmbeddings())
     async with opened(folder / "store.db", embeddings) as memory:
         await fill(memory, embeddings, "user", memories, turns)
         await counted(memory, "user", turns)
+        if shared:
+            memory.runtime.store.known = Known(alone=False)
 
         async def add(question: str) -> None:
             await memory.user("user").thread("new").add("user", question)
@@ -86,7 +89,9 @@ def main() -> int:
     for mode, strict in (("fast", "0"), ("strict", "1")):
         os.environ["EMBEDDED_COSMOS_STRICT"] = strict
         with tempfile.TemporaryDirectory() as folder:
-            figures = measure(Path(folder), arguments.memories, arguments.turns, arguments.repeats)
+            figures = measure(
+                Path(folder), arguments.memories, arguments.turns, arguments.repeats, shared=strict == "1"
+            )
             report[mode] = asyncio.run(figures)
     print(json.dumps(report, indent=2) if arguments.json else table(report))
     return 0

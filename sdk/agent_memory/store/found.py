@@ -47,7 +47,7 @@ def found_fields(*, links: bool, elsewhere: str | None = None) -> str:
     listed = ", ".join(f"(c.{name} ?? null)" for name in _LISTED)
     near = (_LINKS,) if links else ()
     others = (name for name in Memory.model_fields if name not in (*_LISTED, *_TOLD))
-    row = f"[{listed}, {_AS_MADE} ? {_object(*_OF_CHUNKS, *near)} : {_object(*others, *near)}]"
+    row = f"[{listed}, ({_AS_MADE}) ? {_object(*_OF_CHUNKS, *near)} : {_object(*others, *near)}]"
     return f"{row} AS m" if elsewhere is None else f"({elsewhere} ? c.id : {row}) AS m"
 
 
