@@ -103,14 +103,14 @@ def hit(memory, relevance: float, similarity: float | None = 0.5) -> Hit:
 async def test_what_is_long_must_be_more_relevant_and_a_few_may_be_less(memory: AsyncMemory):
     alice = memory.user("alice")
     found = [await alice.remember(f"Note number {number} about the garden and its old gate") for number in range(12)]
-    chosen = bearing([hit(one, 0.5 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING)
+    chosen = bearing([hit(one, 0.5 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING, 240)
     assert len(chosen) == 12
     # Below the least relevance, the best eight stay.
-    chosen = bearing([hit(one, 0.05 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING)
+    chosen = bearing([hit(one, 0.05 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING, 240)
     assert [one.memory.id for one in chosen] == [one.id for one in found[:8]]
-    assert bearing([hit(one, 0.001) for one in found], ASKED, 0.1, 20, HASHING) == []
+    assert bearing([hit(one, 0.001) for one in found], ASKED, 0.1, 20, HASHING, 240) == []
     long = found[0].model_copy(update={"content": "x " * 2000, "id": "long"})
-    chosen = bearing([hit(long, 0.05), hit(found[1], 0.05)], ASKED, 0.1, 20, HASHING)
+    chosen = bearing([hit(long, 0.05), hit(found[1], 0.05)], ASKED, 0.1, 20, HASHING, 240)
     assert [one.memory.id for one in chosen] == [found[1].id]
 
 
@@ -118,14 +118,14 @@ async def test_what_is_far_from_everything_is_not_told_unless_something_has_no_c
     alice = memory.user("alice")
     cat = await alice.remember("The cat is called Tom")
     far = [hit(cat, 0.2, similarity=MINILM.unrelated)]
-    assert bearing(far, ASKED, 0.01, 20, MINILM) == []
-    assert bearing(far, ASKED, 0, 20, MINILM) == far
-    assert bearing([hit(cat, 0.2, similarity=None)], ASKED, 0.01, 20, MINILM) != []
-    assert bearing([hit(cat, 0.2, similarity=MINILM.answering)], ASKED, 0.01, 20, MINILM) != []
+    assert bearing(far, ASKED, 0.01, 20, MINILM, 240) == []
+    assert bearing(far, ASKED, 0, 20, MINILM, 240) == far
+    assert bearing([hit(cat, 0.2, similarity=None)], ASKED, 0.01, 20, MINILM, 240) != []
+    assert bearing([hit(cat, 0.2, similarity=MINILM.answering)], ASKED, 0.01, 20, MINILM, 240) != []
     # It has the words of the question.
-    assert bearing(far, "What is the cat called?", 0.01, 20, MINILM) == far
+    assert bearing(far, "What is the cat called?", 0.01, 20, MINILM, 240) == far
     # Hashed words are near to nothing that answers in other words.
-    assert bearing(far, ASKED, 0.01, 20, HASHING) == far
+    assert bearing(far, ASKED, 0.01, 20, HASHING, 240) == far
 
 
 def test_the_relevance_of_several_is_that_one_of_them_answers():

@@ -163,3 +163,16 @@ async def test_a_context_fetches_what_is_newer_by_its_link(memory: AsyncMemory):
 
 
 OTHERS = ("roses", "gravel", "a fence", "compost", "new tools", "a bench", "tulips", "a pond")
+
+
+def test_all_parts_of_an_older_turn_are_marked_and_nothing_is_marked_that_is_not_told():
+    old, new = chunk(0, "The rent is 800 euros."), chunk(5, "The rent is 900 euros.")
+    turn = Turn(id="t0", user_id="u", thread_id="thread0", role="user", content="-", created_at=DAY)
+    part = Hit(memory=chunk_of(turn, "The flat is bright and quiet.", None, number=1), score=0.4, similarity=0.1)
+    other = chunk(1, "The flat has a balcony.").model_copy(update={"score": 0.1, "similarity": 0.05})
+    asked = "How much rent in euros?"
+    found = newer_versions([old, new, part, other], asked, 20, [old, part, other])
+    assert {old_id: one.id for old_id, one in found.items()} == dict.fromkeys(
+        (old.memory.id, part.memory.id), new.memory.id
+    )
+    assert newer_versions([old, new, part, other], asked, 20, [new, other]) == {}

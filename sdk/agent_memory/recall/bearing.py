@@ -22,6 +22,8 @@ _UNKNOWN_NEARNESS = 0.5
 """That of a memory whose cosine is not known: between what answers and what does not."""
 _USUAL = 170
 _FRAME = 80
+_HEAD = 25
+"""Characters of the day and the speaker of a turn, about."""
 _ROOM = 0.75
 """The exponent of the penalty for length. A memory of 90 characters keeps its relevance unchanged; a longer one takes
 the room of others, a shorter one still costs its day and its speaker. Questions for which 650 tokens hold all
@@ -79,24 +81,29 @@ def relevance_of_all(hits: Iterable[Hit]) -> float:
     return 1 - math.prod(1 - (hit.relevance or 0.0) for hit in hits)
 
 
-def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: Calibration) -> list[Hit]:
+def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: Calibration, longest: int) -> list[Hit]:
     """The hits that are worth their place in a context, best first; none if the question is about something else.
 
     Args:
         hits: What was found.
         query: The question.
         least: The relevance that a memory of usual length must have; with 0 nothing is cut.
-        limit: How many at most.
+        limit: How many of them a context has: they tell whether the question is about something else.
         cosines: Those of the embedding model.
+        longest: Characters of a turn that are told at most, if there is no room for more.
     """
-    best_first = sorted(hits, key=lambda hit: -worth_of(hit))[:limit]
+    worth = {hit.memory.id: worth_of(hit, longest) for hit in hits}
+    best_first = sorted(hits, key=lambda hit: -worth[hit.memory.id])
     told = [
-        hit for place, hit in enumerate(best_first) if worth_of(hit) >= (least * _FEW_SHARE if place < _FEW else least)
+        hit
+        for place, hit in enumerate(best_first)
+        if worth[hit.memory.id] >= (least * _FEW_SHARE if place < _FEW else least)
     ]
     # What was just said and is not indexed has no cosine: it may be the answer.
     is_known = cosines.answering is not None and all(hit.similarity is not None for hit in hits)
     is_far = is_known and all(nearness(hit.similarity, cosines) < NEAR for hit in hits)
-    is_elsewhere = least > 0 and is_far and relevance_of_all(told) < OFF_TOPIC and _covered(hits, query) < COVERED
+    is_unlikely = relevance_of_all(told[:limit]) < OFF_TOPIC
+    is_elsewhere = least > 0 and is_far and is_unlikely and _covered(hits, query) < COVERED
     return [] if is_elsewhere else told
 
 
@@ -106,6 +113,8 @@ def _covered(hits: Sequence[Hit], query: str) -> float:
     return max(texts.coverage(query_terms(query)).values(), default=0.0)
 
 
-def worth_of(hit: Hit) -> float:
-    """The relevance of a hit for the room that it takes."""
-    return float((hit.relevance or 0.0) * (_USUAL / (len(hit.memory.content) + _FRAME)) ** _ROOM)
+def worth_of(hit: Hit, longest: int) -> float:
+    """The relevance of a hit for the room that it takes: of talk, at most `longest` characters and the frame."""
+    memory = hit.memory
+    length = len(memory.content) if memory.kind != "chunk" else min(len(memory.content), longest + _HEAD)
+    return float((hit.relevance or 0.0) * (_USUAL / (length + _FRAME)) ** _ROOM)

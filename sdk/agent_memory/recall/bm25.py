@@ -62,7 +62,7 @@ class Bm25:
     def scores(self, terms: Sequence[str]) -> dict[str, float]:
         """How well each text matches the terms; 0 for those that share no word with them."""
         scores = dict.fromkeys(self._counts, 0.0)
-        for term, weight in self._weights(terms).items():
+        for term, weight in self.weights(terms).items():
             for key, count in self._counts.items():
                 if times := count.get(term, 0):
                     scores[key] += weight * times * (BM25_K1 + 1) / (times + self._norms[key])
@@ -70,15 +70,15 @@ class Bm25:
 
     def coverage(self, terms: Sequence[str]) -> dict[str, float]:
         """What share of the terms each text has, from 0 to 1; a rare term counts more than one that many texts have."""
-        weights = self._weights(terms)
+        weights = self.weights(terms)
         total = sum(weights.values()) or 1.0
         return {
             key: sum(weight for term, weight in weights.items() if term in count) / total
             for key, count in self._counts.items()
         }
 
-    def _weights(self, terms: Sequence[str]) -> dict[str, float]:
-        """How rare each term is among the texts. Few texts count as more, because they do not show what is rare."""
+    def weights(self, terms: Sequence[str]) -> dict[str, float]:
+        """How rare each word of the terms (its stem) is. Few texts count as more, because they do not show it."""
         texts = max(len(self._counts), _FEWEST)
         weights = {}
         for term in dict.fromkeys(part for asked in terms for part in words(asked)):

@@ -135,8 +135,9 @@ class _Read:
 def newer_versions(hits: Sequence[Hit], query: str, limit: int, told: Sequence[Hit] = ()) -> dict[str, Newer]:
     """For each of the first `limit` memories that a newer one replaces in effect: the newer one.
 
-    Only the few pairs with the clearest signs are moved (`MOVED`): a question asks for one thing. Pairs in the right
-    order in `told` are only marked. Only what users say is compared: agents repeat their explanations.
+    Only the few pairs with the clearest signs are moved (`MOVED`): a question asks for one thing. With `told`, only
+    what is in it is older, and pairs in the right order there are only marked. Only what users say is compared: agents
+    repeat their explanations.
     """
     pairs = sorted(
         (
@@ -151,13 +152,29 @@ def newer_versions(hits: Sequence[Hit], query: str, limit: int, told: Sequence[H
     for evidence, old, new, shown in pairs:
         if evidence < LEAST or len(found) == MARKED:
             break
-        if old.id in found:
+        if old.id in found or (told and old.id not in places):
             continue
         as_told = old.id in places and places.get(new.id, len(places)) < places[old.id]
         if as_told or (evidence >= LEAST_TO_MOVE and moved < MOVED):
             found[old.id] = Newer(new.id, shown)
             moved += not as_told
+    found |= _other_parts(told, found)
     return {old_id: Newer(_newest(newer.id, found), newer.is_change) for old_id, newer in found.items()}
+
+
+def _other_parts(told: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
+    """The other parts of long turns of which one part is older: what was said at once is older at once."""
+    parts = [hit.memory for hit in told if hit.memory.kind == "chunk"]
+    older = {_turn(memory): found[memory.id] for memory in parts if memory.id in found}
+    return {
+        memory.id: older[_turn(memory)]
+        for memory in parts
+        if memory.id not in found and _turn(memory) in older and older[_turn(memory)].id != memory.id
+    }
+
+
+def _turn(chunk: Memory) -> tuple[str, str, str]:
+    return chunk.user_id, chunk.thread_id, chunk.source_turn_ids[0]
 
 
 def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
