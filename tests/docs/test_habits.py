@@ -68,8 +68,9 @@ def test_what_a_workflow_tests_is_there() -> None:
 
 
 def test_ci_runs_make_targets() -> None:
-    targets = re.findall(r"^make (\S+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
-    assert {"check", "test", "docs"} <= set(targets) <= TARGETS
+    lines = re.findall(r"^make (.+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    targets = {word for line in lines for word in line.split() if not word.startswith("-")}
+    assert {"check", "test", "docs"} <= targets <= TARGETS
 
 
 def test_the_matrix_is_what_the_package_claims() -> None:
