@@ -75,7 +75,7 @@ def followed(met: set[str]) -> Iterator[None]:
 def named() -> set[str]:
     """The files in the table of the page."""
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    table = page.partition("### The same way, in files")[2].partition("\n## ")[0]
+    table = page.partition("### The same path, in files")[2].partition("\n## ")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     return {path for row in rows for path in re.findall(r"`([a-z_]+/[a-z_0-9]+\.py)`", row)}
 
