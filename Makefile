@@ -52,7 +52,7 @@ mutants-sample: .venv/.dev  ## The same for a sample of one room, within two min
 check: .venv/.dev  ## Lint, format, types, import contracts, generated code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/generate_sync.py --check
 	$(BIN)/python tools/generate_containers.py --check

@@ -124,7 +124,7 @@ async def _embeddings(request: Any, mode: str) -> Any:
     if mode == "wrong dimensions":
         vectors = [vector[:5] for vector in vectors]
     elif mode == "huge answer":
-        vectors = vectors * 400
+        vectors = vectors * 40
     items = [{"index": number, "embedding": list(vector)} for number, vector in enumerate(vectors)]
     return {"data": items if mode != "wrong schema" else "none", "usage": {"prompt_tokens": 5}}
 
