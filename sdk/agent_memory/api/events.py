@@ -35,7 +35,7 @@ RETRY_MILLISECONDS = 2000
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Events: the type of the change, a `MemoryChange` as JSON, and the cursor behind it as id.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {}},
     }
 }
 
