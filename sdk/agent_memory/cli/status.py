@@ -15,7 +15,6 @@ from rich.text import Text
 from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, existing_store, invocation
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import day, day_and_time, table
-from agent_memory.cli.watch import watch
 
 if TYPE_CHECKING:
     from agent_memory.models import Health, Stats
@@ -56,6 +55,8 @@ def status(
     """Show what the store holds and what is waiting."""
     with existing_store(store) as memory:
         if watched:
+            from agent_memory.cli.watch import watch  # models are heavy, and no other command needs them for its help
+
             watch(memory.health, store, interval, as_json=as_json)
             return
         health = memory.health()
