@@ -56,7 +56,7 @@ def orchestrate(context: df.DurableOrchestrationContext, name: str) -> Orchestra
         if isinstance(effect, Call):
             answer = yield context.call_activity_with_retry(function_name(effect.activity), RETRY, effect.payload)
             if "error" in answer:
-                # The model answered, but unusably. It is not asked again until there are new turns.
+                # The model returned nothing usable. It is not called again until there are new turns.
                 if answer["error"]["code"] == ModelError.code:
                     yield from _finish(context, name, given, gave_up=True)
                 raise StepFailed(f"{answer['error']['code']}: {answer['error']['message']}")

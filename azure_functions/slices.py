@@ -1,4 +1,4 @@
-"""Slices of a sweep: lists what waits in one, and starts or does what is needed. One row's failure stops no other."""
+"""Slices of a sweep: lists the pending rows of one, and starts or does the work. A failing row stops no other."""
 
 from __future__ import annotations
 
@@ -166,4 +166,4 @@ _ACTS: dict[str, tuple[str, Act]] = {
     "forgettings": ("forgettings", _forget),
     "erasures": ("erasures", _erase),
 }
-"""Of each kind of slice, what it lists and what is done with it."""
+"""For each kind of slice, what it lists and how its rows are handled."""

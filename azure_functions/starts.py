@@ -1,7 +1,7 @@
 """Starts: decides which orchestrations run, under which ids, and starts them. Starting is idempotent.
 
-An id stands for one crossing of a threshold. An orchestration that is running is not started again; one that has failed
-is. Work is noted as done only when it is done, so a lost orchestration loses no work.
+An id identifies one crossing of a threshold. An orchestration that is running is not started again; one that has failed
+is. Work is recorded as done only when it is done, so a lost orchestration loses no work.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ async def start_due(
     """Starts the due work of these threads and their users. Returns how many orchestrations it started.
 
     If a user's threads have work, the user's own work waits: `finish` checks again after the threads' work. With the
-    counters of the `users`, only what is due by the number of turns is looked at, which costs no request. What
-    is due by extractions starts when an extraction has finished.
+    counters of the `users`, only work due by the number of turns is checked, which costs no request. What is due by
+    extractions starts when an extraction has finished.
 
     At most `MOST_AT_ONCE` of one user start together, so that a user with many busy threads, or an import, does not
     fill the queues for the others. The rest waits until its threads get more turns or go quiet; the sweep of idle

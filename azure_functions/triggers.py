@@ -74,7 +74,7 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
 async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Finishes work that crashes left, counts missed turns, starts due work, and deletes old histories.
 
-    Each is a sweep of its own, so none waits for another.
+    Each is a separate sweep, so none waits for another.
     """
     moving = of_reembedding(await open_parts())
     if moving is not None:

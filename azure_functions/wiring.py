@@ -34,7 +34,7 @@ async def open_parts() -> Parts:
     """The parts of this worker process.
 
     Raises:
-        ConfigurationError: if the environment does not say which store.
+        ConfigurationError: if the environment does not set a store.
         StoreUnavailable: if the store does not answer; the next call tries again.
     """
     global _parts

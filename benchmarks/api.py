@@ -1,7 +1,7 @@
-"""What the HTTP API costs: add, search and context over loopback, beside the same calls in process.
+"""What the HTTP API costs: add, search and context over loopback, compared with the same calls in process.
 
-Run: `python benchmarks/api.py [--requests 300] [--clients 8]`. The store lies in RAM, models are offline, and turns are
-not processed meanwhile, so that the difference is that of the way.
+Run: `python benchmarks/api.py [--requests 300] [--clients 8]`. The store is in RAM, models are offline, and no turns
+    are processed meanwhile, so that the difference is the cost of HTTP.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast the explorer shows a store, in a real browser: the time until the timeline is there, and its next pages.
+"""How fast the explorer shows a store, in a real browser: the time until the timeline appears, and its next pages.
 
 python benchmarks/explorer.py [--memories 100 10000 100000]
 """

@@ -1,10 +1,10 @@
-"""What a batch of the change feed asks of the store, and how many turns a lease handles in a second.
+"""The requests of a batch of the change feed to the store, and how many turns a lease handles in a second.
 
 `python benchmarks/feed.py [--milliseconds 6] [--json]`. The function app's real trigger handles batches of 100 turns
 against the engine in strict mode, in which clients plan queries as they do in Azure. Each request to the store, and
-each call of Durable Functions, takes the given time in simulated time. Nothing else takes any, so the figures are the
-same on every machine: they show what waits for what, not what Azure takes. Request units are the engine's estimate from
-the size of documents: right in scale only. Work that is due is started, and not carried out.
+each call of Durable Functions, takes the given time in simulated time. Nothing else takes time, so the figures are the
+same on every machine: they show dependencies, not Azure's timing. Request units are the engine's estimate from the size
+of documents: right in scale only. Work that is due is started, but not carried out.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Jumping(selectors.SelectSelector):
 
 
 class _SimulatedLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock moves only while everything waits; what would go to a thread is done at once."""
+    """A loop whose clock moves only while everything waits; work for threads is done immediately."""
 
     def __init__(self) -> None:
         self._jumping = _Jumping()

@@ -1,4 +1,4 @@
-"""A fleet of users in simulated time, on costs measured from the real code: how far it goes, and where it bends.
+"""A fleet of users in simulated time, on costs measured from the real code: how far it scales, and what limits it.
 
     python benchmarks/fleet.py                        the table from 1,000 to 10 million users
     python benchmarks/fleet.py --noisy --backfill     one user who writes 100 times the rest; a million imported turns

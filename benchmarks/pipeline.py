@@ -50,7 +50,7 @@ NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle
 PAGE = 100
 CACHE_FROM, CACHE_STEP = 1024, 128
 CACHED_PRICE = 0.25
-"""Of a token out of the cache, beside one that is not: OpenAI's price for gpt-4.1 and its smaller kin."""
+"""The price of a cached token relative to an uncached one: OpenAI's price for gpt-4.1 and its smaller versions."""
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 TOPICS = ("kitchen", "garden", "Lisbon trip", "newsletter", "boat", "thesis", "allotment", "choir", "workshop", "car")
 
@@ -71,7 +71,7 @@ def talk(count: int, seed: int = 0) -> Iterator[dict[str, object]]:
 
 @dataclass
 class Feed:
-    """The change feed of a memory, and what it sets off."""
+    """The change feed of a memory, and the work that it starts."""
 
     memory: AsyncMemory
     cadence: Cadence = CADENCE
@@ -81,7 +81,7 @@ class Feed:
     _continuations: dict[str, str] = field(default_factory=dict)
 
     async def pump(self) -> int:
-        """Takes what is new in the feed, batch by batch, and does what is due; how many turns it was."""
+        """Reads the feed batch by batch, and does the due work; returns the number of turns."""
         runtime, turns = self.memory.runtime, 0
         for part in await runtime.store.feed_ranges():
             key = json.dumps(part)
@@ -129,7 +129,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def cached(self, text: str) -> int:
-        """How many tokens a prompt cache has of a request: those that it shares with the beginning of an earlier one.
+        """How many tokens of a request a prompt cache has: those shared with the beginning of an earlier one.
 
         As OpenAI's guide to prompt caching says: from 1,024 tokens on, in steps of 128.
         """
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 async def _answer(task: Task[Any, Any], data: Any) -> dict[str, Any]:
-    """What the rules say, in the form of a strict schema."""
+    """The rules' answer, in the form of a strict schema."""
     if task is EXTRACT_AND_SUMMARIZE:
         return {
             "extraction": await _answer(EXTRACT, data.of_extraction),

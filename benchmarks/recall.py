@@ -1,11 +1,11 @@
-"""What recall costs on this machine, embedded: one user with a long history, and many users beside each other.
+"""What recall costs on this machine, embedded: one user with a long history, and many users.
 
 `python benchmarks/recall.py [--memories 10000] [--turns 20000] [--users 1000] [--each 100] [--repeats 100] [--json]`.
 The store is filled with documents as processing writes them (a chunk for every turn), with deterministic vectors.
 Search and context are measured without the embedding of the query (its vector is prepared) and with that of
-all-MiniLM-L6-v2, beside a plain vector query through the azure-cosmos SDK in the same run. Among the many users, a
-context is measured with memory and with memory switched off: the difference is what memory adds to an answer. Times are
-wall-clock milliseconds, and (`cpu`) the median of the processor time, which a busy machine hardly lengthens.
+all-MiniLM-L6-v2, compared with a plain vector query through the azure-cosmos SDK in the same run. Among the many users,
+a context is measured with memory and with memory switched off: the difference is what memory adds to an answer. Times
+are wall-clock milliseconds, and (`cpu`) the median of the processor time, which a busy machine hardly lengthens.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--memories", type=int, default=10_000, help="memories of the one user")
     options.add_argument("--turns", type=int, default=20_000, help="turns of the one user")
-    options.add_argument("--users", type=int, default=1_000, help="users beside each other")
+    options.add_argument("--users", type=int, default=1_000, help="number of users")
     options.add_argument(
-        "--each", type=int, default=100, help="memories of each of them but the one that asks, who has 100"
+        "--each", type=int, default=100, help="memories of each of them, except the measured one, who has 100"
     )
     options.add_argument("--repeats", type=int, default=100, help="calls to time")
     options.add_argument("--json", action="store_true", help="print JSON only")
@@ -191,7 +191,7 @@ async def fill(memory: AsyncMemory, embeddings: PreparedEmbeddings, user_id: str
 
 
 async def counted(memory: AsyncMemory, user_id: str, turns: int) -> None:
-    """Waits until the turns are history: counted by the background worker, and no longer among what was just said."""
+    """Waits until the turns are history: counted by the background worker, and no longer fresh."""
     await asyncio.sleep(RecallSettings().fresh_seconds + 1)
     while sum(counter.count for counter in await memory.runtime.counters.of_user(user_id)) < turns:  # noqa: ASYNC110 (it tells nobody)
         await asyncio.sleep(0.5)

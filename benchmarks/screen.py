@@ -1,7 +1,7 @@
-"""How often the screen takes plain talk for a secret or an order: findings in 1,000 turns, by rule.
+"""How often the screen takes plain text for a secret or an instruction: findings in 1,000 turns, by rule.
 
 Run: `python benchmarks/screen.py FILE... [--show]`. A file is in LoCoMo's format: a list of conversations, each with
-sessions of turns that have a `text`. Nothing is stored. `--show` prints what was found, with what stands around it.
+sessions of turns that have a `text`. Nothing is stored. `--show` prints what was found, with the text around it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ Note = tuple[str, list[Spoken], list[Spoken]]
 
 
 def notes_of(path: Path) -> Iterator[Note]:
-    """The annotators' notes: the note, the turns that it cites, and those ahead of them."""
+    """The annotators' notes: the note, the turns that it cites, and those before them."""
     for sample in json.loads(path.read_text(encoding="utf-8")):
         talk, turns, order = sample["conversation"], {}, []
         for name, session in talk.items():

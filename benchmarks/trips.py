@@ -1,10 +1,10 @@
-"""What the main calls ask of the store: requests, round trips one after another, bytes, request units.
+"""The cost of the main calls to the store: requests, sequential round trips, bytes, request units.
 
 `python benchmarks/trips.py [--memories 3000] [--turns 2000] [--json]`. One user with a history (`benchmarks/recall.py`
 makes it), in the engine's fast mode, and in strict mode as in Azure: clients carry out query plans over three
-partitions, and other processes may write to the store. Medians of calls that were made before, beside a plain vector
-query. Requests that leave before any answer has come are one round trip. Bytes are those of the answers' bodies,
-request units the engine's estimate from the size of documents: right in scale only.
+partitions, and other processes may write to the store. Medians of warm calls, compared with a plain vector query.
+Requests that leave before any answer has come are one round trip. Bytes are those of the answers' bodies, request units
+the engine's estimate from the size of documents: right in scale only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ async def measure(folder: Path, memories: int, turns: int, repeats: int, *, shar
         async def add(question: str) -> None:
             await memory.user("user").thread("new").add("user", question)
 
-        # `add` comes last, because what was just said costs the next search more.
+        # `add` comes last, because fresh turns make the next search cost more.
         calls = await reading_calls(memory, embeddings) | {"add": add}
         return {name: await _figures(call, repeats) for name, call in calls.items()}
 

@@ -1,4 +1,4 @@
-// Everything that Agent Memory Toolkit runs on. docs/deploy.md says how to use it, docs/operations.md what it costs.
+// All resources of Agent Memory Toolkit. docs/deploy.md describes how to use it, docs/operations.md what it costs.
 targetScope = 'subscription'
 
 // ---- Where, and for whom
@@ -102,7 +102,7 @@ param deepenEveryN int = 0
 @minValue(0)
 param deepenHours int = 24
 
-@description('Cosine distance, as a decimal number up to 2, between what the user says now and the topic of a thread above which it is extracted and summarised at once; 0: never.')
+@description('Cosine distance, as a decimal number up to 2, between what the user says now and the topic of a thread, above which the thread is extracted and summarised immediately; 0: never.')
 param driftThreshold string = '0'
 
 @description('Whether a conversation that went quiet is archived, so that others can refer to it.')
@@ -112,7 +112,7 @@ param archiveIdleThreads bool = false
 @minValue(0)
 param idleSeconds int = 300
 
-@description('Whether the HTTP API believes the header x-user-id of callers that have a function key. Right for a backend that has authenticated its users.')
+@description('Whether the HTTP API trusts the header x-user-id of callers with a function key. Use it for a backend that authenticates its users.')
 param allowHeaderIdentity bool = false
 
 @description('Issuer of the tokens by which the HTTP API knows its callers; empty: it takes none.')
@@ -150,10 +150,10 @@ param privateNetworking bool = false
 @description('Whether each request to the store is logged to the workspace. Its logs name partition keys, so users, and cost by the GB. Only with the function app.')
 param diagnosticLogs bool = false
 
-@description('Who is told of alerts and of the budget; empty: alerts are only shown in the portal, the budget goes to the owners.')
+@description('Address that gets alerts and budget messages; empty: alerts are only shown in the portal, budget messages go to the owners.')
 param alertEmail string = ''
 
-@description('Monthly budget of the resource group, in the currency of the bill; made when budgetStartDate says since when. 0: none.')
+@description('Monthly budget of the resource group, in the currency of the bill; created only if budgetStartDate is set. 0: none.')
 @minValue(0)
 param monthlyBudget int = 100
 

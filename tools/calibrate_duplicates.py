@@ -1,4 +1,4 @@
-"""Prints how well cosines, and cosines with `text.restated`, tell restatements from different facts.
+"""Prints how well cosines, and cosines with `text.restated`, separate restatements from different facts.
 
     python tools/calibrate_duplicates.py [--model minilm|hashing|NAME] [--pairs FILE]
 

@@ -139,7 +139,7 @@ def _class(node: ast.ClassDef, names: set[str], classes: dict[str, ast.ClassDef]
 
 
 def _methods(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The methods of a class by their names, behind those that it has from the classes that it is made of."""
+    """The methods of a class by name, after those of its base classes."""
     parts = [classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes]
     inherited = {name: method for part in reversed(parts) for name, method in _methods(part, classes).items()}
     own = [method for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)]

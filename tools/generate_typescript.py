@@ -1,9 +1,9 @@
-"""Writes clients/typescript/src/schema.ts out of the OpenAPI document of the library, or checks it.
+"""Writes clients/typescript/src/schema.ts from the OpenAPI document of the library, or checks it.
 
 `--check` also says which endpoints the client has no method for: that one is a line that somebody writes.
 
-It has the types of the operations that the client calls. It needs no Node: whoever changes the API in Python can
-write the types anew.
+It has the types of the operations that the client calls. It needs no Node, so that you can regenerate the types after a
+change of the API in Python.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _method(name: str) -> str:
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document. It follows from the routes alone; the app is never asked anything."""
+    """The OpenAPI document. It follows from the routes alone; the app never gets a request."""
     nothing = object()
     app = create_app(cast(AsyncMemory, nothing), cast(Processing, nothing), HeaderIdentity(allowed=False))
     return app.openapi()
@@ -148,8 +148,8 @@ def _declared(name: str, schema: Schema, whole: frozenset[str] | None, *, given:
     Args:
         name: Its name.
         schema: The schema.
-        whole: The fields that are always there; None for those that the schema requires.
-        given: Whether it is only ever given. A time may then be a `Date`, a list read-only, a field undefined.
+        whole: The fields that are always present; None for those that the schema requires.
+        given: Whether it is only used as input. A time may then be a `Date`, a list read-only, a field undefined.
     """
     about = _comment(schema.get("description"), "")
     if "properties" not in schema:

@@ -1,4 +1,4 @@
-"""Runs each adapter with its real framework, in an environment of its own in .integrations/NAME.
+"""Runs each adapter with its real framework, in a separate environment in .integrations/NAME.
 
     make integrations                    # all
     make integrations ARGS=langchain     # one or several
@@ -31,7 +31,7 @@ TESTING = ("pytest>=9", "anyio")
 
 
 class Framework(NamedTuple):
-    """A framework: the distribution whose version is told, the extra of its adapter, and what its tests need beside."""
+    """A framework: the distribution whose version is shown, the extra of its adapter, and what else its tests need."""
 
     distribution: str
     extra: str | None = None
@@ -45,7 +45,7 @@ FRAMEWORKS = {
     "azure_cosmos_memory": Framework(
         "agent-framework-azure-cosmos-memory",
         None,
-        # Versions before 1.0 are named, because the installer takes none of them otherwise.
+        # Pre-releases are listed explicitly, because the installer takes none of them otherwise.
         (
             "agent-framework-azure-cosmos-memory>=1.0.0a1",
             "azure-cosmos-agent-memory>=0.3.0b2",

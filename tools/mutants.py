@@ -205,9 +205,9 @@ def main() -> None:
     parser.add_argument("--rooms", default=",".join(ROOMS), help=f"some of {','.join(ROOMS)}")
     parser.add_argument("--base", help="only lines that differ from this commit")
     parser.add_argument("--sample", type=int, default=200, help="how many mutants at most")
-    parser.add_argument("--seed", type=int, default=0, help="another seed gives another sample")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the sample")
     parser.add_argument("--seconds", type=float, default=1800, help="when to stop judging")
-    parser.add_argument("--jobs", type=int, default=2, help="how many mutants are judged at once")
+    parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tested at the same time")
     options = parser.parse_args()
     mutants = choose(ROOT, options.rooms.split(","), options.base, options.seed)
     if not mutants:

@@ -31,7 +31,7 @@ QUIET = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 
 
 def record_store(path: Path) -> None:
-    """A small store: talk that was processed, and a turn of each user that was counted and not processed."""
+    """A small store: turns that were processed, and one turn of each user that was counted but not processed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "memory.db"
         for cadence, final in ((Cadence(extract=2, summarize=2, profile=2, reconcile=1), False), (QUIET, True)):

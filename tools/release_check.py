@@ -1,4 +1,4 @@
-"""Whether a tag may be released: it is the version of all packages, and the changelog tells what is in it.
+"""Whether a tag may be released: it is the version of all packages, and the changelog describes it.
 
 python tools/release_check.py v0.3.0
 """

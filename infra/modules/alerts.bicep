@@ -1,8 +1,8 @@
-// Who is told, and the alert that concerns the store alone.
+// The recipients of alerts, and the alert for the store alone.
 
 @description('Name of the action group.')
 param actionGroupName string
-@description('Address to tell; empty: nobody is told, and alerts are only shown.')
+@description('Address that gets the alerts; empty: alerts are only shown.')
 param email string
 @description('Tags.')
 param tags object

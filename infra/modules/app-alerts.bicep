@@ -6,7 +6,7 @@ param location string
 param tags object
 @description('Where the app\'s telemetry is.')
 param applicationInsightsId string
-@description('Who is told.')
+@description('Recipients of the alerts.')
 param actionGroupIds array
 
 var rules = [

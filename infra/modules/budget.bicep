@@ -1,4 +1,4 @@
-// A monthly budget of the resource group. It tells; it stops nothing.
+// A monthly budget of the resource group. It only sends messages; it does not stop anything.
 
 @description('Name of the budget.')
 param name string
@@ -6,7 +6,7 @@ param name string
 param amount int
 @description('First day of the month in which it began, as yyyy-MM-dd.')
 param startDate string
-@description('Who is told; empty: the owners.')
+@description('Recipients; empty: the owners.')
 param email string
 
 var contacts = {

@@ -62,7 +62,7 @@ param driftThreshold string
 param archiveIdleThreads bool
 @description('Seconds after which a quiet thread is processed whatever its count.')
 param idleSeconds int
-@description('Whether the HTTP API believes the header x-user-id.')
+@description('Whether the HTTP API trusts the header x-user-id.')
 param allowHeaderIdentity bool
 @description('Issuer of the tokens that the HTTP API takes, if any.')
 param jwtIssuer string

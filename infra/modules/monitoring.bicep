@@ -1,4 +1,4 @@
-// Application Insights and the workspace behind it. It takes telemetry from the app's identity only.
+// Application Insights and its workspace. It accepts telemetry only from the app's identity.
 
 @description('Name of the Log Analytics workspace.')
 param workspaceName string

@@ -70,7 +70,7 @@ def test_a_host_that_cannot_start_says_why(tmp_path: Path):
         return done.returncode, done.stderr
 
     status, reason = start("--state", str(tmp_path / "state.db"))
-    assert (status, reason) == (1, f"error: {tmp_path} is no function app: it has no host.json\n")
+    assert (status, reason) == (1, f"error: {tmp_path} is not a function app: it has no host.json\n")
     (tmp_path / "settings.json").write_text("{}")
     status, reason = start("--settings", str(tmp_path / "settings.json"))
     assert status == 1

@@ -24,7 +24,7 @@ _BOUNDS = ("minLength", "maxLength", "minValue", "maxValue")
 
 
 class _File:
-    """One types.json, of which what is reached is taken into the extract."""
+    """One types.json; what the templates reach of it goes into the extract."""
 
     def __init__(self, types: list[dict[str, Any]], out: list[Any]) -> None:
         self._types, self._out = types, out
@@ -77,7 +77,7 @@ class _File:
         for name, one in sorted(given.items()):
             flags = one.get("flags", 0)
             mark = "r" * bool(flags & REQUIRED) + "o" * bool(flags & READ_ONLY)
-            # What is read-only is no part of a template, so what it holds is not followed.
+            # Read-only properties are no part of a template, so their types are not followed.
             type_ = "any" if flags & READ_ONLY else self.take(_ref(one["type"]))
             made[name] = [type_, mark] if mark else [type_]
         return made

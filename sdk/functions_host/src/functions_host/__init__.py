@@ -2,7 +2,7 @@
 
     python -m functions_host --store .func/memory.db
 
-It is for development and tests and is not deployed. It does what this app uses: HTTP, timer and Cosmos DB triggers,
+It is for development and tests and is not deployed. It supports what this app uses: HTTP, timer and Cosmos DB triggers,
 durable orchestrations with activities, retries, timers and sub-orchestrations, and the Durable HTTP API. It refuses
 everything else and says why.
 """

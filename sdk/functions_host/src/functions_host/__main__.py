@@ -17,7 +17,7 @@ DEFAULT_STATE = Path(".func/host.db")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs until it is told to stop. Returns the exit status."""
+    """Runs until it is stopped. Returns the exit status."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO if options.log else logging.WARNING, format="%(asctime)s %(message)s")
     for noisy in ("azure_functions_runtime", "embedded_cosmos", "asyncio"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class HostError(Exception):
-    """The host cannot do what the app or a caller asks. The message says what, and what to do."""
+    """The host does not support what the app or a caller requests. The message says what, and what to do."""
 
 
 class InvocationFailed(Exception):

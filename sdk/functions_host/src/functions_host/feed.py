@@ -1,7 +1,7 @@
 """Cosmos DB triggers: reads a container's change feed and hands it to a function, batch by batch.
 
 Its position is stored in the lease container, as with the real trigger. A batch is repeated until the function succeeds
-or its retry policy gives up. Then the feed goes on.
+or its retry policy gives up. Then the feed continues.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CosmosTrigger:
         return CosmosClient(self._connection.endpoint, credential, connection_verify=verify)
 
     async def _read_on(self, client: CosmosClient) -> None:
-        """Reads everything new and gives it to the function."""
+        """Reads everything new and passes it to the function."""
         binding = self._function.trigger
         database = client.get_database_client(binding["databaseName"])
         leases = database.get_container_client(binding.get("leaseContainerName") or LEASE_CONTAINER)

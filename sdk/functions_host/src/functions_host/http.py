@@ -74,7 +74,7 @@ class HttpTriggers:
         return web.json_response({"state": "Running"})
 
     async def _run_now(self, request: web.Request) -> web.Response:
-        """Runs a timer function at once. The platform has the same address."""
+        """Runs a timer function immediately. The platform has the same address."""
         function = self._timers.get(request.match_info["name"])
         if function is None:
             return web.json_response({"Message": "only functions with a timer are run in this way"}, status=404)

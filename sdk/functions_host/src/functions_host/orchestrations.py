@@ -49,14 +49,14 @@ class Orchestrations:
         self._background: set[asyncio.Task[None]] = set()
 
     def resume(self) -> None:
-        """Goes on where the last host stopped: runs open tasks, and gives orchestrators their messages."""
+        """Continues where the last host stopped: runs open tasks, and delivers messages to orchestrators."""
         for open_task in self._hub.open_tasks():
             self._hand_out(open_task)
         for instance_id in self._hub.waiting():
             self._wake(instance_id)
 
     async def stop(self) -> None:
-        """Stops all work. The next host goes on with it."""
+        """Stops all work. The next host continues it."""
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -116,7 +116,7 @@ class Orchestrations:
             self._awake.discard(instance_id)
 
     async def _episode(self, instance: Instance, messages: list[tuple[int, Event]]) -> None:
-        """Gives an orchestrator its messages, and stores what it does."""
+        """Delivers messages to an orchestrator, and stores its actions."""
         seen = [number for number, _ in messages]
         events = [orchestrator_started(), *(event for _, event in messages)]
         history = self._hub.history(instance)
@@ -221,7 +221,7 @@ class Orchestrations:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            logger.error("the host met a fault of its own", exc_info=task.exception())
+            logger.error("the host failed unexpectedly", exc_info=task.exception())
 
 
 def _message(error: Exception) -> str:

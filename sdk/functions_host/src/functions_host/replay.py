@@ -52,7 +52,7 @@ class ActionType(IntEnum):
 
 
 class NonDeterministic(Exception):
-    """The orchestrator asked for other tasks than its history has."""
+    """The orchestrator requested other tasks than its history has."""
 
 
 class Unsupported(Exception):
@@ -107,7 +107,7 @@ def schedule(history: Sequence[Event], actions: Sequence[Action]) -> list[Task]:
     for task in walk.tasks:
         _compare(task, before.pop(task.id, None))
     if before:
-        raise NonDeterministic(f"the history has tasks that the orchestrator no longer asks for: {sorted(before)}")
+        raise NonDeterministic(f"the history has tasks that the orchestrator no longer requests: {sorted(before)}")
     known = {event["EventId"] for event in history if event["EventType"] in _SCHEDULED}
     return [task for task in walk.tasks if task.id not in known]
 
@@ -160,7 +160,7 @@ class _Walk:
                 self._settle(leaf, event, failed=kind in _FAILED)
 
     def _next(self) -> None:
-        """The orchestrator goes on to its next action."""
+        """The orchestrator continues to its next action."""
         action = next(self.actions, None)
         if action is None or action["actionType"] == ActionType.CONTINUE_AS_NEW:
             return

@@ -17,7 +17,7 @@ _BOUNDS = {
     "day of week": (0, 6),
 }
 _YEARS = 8
-"""How many years ahead the next run is searched. 29 February is at most eight years away."""
+"""How many years are searched for the next run. 29 February is at most eight years away."""
 
 
 @dataclass(frozen=True, slots=True)

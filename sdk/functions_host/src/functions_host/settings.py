@@ -35,7 +35,7 @@ class HostConfig:
         try:
             extensions = json.loads((root / "host.json").read_text()).get("extensions", {})
         except FileNotFoundError as error:
-            raise HostError(f"{root} is no function app: it has no host.json") from error
+            raise HostError(f"{root} is not a function app: it has no host.json") from error
         durable = extensions.get("durableTask", {})
         return cls(
             route_prefix=extensions.get("http", {}).get("routePrefix", DEFAULT_ROUTE_PREFIX).strip("/"),
@@ -108,7 +108,7 @@ class CosmosConnection:
         if text:
             parts = dict(part.split("=", 1) for part in text.split(";") if part)
             if "AccountEndpoint" not in parts:
-                raise HostError(f"the setting {name} is no connection string of Cosmos DB: it has no AccountEndpoint")
+                raise HostError(f"the setting {name} is no Cosmos DB connection string: it has no AccountEndpoint")
             unchecked = parts.get("DisableServerCertificateValidation", "").lower() == "true"
             return cls(parts["AccountEndpoint"], parts.get("AccountKey"), verify=not unchecked)
         endpoint = environment.get(f"{name}__accountEndpoint")

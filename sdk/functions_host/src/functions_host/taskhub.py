@@ -1,4 +1,4 @@
-"""The task hub: keeps orchestrations in a SQLite file, so that a killed host goes on where it stopped.
+"""The task hub: keeps orchestrations in a SQLite file, so that a killed host continues where it stopped.
 
 An instance has a status and, for each execution (a start, or a continuation as new), a history of the events that its
 orchestrator has seen. Messages are events that it has not seen yet. Tasks are scheduled and have not ended. The data of

@@ -1,4 +1,4 @@
-"""Rules for the function app: its plan and runtime, its settings, what azd is told of it, its alerts, its package."""
+"""Rules for the function app: its plan and runtime, its settings, its azd configuration, its alerts, its package."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def quotas_are_left_to_azd(project: Project) -> Iterator[str]:
 
 
 def the_budget_is_asked_for(project: Project) -> Iterator[str]:
-    """A budget is made only from a day that is given: Azure refuses to change it, and each month would be another."""
+    """A budget is created only with a start date: Azure refuses to change it, and the current month would change it."""
     if project.deployment("as it comes").of_type("Microsoft.Consumption/budgets"):
         yield "as it comes: there is a budget, although nobody said from which day on"
     budgets = project.deployment("everything on").of_type("Microsoft.Consumption/budgets")
@@ -249,7 +249,7 @@ def alerts_watch_what_is_reported(project: Project) -> Iterator[str]:
 
 
 def _queries(project: Project) -> Iterator[tuple[str, str]]:
-    """The queries of the alerts and of the workbook, each with where it stands."""
+    """The queries of the alerts and of the workbook, each with its place."""
     deployment = project.deployment("as it comes")
     for rule in deployment.of_type("Microsoft.Insights/scheduledQueryRules"):
         for criterion in rule.body["properties"]["criteria"]["allOf"]:

@@ -1,4 +1,4 @@
-"""What a template would deploy, worked out without Azure.
+"""What a template would deploy, computed without Azure.
 
 A value that only Azure knows (an address, an object id) is a `Deferred`: a text in angle brackets that says where it
 would come from. Resource ids are made as Azure makes them, so that a reference from one module to a resource of
@@ -38,7 +38,7 @@ class Deferred(str):
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """A resource as it would be deployed, or one that is there already."""
+    """A resource as it would be deployed, or an existing one."""
 
     source: str
     type: str
@@ -50,7 +50,7 @@ class Deployed:
     scope_id: str | None = None
 
     def member(self, name: str) -> Any:
-        """`resource.name`: what the template says of it, or a value that only Azure knows."""
+        """`resource.name`: the value in the template, or one that only Azure knows."""
         if name in ("id", "name", "type"):
             return getattr(self, name)
         return self.body[name] if name in self.body and name != "properties" else Deferred(f"<{self.id}.{name}>")
@@ -78,7 +78,7 @@ def deploy(main: Path, templates: Mapping[Path, Template], parameters: Values) -
 
 
 class _Evaluation:
-    """One template with its parameters. Declarations are worked out when they are first asked for."""
+    """One template with its parameters. Declarations are evaluated on first use."""
 
     def __init__(
         self,

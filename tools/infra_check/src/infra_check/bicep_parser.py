@@ -1,7 +1,7 @@
 """Reads Bicep.
 
-The packages that parse it keep no difference between a name and a text, so they cannot tell a symbol that nobody
-declares. What is not understood here is an error, never passed over.
+The packages that parse it keep no difference between a name and a text, so they cannot detect an undeclared symbol.
+Anything that is not understood here is an error, never ignored.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class _Parser:
             elif self._take("["):
                 target = Index(target, self._inside(self._expression), line)
                 self._expect("]")
-            elif not self._take("!"):  # `!` says that a value is not null, which changes nothing here.
+            elif not self._take("!"):  # `!` asserts that a value is not null, which changes nothing here.
                 return target
 
     def _primary(self) -> Expression:
@@ -278,7 +278,7 @@ class _Parser:
         return Object(tuple(fields))
 
     def _inside(self, parse: Callable[[], Expression]) -> Expression:
-        """A value that may have lines of its own."""
+        """A value that may span several lines."""
         self._skip_newlines()
         value = parse()
         self._skip_newlines()

@@ -131,7 +131,7 @@ Expression = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`param`, with what its decorators say of it."""
+    """`param`, with its decorators."""
 
     name: str
     type: str
@@ -151,7 +151,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """`resource`, with what its decorators say of it."""
+    """`resource`, with its decorators."""
 
     name: str
     type: str

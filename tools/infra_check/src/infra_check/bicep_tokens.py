@@ -17,7 +17,7 @@ _MARK = re.compile(r"=>|==|!=|=~|!~|<=|>=|&&|\|\||\?\?|::|[-+*/%<>=!?:.,@|(){}\[
 
 
 class BicepError(Exception):
-    """A template that does not say anything sensible, with the place where it does not."""
+    """An invalid template, with the place of the error."""
 
     def __init__(self, file: str, line: int, message: str) -> None:
         super().__init__(f"{file}:{line}: {message}")
@@ -25,7 +25,7 @@ class BicepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token. A `text` is made of parts: what stands there, and the tokens of what is interpolated."""
+    """One token. A `text` has parts: literal text, and the tokens of interpolations."""
 
     kind: Kind
     value: str

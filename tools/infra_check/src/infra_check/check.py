@@ -1,8 +1,8 @@
 """Checks, without Azure, that `azd up` would deploy a working system: `make infra-check`.
 
-The templates are read, what they would deploy is worked out in each way of using them (infra_check.project), and
-rules are held against that, Azure's own types, the library, the function app and what azd is told. With `--package`
-every combination of choices is tried too, and the deployment package is built as the platform builds it, and the app is
+It reads the templates, computes what they would deploy in each configuration (infra_check.project), and checks rules
+against that, Azure's own types, the library, the function app and azd's configuration. With `--package` every
+combination of choices is tried too, and the deployment package is built as the platform builds it, and the app is
 loaded from it.
 """
 
@@ -78,7 +78,7 @@ _FIRST = RULES[:4]
 
 
 def main(arguments: list[str], project: Project | None = None) -> int:
-    """Prints what was verified and what is wrong; the exit status."""
+    """Prints what was verified and what is wrong; returns the exit status."""
     project = project or Project(ROOT)
     broken = 0
     for rule in RULES:

@@ -1,4 +1,4 @@
-"""The project as the rules see it: its templates, what they deploy in each way of using them, and the app's files."""
+"""The project as the rules see it: its templates, what they deploy in each configuration, and the app's files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infra_check.bicep_symbols import load_all
 from infra_check.bicep_syntax import Parameter, Template
 
 Bindings = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The bindings of each function of the app, as the host is told of them."""
+"""The bindings of each function of the app, as the host sees them."""
 
 NAMED = {"environmentName": "check", "location": "somewhere"}
 SCENARIOS: dict[str, dict[str, Any]] = {
@@ -108,17 +108,17 @@ class Project:
 
     @cached_property
     def azure_yaml(self) -> dict[str, Any]:
-        """What azd is told."""
+        """The configuration of azd."""
         return dict(yaml.safe_load((self.root / "azure.yaml").read_text(encoding="utf-8")))
 
     @cached_property
     def host_json(self) -> dict[str, Any]:
-        """What the Functions host is told."""
+        """The configuration of the Functions host."""
         return dict(json.loads((self.root / "host.json").read_text(encoding="utf-8")))
 
     @cached_property
     def pyproject(self) -> dict[str, Any]:
-        """What Python's tools are told."""
+        """The configuration of Python's tools."""
         return tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
 
     @cached_property
@@ -128,7 +128,7 @@ class Project:
 
     @cached_property
     def bindings(self) -> Bindings:
-        """The bindings of the function app, which is imported for them in a process of its own."""
+        """The bindings of the function app, which a separate process imports."""
         return self.known_bindings if self.known_bindings is not None else read_bindings(self.root)
 
 
@@ -141,11 +141,11 @@ print(json.dumps({f.get_function_name(): f.get_dict_repr()["bindings"] for f in 
 
 
 def read_bindings(root: Path, packages: Path | None = None) -> Bindings:
-    """Imports the function app that lies in a folder; the bindings of its functions.
+    """Imports the function app in a folder; returns the bindings of its functions.
 
     Args:
         root: The folder.
-        packages: Where its packages are installed; then those that this process has are out of its sight.
+        packages: Where its packages are installed; then it does not see those of this process.
 
     Raises:
         RuntimeError: if it cannot be imported.

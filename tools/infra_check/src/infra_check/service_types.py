@@ -1,7 +1,7 @@
-"""Azure's resource types, as far as the templates use them: an extract of the public Bicep types, and what breaks them.
+"""Azure's resource types that the templates use: an extract of the public Bicep types, and their violations.
 
-`extract_types.py` writes the extract. It says of each type which properties there are, which are required or read-only,
-their kinds, bounds and allowed values.
+`extract_types.py` writes the extract. For each type it has the properties, which are required or read-only, their
+kinds, bounds and allowed values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from infra_check.bicep_evaluation import Deferred
 
 _OF_THE_ENVELOPE = {"apiVersion", "id", "type"}
-"""What Bicep says in the head of a resource, or Azure alone."""
+"""Properties that Bicep sets in the head of a resource, or that only Azure sets."""
 _OF_BICEP = {"scope", "parent", "dependsOn"}
 """What Bicep knows of a resource, and the service is not sent."""
 _KINDS: dict[str, type | tuple[type, ...]] = {"string": str, "int": int, "bool": bool}
