@@ -8,7 +8,9 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import iso
+from agent_memory.remembering.outdated import outdate_chunks
 from agent_memory.settings import Cadence
+from agent_memory.store.chunks import chunk_id
 from agent_memory.store.containers import MEMORIES
 
 NEW_YEAR, DAY_AFTER, FEBRUARY = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((1, 1), (1, 2), (2, 1)))
@@ -36,3 +38,44 @@ async def test_talk_that_repeats_an_old_figure_is_out_of_date_whenever_it_comes(
         assert await end_of_chunk(memory, "old") == [iso(FEBRUARY)]
         assert await end_of_chunk(memory, "echo") == [iso(FEBRUARY)]
         assert await end_of_chunk(memory, "new") == [None]
+
+
+async def test_talk_that_says_more_or_shares_a_small_number_is_not_out_of_date() -> None:
+    """Contexts leave out what is marked, so a mark must be sure."""
+    said = {
+        "more": "My gym fee is $45. Also my sister Clara moved to Turin with both kids and works at the clinic.",
+        "other": "By the way, our team ran 12 laps around the old stadium, and Theo carried the flag for all of us.",
+    }
+    async with AsyncMemory.local(cadence=Cadence(idle_seconds=0)) as memory:
+        chat = memory.user("alice").thread("gym")
+        for turn_id, text in said.items():
+            await chat.add("user", text, created_at=DAY_AFTER, id=turn_id)
+        await chat.add("user", "My gym class is at 12.", created_at=NEW_YEAR, id="old")
+        await chat.add("user", "My gym class is at 18 now.", created_at=FEBRUARY, id="new")
+        await chat.add("user", "My gym fee is $60 now.", created_at=FEBRUARY, id="fee")
+        assert await memory.drain(timeout=300) == 0
+        replaced = [
+            one.content for one in await memory.user("alice").memories(include_superseded=True) if one.superseded_by
+        ]
+        ends = {turn_id: await end_of_chunk(memory, turn_id) for turn_id in ("old", "more", "other", "new")}
+    assert replaced
+    assert ends["more"] == ends["other"] == ends["new"] == [None], (replaced, ends)
+
+
+async def test_a_long_statement_is_not_out_of_date_because_one_thing_of_it_changed() -> None:
+    text = (
+        "My plan for the Hawaii trip is a budget of $10,000, two weeks in March with Clara, Theo and both kids, surfing"
+        " lessons near Hanalei, a rented van, a cabin without stairs, and no flights before noon."
+    )
+    async with AsyncMemory.local() as memory:
+        alice = memory.user("alice")
+        await alice.thread("hawaii").add("user", text, created_at=NEW_YEAR, id="plan")
+        await alice.thread("hawaii").process("index")
+        plan = await alice.get(chunk_id("alice", "hawaii", "plan"))
+        loser = plan.model_copy(update={"content": text, "kind": "fact"})
+        winner = loser.model_copy(update={"id": "winner", "content": "My budget for the Hawaii trip is $15,000 now."})
+        await outdate_chunks(memory.runtime.store, loser, winner, FEBRUARY)
+        assert await end_of_chunk(memory, "plan") == [None]
+        short = loser.model_copy(update={"content": "My budget for the Hawaii trip is $10,000.", "quote": text})
+        await outdate_chunks(memory.runtime.store, short, winner, FEBRUARY)
+        assert await end_of_chunk(memory, "plan") == [iso(FEBRUARY)]

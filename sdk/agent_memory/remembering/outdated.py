@@ -1,18 +1,36 @@
-"""Outdated turns: marks chunks that repeat a replaced memory with the time until which they were true."""
+"""Outdated turns: marks chunks that repeat a replaced memory with the time until which they were true.
+
+Contexts leave marked turns out, so a mark must be sure. A turn that says more than the replaced memory stays valid, and
+a short figure in common ("5", "12:30") shows nothing: many statements share it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
+from agent_memory.calibration import CLAIM_OVERLAP
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, iso
 from agent_memory.store import queries
+from agent_memory.store.chunks import quote_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
 from agent_memory.text.figures import FIGURE
+from agent_memory.text.likeness import LITTLE, stems
+from agent_memory.text.patterns import linear
+
+_MOSTLY = 1 / 2
+"""Minimum share of a turn's words in a memory for the turn to end with the memory. A choice."""
+_ONE_CLAIM = 12
+"""Maximum words of a replaced memory that its winner does not have. A memory with more says several things, of which
+the winner replaces one at most. A choice."""
+_LONG_FIGURE = 4
+"""Minimum digits of a figure that shows by itself what is meant, unless it is a year or a time. A choice."""
+_YEAR = linear(r"(?:19|20)\d\d")
 
 
 async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids: Sequence[str]) -> None:
@@ -33,14 +51,16 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
             for loser in losers
             if loser.valid_to is not None
             and row["created_at"] < iso(loser.valid_to)
-            and any(figure in row["content"] for figure in _figures(loser, winners.get(loser.superseded_by or "", "")))
+            and _repeats(_words(row), loser, winners.get(loser.superseded_by or "", ""))
         ]
         if ends:
             await _outdate(store, (*partition, row["id"]), min(ends))
 
 
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    """Marks the chunks that say a replaced memory: its sources, and chunks of its thread with the same figures."""
+    """Marks the chunks that say a replaced memory: sources that say little else, and repetitions in its thread."""
+    if not _is_one_claim(loser, winner.content):
+        return
     figures = _figures(loser, winner.content)
     rows = await store.query(
         MEMORIES,
@@ -52,7 +72,43 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
         **{f"f{number}": figure for number, figure in enumerate(figures)},
     )
     for row in rows:
-        await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to)
+        said = _words(row)
+        is_source = not set(loser.source_turn_ids).isdisjoint(row["source_turn_ids"])
+        if (is_source and _says_little_else(said, loser)) or _repeats(said, loser, winner.content):
+            await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to)
+
+
+def _words(chunk: dict[str, Any]) -> str:
+    """What was said, without the day and the speaker."""
+    return chunk.get("quote") or quote_of(chunk["content"], None)
+
+
+def _is_one_claim(loser: Memory, winner: str) -> bool:
+    """Whether a replaced memory says one thing, so that all of it is out of date."""
+    return len(stems(loser.content) - stems(winner)) <= _ONE_CLAIM
+
+
+def _says_little_else(said: str, loser: Memory) -> bool:
+    """Whether a memory, with the words that it was taken from, tells most of what was said."""
+    words = stems(said)
+    told = words & (stems(loser.content) | stems(loser.quote or ""))
+    return len(words) - len(told) <= LITTLE or len(told) >= _MOSTLY * len(words)
+
+
+def _repeats(said: str, loser: Memory, winner: str) -> bool:
+    """Whether talk has a figure of what was replaced that the winner has not, and makes the same claim.
+
+    A long figure shows that by itself: few things share it.
+    """
+    shared = set(FIGURE.findall(said)).intersection(_figures(loser, winner))
+    if not shared or not _is_one_claim(loser, winner) or not _says_little_else(said, loser):
+        return False
+    claim = stems(loser.content)
+    return any(map(_is_long, shared)) or len(claim & stems(said)) >= CLAIM_OVERLAP * len(claim)
+
+
+def _is_long(figure: str) -> bool:
+    return sum(map(str.isdigit, figure)) >= _LONG_FIGURE and not _YEAR.fullmatch(figure) and ":" not in figure
 
 
 def _figures(loser: Memory, winner: str) -> list[str]:

@@ -110,7 +110,7 @@ NEWEST_FACTS = (
 REPLACED_FACTS = (
     f'SELECT {MEMORY_FIELDS} FROM c WHERE c.type = "fact" AND IS_STRING(c.superseded_by) AND IS_STRING(c.valid_to)'
 )
-CONTENTS = "SELECT c.id, c.thread_id, c.content, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+CONTENTS = "SELECT c.id, c.thread_id, c.content, c.quote, c.created_at FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 RECORDED_SINCE = (
     f"SELECT TOP @limit {MEMORY_FIELDS}, c.embedding FROM c"
     f' WHERE c.type = "fact" AND {USABLE} AND {ACTIVE} AND c.recorded_at > @since AND c.embedding_model = @model'
@@ -374,7 +374,7 @@ def chunks_that_tell(figures: int) -> str:
     """The chunks that a memory came from (`@turns`), and all in its thread that have its figures (`@f0`, …)."""
     said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"
     return (
-        f"SELECT c.id, c.thread_id FROM c WHERE {CHUNK} AND c.created_at < @end"
+        f"SELECT c.id, c.thread_id, c.content, c.quote, c.source_turn_ids FROM c WHERE {CHUNK} AND c.created_at < @end"
         f" AND (ARRAY_CONTAINS(@turns, c.source_turn_ids[0]) OR (c.thread_id = @thread AND ({said})))"
     )
 
