@@ -23,7 +23,7 @@ KEY_VARIABLE = "EMBEDDED_COSMOS_KEY"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until told to stop; returns the exit status."""
+    """Serve until stopped; returns the exit status."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO if options.log else logging.WARNING, format="%(asctime)s %(message)s")
     logging.getLogger("asyncio").setLevel(logging.WARNING)

@@ -44,7 +44,7 @@ class Authorizer:
         Args:
             key: The key in base64.
             allow_aad: Accept any Entra ID token. Its signature is not checked, so this is for tests of clients.
-            known_as: Host names for the server, beside those of this machine and of its containers.
+            known_as: Further host names for the server, besides those of this machine and of its containers.
             clock: Returns the time in seconds since 1970.
         """
         try:

@@ -49,7 +49,7 @@ def run_batch(documents: Documents, container: Container, key: PartitionKey, ope
 def run_bulk(
     documents: Documents, container: Container, operations: Any, size: int, stops_at_error: bool
 ) -> BatchResult:
-    """Carry out operations that each say their partition key, in a transaction each."""
+    """Carry out operations with their own partition keys, each in its own transaction."""
     checked, results = _checked(operations, size), list[JsonObject]()
     status = 200
     for operation in checked:

@@ -53,7 +53,7 @@ def parse_body(item_id: str, body: bytes) -> JsonObject:
 
 
 def sound_body(item_id: str, body: bytes) -> JsonObject | None:
-    """The document of a stored body; None when it is damaged, of which the log tells.
+    """The document of a stored body; None when it is damaged, which is logged.
 
     For reads of many: one damaged document must not hide all others.
     """

@@ -141,7 +141,7 @@ class ControlPlane:
         return feed_reply("", "Offers", self._offers.list())
 
     def query_offers(self, request: Request) -> Reply:
-        """Query the offers; a client finds that of a container by the container's `_self`."""
+        """Query the offers; a client finds a container's offer by the container's `_self`."""
         return _query(request, "", "Offers", self._offers.list())
 
     def read_offer(self, _request: Request, ref: str) -> Reply:

@@ -75,7 +75,7 @@ class Documents:
         return item
 
     def expire(self, container: Container) -> None:
-        """Delete expired items. If the store cannot be written, they stay for now, and reads go on."""
+        """Delete expired items. If the store cannot be written, they stay for now, and reads still work."""
         if container.next_expiry <= self._clock():
             with suppress(sqlite3.Error), self.change(container):
                 pass

@@ -102,7 +102,7 @@ class Engine:
         return faults.carry_out(request, operation_of(request), self._container_of(request), self._in_turn)
 
     def try_handle(self, request: Request) -> Response | None:
-        """Answer a request at once. None if it may take long, if another one is running, or if faults are planned."""
+        """Answer a request immediately. None if it may take long, another one is running, or faults are planned."""
         if os.getpid() != self._owner or self.faults is not None or not self._lock.acquire(blocking=False):
             return None
         try:
@@ -203,7 +203,7 @@ class Engine:
             return self._answer(request)
 
     def _answer(self, request: Request) -> Response:
-        # Clients read the account in a thread of their own from time to time. A closed engine must still answer that.
+        # Clients read the account in their own thread from time to time. A closed engine must still answer that.
         if not self._is_open and request.path != "/":
             return error_response(request, unavailable("The engine is closed."))
         try:

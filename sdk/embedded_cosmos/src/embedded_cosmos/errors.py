@@ -12,10 +12,10 @@ CROSS_PARTITION_NOT_SERVABLE = 1004
 
 
 class CosmosError(Exception):
-    """An answer of 4xx or 5xx, as Cosmos DB would give it."""
+    """A 4xx or 5xx response, as Cosmos DB would send it."""
 
     details: Mapping[str, str] = MappingProxyType({})
-    """Fields of the answer's body beside code and message."""
+    """Fields of the response body besides code and message."""
 
     def __init__(self, status: int, code: str, message: str, substatus: int | None = None) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class PlanNeeded(CosmosError):
 
 
 class TakesLong(Exception):
-    """A request could not be answered at once, because it may take long. Nothing was changed."""
+    """A request could not be answered immediately, because it may take long. Nothing was changed."""
 
 
 class EngineFileError(CosmosError):

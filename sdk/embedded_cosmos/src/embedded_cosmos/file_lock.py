@@ -1,4 +1,4 @@
-"""One process at a time: an advisory lock on a file beside the store. The system releases it when the holder dies.
+"""One process at a time: an advisory lock on a file next to the store. The system releases it when the holder dies.
 
 The lock belongs to the file and not to a spelling of its name: symbolic links and relative paths are resolved, and a
 store with several hard links is recognised by its device and inode.
@@ -52,7 +52,7 @@ _locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
 class FileLock:
     """Holds the lock of a store file from construction to `release`.
 
-    The lock lies on a file of its own: SQLite's locks on the store would be lost as soon as anything else in this
+    The lock is on a separate file: SQLite's locks on the store would be lost as soon as anything else in this
     process opened and closed the store.
 
     Attributes:

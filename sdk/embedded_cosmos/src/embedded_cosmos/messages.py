@@ -118,7 +118,7 @@ class Request:
         return key
 
     def partition(self, container: Container) -> PhysicalPartition | None:
-        """The physical partition in the headers; raises 410 when there is no such."""
+        """The physical partition in the headers; raises 410 when it does not exist."""
         header = self.headers.get(PARTITION_KEY_RANGE)
         return None if header is None else container.partitions.named(header)
 

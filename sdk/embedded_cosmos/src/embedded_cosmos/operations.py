@@ -1,4 +1,4 @@
-"""Operations: finds out from verb, path and headers what a request asks for."""
+"""Operations: finds the operation of a request from its verb, path and headers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The physical partitions of a container: ranges of effective partition keys that divide all of them evenly.
 
-An ordinary engine has one. A strict one simulates several, so that clients meet what they meet in a large container
-of Azure: queries that they must merge, pages that end with a range, a change feed for each range.
+An ordinary engine has one. A strict one simulates several, so that clients see what they see in a large container in
+Azure: queries that they must merge, pages that end with a range, a change feed for each range.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def effective_key(hashed_form: bytes) -> str:
 
 
 def boundary(fraction: float) -> str:
-    """The key below which that fraction of all hashes lies."""
+    """The key below which that fraction of all hashes is."""
     return _encoded_hash(int(fraction * 2**32)).hex().upper()
 
 

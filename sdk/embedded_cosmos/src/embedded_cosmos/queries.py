@@ -73,8 +73,8 @@ class Queries:
     """Runs queries, and keeps the rows of queries that were not read to their end.
 
     A continuation token names the kept rows and the next one, so pages are cut from one state of the container,
-    whatever is written in between. If the rows are gone (after a restart, or dropped for others), the query runs again
-    and goes on from the same position.
+    whatever is written in between. If the rows are gone (after a restart, or evicted), the query runs again and
+    continues from the same position.
     """
 
     def __init__(self, shards: ShardCache) -> None:

@@ -103,7 +103,7 @@ class RestService:
 
 
 def error_response(request: Request, error: CosmosError) -> Response:
-    """The response that tells a client of an error."""
+    """The response that reports an error to a client."""
     body = orjson.dumps({"code": error.code, "message": error.message, **error.details})
     response = _response(request, Reply(error.status, body))
     if error.substatus is not None:

@@ -1,4 +1,4 @@
-"""Resource ids: the base64 names that Cosmos DB gives to what it stores, and the links made of them.
+"""Resource ids: the base64 names that Cosmos DB gives to stored resources, and the links made from them.
 
 A database has four bytes, a container four more, an item eight more, so a rid names its owners too. `/` is written
 as `-`, as rids stand in paths.
@@ -34,7 +34,7 @@ def offer_rid(offer: int) -> str:
 
 
 def last_number(rid: str) -> int | None:
-    """The number of the database, container, item or offer that a rid names, or None if it is no rid."""
+    """The number of the database, container, item or offer that a rid names, or None if it is not a rid."""
     try:
         raw = base64.b64decode(rid.replace("-", "/"), validate=True)
     except (binascii.Error, ValueError):

@@ -1,6 +1,6 @@
 """The engine behind a socket: Cosmos DB's REST API over HTTP or HTTPS, for clients that cannot be given a transport.
 
-`python -m embedded_cosmos` runs it as a process of its own; `LoopbackServer` runs it in a thread of this one.
+`python -m embedded_cosmos` runs it as a separate process; `LoopbackServer` runs it in a thread of this one.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Column:
 
     @property
     def distinct_strings(self) -> int:
-        """How many distinct strings were ever stored, also those of replaced documents."""
+        """How many distinct strings were ever stored, including those of replaced documents."""
         return len(self._strings)
 
     @property

@@ -94,7 +94,7 @@ class TextIndex:
         self._words += len(terms)
 
     def discard(self, slot: int, text: Json) -> None:
-        """Take the text of a slot out again; it must be the one that was added."""
+        """Remove the text of a slot; it must be the one that was added."""
         if type(text) is not str:
             return
         terms = self.analyzer.terms(text)

@@ -1,4 +1,4 @@
-"""Which indexes Azure would use for a query, as far as its text tells: an estimate, in the form that clients read."""
+"""Which indexes Azure would use for a query: an estimate from its text, in the form that clients read."""
 
 from __future__ import annotations
 

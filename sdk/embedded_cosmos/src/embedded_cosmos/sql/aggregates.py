@@ -1,4 +1,4 @@
-"""Aggregates over the rows of a group, and the expressions that are allowed beside them."""
+"""Aggregates over the rows of a group, and the expressions that are allowed next to them."""
 
 from __future__ import annotations
 
