@@ -195,6 +195,10 @@ def test_a_pronoun_is_never_written_out_and_nothing_is_kept_of_somebody_unnamed(
     assert [memory.content for memory in memories] == ["My son Leo turned 7 in March."]
 
 
+def test_what_leads_in_is_dropped() -> None:
+    assert the_one("The other news is that I've become vegetarian.").content == "I've become vegetarian."
+
+
 def test_a_list_is_not_cut_where_only_its_next_item_begins() -> None:
     text = "I live with my mum and my little sister Mia in Hamburg"
     assert the_one(text).content == text

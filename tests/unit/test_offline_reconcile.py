@@ -35,6 +35,7 @@ UPDATES = [
     ("The Hawaii budget is $10k", "Our budget for Hawaii went up to $15,000"),
     ("User's budget for Hawaii is $10,000", "My budget for Hawaii is now $15,000 (Hawaii trip)"),
     ("Our budget for the Hawaii trip is $10,000.", "We raised the budget from $10,000 to $15,000."),
+    ("Our budget for the Hawaii trip is $10,000, flights included.", "We've raised the Hawaii budget to $15,000."),
     ("I pay $1,200 in rent", "My rent is now 1300 dollars"),
     ("I weigh 90 kilos", "I weigh 84 kilos now"),
     ("I take 20 mg of lisinopril", "I take 40 mg of lisinopril now"),

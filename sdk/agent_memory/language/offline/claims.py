@@ -109,7 +109,9 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         return told
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     old, after = _replaced(clause.after) if changing else (None, clause.after)
-    found, bare = _values(after, said_at)
+    what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
+    found, bare = _values(f"to {what['new']}" if what else after, said_at)
+    bare = f"{what['what']} {bare}" if what else bare
     if not thing and clause.verb in {"plan", "book", "cancel", "organ"}:  # The trip to Hawaii, not a value Hawaii.
         found, bare = [], _OFTEN.sub("", after)
     first = clause.rest[0].lower() if clause.rest else ""
@@ -120,13 +122,14 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     named = [value for value in found if value.kind == "text"]
     if not thing and clause.verb == "move" and named:
         verb = "live"
+    married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
-    if thing:  # The wedding of my sister is my sister's wedding.
+    if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         owner = clause.owner.split(".")[0]
     else:
         owner = "self" if clause.owner == "it" else clause.owner
-    lasting = bool(thing or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
+    lasting = bool(thing or married or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
     left = clause.verb in {"leav", "quit"} and bool(named)
     if left or clause.verb == "cancel":
         topic, base = frozenset({"work"}) if left else topic, replace(base, negative=True, change=True)

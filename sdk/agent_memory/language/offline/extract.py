@@ -68,7 +68,7 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
         for statement in statements.statements(sentence, names):
             text = statement.text
             advice = among_people and speech.is_standing_order(text)
-            if advice or len(text) > LONGEST_STATEMENT or _is_name_alone(text, _name(turn)):
+            if advice or len(text) > LONGEST_STATEMENT:
                 continue
             clause, moments = parse(text), context.moments(text, turn.created_at, nearest_first)
             kind = kinds.kind_of(text, clause)
@@ -77,11 +77,6 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
                 dated = context.dating(text, moments, clause, kind)
                 yield statement.start, _memory(turn, text, context.tidy(content), kind, dated, moments)
         nearest_first = [sentence.text, *nearest_first]
-
-
-def _is_name_alone(text: str, name: str) -> bool:
-    """Whether a statement says no more than the name that is known of its speaker."""
-    return bool(name) and text.lower().rstrip(".!").endswith((f"i'm {name.lower()}", f"name is {name.lower()}"))
 
 
 def _memory(

@@ -42,7 +42,6 @@ _KIN_ADJECTIVES = lexicon.words(
 _WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older", "little": "younger",
           "youngest": "younger", "older": "older", "younger": "younger", "twin": "twin", "ex": "ex"}  # fmt: skip
 """Adjectives that tell one of several such people from another."""
-_NOUNS_TOO = lexicon.words("move end start run use work cost visit study play drive drinks lives changes release")
 _NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
 _NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
 _PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
@@ -224,8 +223,7 @@ def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Sub
         following = words[at + 1].lower() if at + 1 < len(words) else ""
         if at and (word in {":", "="} or (word == "," and following[:1].isdigit())):
             return owner, words[:at], ["is", *words[at + 1 :]], definite
-        noun = word.lower() in _NOUNS_TOO and (following in lexicon.FINITE or _continues_noun(following))
-        if at and word.lower() in lexicon.FINITE and not noun:
+        if at and word.lower() in lexicon.FINITE:
             return owner, words[:at], words[at:], definite
     return owner, words, [], definite
 
@@ -283,8 +281,6 @@ def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[s
         elif word in BE:
             auxiliary = "was" if word in {"was", "were"} else "be"
             at += 1
-        elif word in {"have", "has", "had"} and following == "got" and lower[at + 2] != "to":
-            return "have", words[at + 2 :]
         elif word in {"have", "has", "had"} and (following in {"to", "got"} or _is_participle(_next(lower, at))):
             auxiliary = "must" if following == "to" else "have"
             marks.time = "past" if word == "had" and following == "to" else marks.time
@@ -296,8 +292,6 @@ def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[s
         elif word == "to" or (word == "got" and auxiliary == "have"):
             at += 1
         elif auxiliary == "be" and word in {"going", "about"} and following == "to" and words[at + 2 : at + 3]:
-            if words[at + 2][0].isupper() or lower[at + 2] in {"the", "a", "an", "my", "our"}:
-                break
             marks.time, auxiliary = "ahead", ""
             at += 2
         else:
@@ -324,8 +318,6 @@ def _small_word(word: str, following: str, marks: _Marks) -> int:
     if word == "used" and following == "to":
         marks.time = "past"
         return 2
-    if word == "may" and following[:1].isdigit():
-        return 0  # the month
     if word in {"not", "never"}:
         marks.negative = True
     elif word in lexicon.MODALS:

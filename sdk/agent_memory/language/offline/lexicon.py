@@ -152,16 +152,6 @@ OPENINGS = words("""
 """)
 """What may open a statement without belonging to it."""
 
-CHATTER = words("""
-    thanks thank_you hi hello hey bye goodbye cheers good_morning good_evening good_afternoon good_night see_you
-    talk_soon talk_to_you take_care congrats congratulations welcome you're_welcome no_problem no_worries nice_to_meet
-    good_to_hear great_to_hear glad_to_hear happy_to_hear sorry_to_hear happy_birthday good_luck keep_up well_done
-    great_job good_job nice_work sounds_good sounds_great sounds_like looks_great looks_good looks_like never_mind
-    here_is here_are have_fun have_a wish_me let_me_know let_me_think let_me_see can't_wait can_not_wait hope_you
-    hope_to enjoy_your so_glad so_happy_for so_proud proud_of_you i_agree i_see i_know i_understand that_is_all
-""")
-"""How courtesies begin."""
-
 COMMANDS = words("""
     summarise summarize explain tell show give write draft list translate help suggest recommend find search look
     compare rewrite fix correct check calculate generate make create describe convert remind send set schedule add

@@ -94,6 +94,9 @@ def _lasts(statement: Statement) -> bool:
     if clause is None:
         return kind == "preference" or _LIMITS.search(plain) is not None
     own = _OWN.match(text) is not None or _LIMITS.search(plain) is not None
+    placed = any(claim.lasting and value.kind == "text" for claim in statement.claims for value in claim.values)
+    if clause.thing and clause.definite and placed and clause.time in {"now", "ahead"} and kind != "decision":
+        return True  # where or what a thing of the user's is or will be
     if clause.time in {"past", "ahead", "wish"} or clause.perfect:  # A change is how it is since then.
         return own and any(claim.change and claim.values for claim in statement.claims)
     tools = _EQUIPMENT.search(text) is not None
@@ -105,9 +108,11 @@ def _lasts(statement: Statement) -> bool:
 
 
 def _is_dated(statement: Statement) -> bool:
-    """Whether a fact is of one time, and not of all that follows."""
+    """Whether a fact is of one day or week, and not of all that follows."""
     found = dates.find(statement.fact.content, statement.fact.said_at)
-    return any(moment.first and moment.grain != "year" and moment.role != "since" for moment in found)
+    return any(
+        moment.first and moment.grain not in {"month", "season", "year"} and moment.role != "since" for moment in found
+    )
 
 
 def section_of(statement: Statement) -> Section:

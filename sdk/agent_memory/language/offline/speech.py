@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.grammar import is_past
 from agent_memory.language.offline.text import expand, straighten
 from agent_memory.text.instructions import standing_instruction
-from agent_memory.text.patterns import Bounded, bounded, either, linear, plain_words
+from agent_memory.text.patterns import bounded, either, linear
 from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
 
 _PLANTED = linear(
@@ -177,14 +176,9 @@ def is_statement(text: str) -> bool:
         return False
     order = _ORDER_WORDS.match(plain)
     ordered = order is not None and order["verb"].lower() in lexicon.COMMANDS and not plain.lower().startswith("let us")
-    return not (ordered or _chatter().match(plain))
+    return not ordered
 
 
 def is_addressed(text: str) -> bool:
     """Whether a text speaks to or of the listener."""
     return bool(_ADDRESSED.search(expand(text)))
-
-
-@cache
-def _chatter() -> Bounded:
-    return bounded(plain_words(expand(entry) for entry in lexicon.CHATTER) + r"\b", re.I)

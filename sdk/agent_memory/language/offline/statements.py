@@ -26,7 +26,8 @@ _PASTED_LINE = linear(
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;|\\/_*#@^~]")
 _GREETED = bounded(
     r"(?:hey|hi|hello|thanks|thank you|yeah|sorry|ok|okay),? (?-i:[A-Z])[a-z]+\s*[,!.-]+\s*(?=\S)"
-    r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+",
+    r"|i(?: just| also)? (?:wanted|have|need) to (?:tell you|let you know|say|mention|add)(?: that|,)?\s+"
+    r"|(?:the|one|another)(?: \w+){1,3} is(?: that|,)?\s+(?=(?:i|we|my|our|i'm|i've)\b)",
     re.I,
 )
 _PARTS = bounded(

@@ -44,7 +44,6 @@ _RUN_ON = re.compile(
     r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
     r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])"
 )
-_ABBREVIATIONS = ("approx.", "dept.", "prof.", "capt.", "corp.", "assn.", "univ.", "blvd.", "messrs.")
 _GAP = linear(rf"\s{{{WIDEST_GAP + 1},}}")
 _LONGEST_BODY = 2 * LONGEST
 """In characters, of what is cut into sentences at once: the segmenter's time grows with the square of some texts."""
@@ -173,16 +172,10 @@ def _columns(line: str) -> Iterator[tuple[int, str]]:
         start = gap.end() if gap else end
 
 
-def _is_abbreviated(text: str, end: int) -> bool:
-    """Whether the word that ends at a place is an abbreviation with its full stop."""
-    found = next((short for short in _ABBREVIATIONS if text[max(0, end - len(short)) : end].lower() == short), None)
-    return found is not None and not text[max(0, end - len(found) - 1) : end - len(found)].isalnum()
-
-
 def _pieces(span: str, start: int) -> list[Sentence]:
     pieces = []
     position = 0
-    breaks = [match.span() for match in _RUN_ON.finditer(span) if not _is_abbreviated(span, match.start())]
+    breaks = [match.span() for match in _RUN_ON.finditer(span)]
     for end, following in [*breaks, (len(span), len(span))]:
         stripped = span[position:end].strip()
         if stripped:
