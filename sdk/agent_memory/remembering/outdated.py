@@ -1,7 +1,7 @@
 """Outdated turns: marks chunks that repeat a replaced memory with the time until which they were true.
 
-Contexts leave marked turns out, so a mark must be sure. A turn that says more than the replaced memory stays valid, and
-a short figure in common ("5", "12:30") shows nothing: many statements share it.
+Contexts leave marked turns out, so a mark must be sure. A short figure in common ("5",
+"12:30") shows nothing: many statements share it. A memory that says several things ends no turn.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
 
 
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    """Marks the chunks that say a replaced memory: sources that say little else, and repetitions in its thread."""
+    """Marks the chunks that say a replaced memory: its sources, and repetitions in its thread."""
     if not _is_one_claim(loser, winner.content):
         return
     figures = _figures(loser, winner.content)
@@ -72,9 +72,8 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
         **{f"f{number}": figure for number, figure in enumerate(figures)},
     )
     for row in rows:
-        said = _words(row)
         is_source = not set(loser.source_turn_ids).isdisjoint(row["source_turn_ids"])
-        if (is_source and _says_little_else(said, loser)) or _repeats(said, loser, winner.content):
+        if is_source or _repeats(_words(row), loser, winner.content):
             await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to)
 
 
@@ -101,10 +100,12 @@ def _repeats(said: str, loser: Memory, winner: str) -> bool:
     A long figure shows that by itself: few things share it.
     """
     shared = set(FIGURE.findall(said)).intersection(_figures(loser, winner))
-    if not shared or not _is_one_claim(loser, winner) or not _says_little_else(said, loser):
+    if not shared or not _is_one_claim(loser, winner):
         return False
+    if any(map(_is_long, shared)):
+        return True
     claim = stems(loser.content)
-    return any(map(_is_long, shared)) or len(claim & stems(said)) >= CLAIM_OVERLAP * len(claim)
+    return _says_little_else(said, loser) and len(claim & stems(said)) >= CLAIM_OVERLAP * len(claim)
 
 
 def _is_long(figure: str) -> bool:
