@@ -112,7 +112,7 @@ async def test_the_tier_says_how_many_of_the_example_memories_come(service: Memo
     assert len(found) == limit
     for one in found:
         assert one.content in EXAMPLES[one.memory_type]
-    with pytest.raises(InvalidInput, match="there is no tier 'gold'; there are basic, enterprise, free, pro"):
+    with pytest.raises(InvalidInput, match="there is no tier 'gold'; known tiers are basic, enterprise, free, pro"):
         await service.retrieve_memories("acct", "x", "gold")
 
 
