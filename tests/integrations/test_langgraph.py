@@ -234,7 +234,7 @@ async def test_puts_of_one_key_at_once_leave_one_of_them(memory: AsyncMemory):
 
 
 async def test_what_is_no_json_is_refused(memory: AsyncMemory):
-    with pytest.raises(InvalidInput, match="no JSON"):
+    with pytest.raises(InvalidInput, match="not JSON"):
         await MemoryStore(memory).aput(HERS, "key", {"when": object()})
 
 

@@ -136,7 +136,7 @@ async def test_what_is_as_near_as_a_threshold_is_not_above_it(alice: AsyncUserSc
 @pytest.mark.parametrize(
     ("filters", "complaint"),
     [
-        ({"types": ["dream"]}, "no memory type 'dream'"),
+        ({"types": ["dream"]}, "unknown memory type 'dream'"),
         ({"types": "fact"}, "a list of names"),
         ({"tags": "home"}, "tags"),
         ({"min_confidence": 2}, "min_confidence"),

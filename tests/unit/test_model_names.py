@@ -134,7 +134,7 @@ def test_each_provider_has_its_adapter_for_embeddings(
         ({"AGENT_MEMORY_CHAT_BASE_URL": "http://x"}, "AGENT_MEMORY_CHAT_BASE_URL is set without a model: set"),
         ({"AGENT_MEMORY_EMBEDDINGS_API_KEY": "k"}, "AGENT_MEMORY_EMBEDDINGS_API_KEY is set without a model: set"),
         ({"AGENT_MEMORY_EMBEDDINGS": "anthropic:m"}, "AGENT_MEMORY_EMBEDDINGS=anthropic:m: anthropic is used for chat"),
-        ({"AGENT_MEMORY_EMBEDDINGS": "ollama:mine"}, "say how long its vectors are, as in ollama:mine@1024"),
+        ({"AGENT_MEMORY_EMBEDDINGS": "ollama:mine"}, "add the length of its vectors, as in ollama:mine@1024"),
         ({"AGENT_MEMORY_EMBEDDINGS": "local:minilm@512"}, "its vectors have 384 dimensions"),
         ({"AGENT_MEMORY_EMBEDDINGS": "local:/nowhere"}, "there are local:minilm, local:hashing, and a folder's path"),
         ({"AGENT_MEMORY_EMBEDDING_DIMENSIONS": "many"}, "AGENT_MEMORY_EMBEDDING_DIMENSIONS: Input should be a valid"),

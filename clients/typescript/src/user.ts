@@ -77,11 +77,6 @@ export class UserScope extends Scope {
     return this.send("GET", `/v1/memories/${segment(id, "id")}/why`, options);
   }
 
-  /** What changed in the memories, the oldest change first. `/v1/events` has the same as server-sent events. */
-  changes(options: api.UserChangesQuery & CallOptions = {}): Promise<api.Changes> {
-    return this.send("GET", "/v1/changes", options);
-  }
-
   /** The people, places and things that memories mention, the most mentioned first. */
   async entities(options: api.UserEntitiesQuery & CallOptions = {}): Promise<api.Entity[]> {
     return (await this.send<api.EntitiesAnswer>("GET", "/v1/entities", options)).entities;

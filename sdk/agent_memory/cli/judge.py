@@ -82,6 +82,6 @@ def _view(report: Mapping[str, Mapping[str, Any]]) -> object:
     for about, found in report.items():
         shares = ["" if found[name] is None else f"{found[name]:.0%}" for name in ("machine", "share")]
         counts = [str(found[name]) for name in ("samples", "marked", "good")]
-        majority = "yes" if found["majority"] else "not shown"
+        majority = "yes" if found["majority"] else "no"
         made.add_row(names[about], counts[0], shares[0], *counts[1:], shares[1], majority)
     return made
