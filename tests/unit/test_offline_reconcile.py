@@ -99,6 +99,10 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("I'm using SQLite 3.39 as my database", "I'm currently using Gunicorn 20.1.0."),
+    ("I've achieved 99.9% uptime over 7 days", "I've achieved 85% test coverage on core modules."),
+    ("My favorite team is Inter Milan", "My all-time favorite smoothie is banana"),
+    ("My favorite team is Inter-Milan.", "My all time favorite is Banana-Blueberry."),
     # other topics, or a topic on one side only
     ("My budget for Hawaii is $10,000", "My budget for the kitchen is $12,000"),
     ("My budget is $10,000", "My budget for the kitchen renovation is $12,000"),

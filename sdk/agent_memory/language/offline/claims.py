@@ -130,6 +130,11 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     else:
         owner = "self" if clause.owner == "it" else clause.owner
     lasting = bool(thing or married or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
+    units = {str(entry[1]) for value in found if value.kind == "number" for entry in value.core}
+    of_many = bool(named) or "percent" in units
+    if topic == {verb} and of_many and not (thing or changing or topic & ONE_AT_A_TIME):
+        # A bare verb does not say what its value is of: one uses several tools, and achieves several shares.
+        lasting, base = False, replace(base, change=False)
     left = clause.verb in {"leav", "quit"} and bool(named)
     if left or clause.verb == "cancel":
         topic, base = frozenset({"work"}) if left else topic, replace(base, negative=True, change=True)
@@ -266,7 +271,12 @@ def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
 
 
 def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two topics are one; words that add nothing ("trip", "project") may be missing on one side."""
+    """Whether two topics are one; words that add nothing ("trip", "project") may be missing on one side.
+
+    They say what a favourite is one of.
+    """
+    if "favorit" in one & two:
+        return one == two
     return _strong(one) == _strong(two) if _strong(one) or _strong(two) else one == two
 
 
