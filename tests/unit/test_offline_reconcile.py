@@ -30,6 +30,8 @@ def verdict(older: str, newer: str) -> str:
 
 
 UPDATES = [
+    ("elise: I live in Lisbon", "elise: I moved to Porto"),
+    ("öykü: My budget is $10,000", "öykü: My budget is now $15,000"),
     # amounts
     ("My budget for the Hawaii trip is $10,000.", "My budget for the Hawaii trip is now $15,000."),
     ("The Hawaii budget is $10k", "Our budget for Hawaii went up to $15,000"),
@@ -99,6 +101,8 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("elise: Today (5 January 2024) we play basketball.", "elise: Last year (2023) we went to Tulum, Mexico."),
+    ("sam_92: After the game we all went home.", "sam_92: Yoga is totally a work-out."),
     ("I'm using SQLite 3.39 as my database", "I'm currently using Gunicorn 20.1.0."),
     ("I've achieved 99.9% uptime over 7 days", "I've achieved 85% test coverage on core modules."),
     ("My favorite team is Inter Milan", "My all-time favorite smoothie is banana"),

@@ -22,7 +22,7 @@ Time = Literal["now", "past", "ahead", "wish"]
 _WORD = bounded(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][\w'&+#./-]*[\w+#]|[^\W_]|[,;:&]", re.I)
 _ASIDE = bounded(r"\s*\(([^()]*)\)")
 _DATE_ASIDE = bounded(r"(?:(?:around|week of|weekend of|spring|summer|autumn|winter) )?[\w ]{0,14}\d{4}$")
-_SPEAKER = bounded(r"^([A-Z][\w'-]+(?: [A-Z][\w'-]+)?): ")
+_SPEAKER = bounded(r"^([^\W\d_][\w'.@-]*(?: [^\W\d_][\w'-]*)?): ")
 _LEAD_IN = bounded(
     r"^(?:(?P<now>now|as of|starting|from|these days|right now|currently)|in|on|since|at|last|next|this|after|before"
     r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple)\b"
