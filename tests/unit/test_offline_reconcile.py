@@ -31,6 +31,8 @@ def verdict(older: str, newer: str) -> str:
 
 UPDATES = [
     ("elise: I live in Lisbon", "elise: I moved to Porto"),
+    ("My budget is $10,000.", "good news: my budget is now $15,000"),
+    ("My budget is $10,000.", "Reminder: my budget is now $15,000"),
     ("öykü: My budget is $10,000", "öykü: My budget is now $15,000"),
     # amounts
     ("My budget for the Hawaii trip is $10,000.", "My budget for the Hawaii trip is now $15,000."),

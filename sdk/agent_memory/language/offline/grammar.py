@@ -23,6 +23,10 @@ _WORD = bounded(r"[$€£¥]?\d[\d,.:/]*\d[a-z%]*|[$€£¥]?\d[a-z%]*|[^\W\d_][
 _ASIDE = bounded(r"\s*\(([^()]*)\)")
 _DATE_ASIDE = bounded(r"(?:(?:around|week of|weekend of|spring|summer|autumn|winter) )?[\w ]{0,14}\d{4}$")
 _SPEAKER = bounded(r"^([^\W\d_][\w'.@-]*(?: [^\W\d_][\w'-]*)?): ")
+_LABELS = lexicon.words(
+    "allergies answer context edit important info news ps psa question reminder status summary todo tldr warning"
+)
+"""Words that people put before a colon, and that are nobody's name."""
 _LEAD_IN = bounded(
     r"^(?:(?P<now>now|as of|starting|from|these days|right now|currently)|in|on|since|at|last|next|this|after|before"
     r"|yesterday|today|tomorrow|during|by|until|for|recently|lately|every|two|three|a few|a couple)\b"
@@ -101,6 +105,7 @@ def parse(sentence: str) -> Clause | None:
     speaker = _SPEAKER.match(text)
     if speaker and speaker[1].split()[-1].lower() not in lexicon.ATTRIBUTES | _not_names():
         text = text[speaker.end() :]
+        speaker = None if speaker[1].split()[-1].lower() in _LABELS else speaker
     else:
         speaker = None
     words = _without_tail(_WORD.findall(_without_lead(text, marks)), marks)
