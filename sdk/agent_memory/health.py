@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.roles import models_of, roles_off
 from agent_memory.language.tasks import ChatModel, EmbeddingModel
-from agent_memory.models import EndpointHealth, Health, iso
-from agent_memory.rules.budgets import count_over_budget
+from agent_memory.models import Budget, EndpointHealth, Health, iso
+from agent_memory.rules.budgets import budget_of_store, count_over_budget
 from agent_memory.runtime import Runtime
 from agent_memory.screening.secrets import knows_tokens
 from agent_memory.settings import role_variable
@@ -33,6 +33,7 @@ class _Stored:
     oldest: datetime | None = None
     dead: int = 0
     paused: int = 0
+    budget: Budget | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -60,6 +61,7 @@ async def look_at(runtime: Runtime) -> Health:
         models=models,
         oldest_unprocessed=found.oldest,
         paused_users=found.paused,
+        budget=found.budget,
         search_misses=None if runtime.searcher.misses is None else runtime.searcher.misses.counted.model_copy(),
         roles_off=list(roles_off(runtime.tools.chat)),
         usage=runtime.tools.tally.usage,
@@ -104,6 +106,9 @@ async def _read_store(runtime: Runtime, found: _Stored) -> None:
     found.paused = await count_over_budget(store, runtime.tools.policy)
     if found.paused:
         found.notes.append(f"{found.paused} users have spent today's budget; their turns wait until tomorrow")
+    found.budget = await budget_of_store(store, runtime.tools.policy)
+    if found.budget and found.budget.tokens >= (found.budget.most_tokens or 0):
+        found.notes.append("today's budget of tokens for all users is spent; all turns wait until tomorrow")
 
 
 async def _try_to_write(runtime: Runtime) -> list[str]:

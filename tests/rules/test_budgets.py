@@ -1,5 +1,6 @@
 """Budgets: what one user's processing may cost in a day; beyond it turns are kept and wait."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -9,8 +10,8 @@ from simulation import simulated_time
 
 from agent_memory import Cadence, ModelError
 from agent_memory.errors import QuotaExceeded
-from agent_memory.models import now
-from agent_memory.rules.budgets import Spent
+from agent_memory.models import Usage, now
+from agent_memory.rules.budgets import Spent, budget_of_store, charge
 from agent_memory.settings import Environment, PolicySettings
 
 
@@ -68,6 +69,41 @@ async def test_the_worker_leaves_such_work_due(chat: ScriptedChat):
         assert chat.calls == {}
 
 
+async def test_a_budget_of_the_store_is_shared_by_all_users(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch):
+    people = [f"user{number}" for number in range(5)]
+    async with opened(chat, store_daily_tokens=500) as memory:
+        for person in people:
+            await memory.user(person).thread("t1").add("user", "fact: city=Lisbon, since 2019")
+        for person in people[:2]:
+            await memory.user(person).thread("t1").process("extract")
+        spent = (await memory.health()).budget
+        assert spent is not None
+        assert (spent.model_calls, spent.most_tokens) == (2, 500)
+        usage = memory.runtime.tools.tally.usage
+        assert 0 < usage.input_tokens + usage.output_tokens <= spent.tokens
+        await charge(memory.runtime.store, memory.runtime.tools.policy, "erin", Usage(input_tokens=500))
+        with pytest.raises(QuotaExceeded, match="500 tokens for all users is spent"):
+            await memory.user(people[4]).thread("t1").process("extract")
+        health = await memory.health()
+        assert any("all turns wait until tomorrow" in warning for warning in health.warnings)
+        assert (await memory.user(people[3]).stats()).paused
+        assert await memory.runtime.store.query("counter", 'SELECT * FROM c WHERE c.type = "budget"') == []
+
+        tomorrow = now() + timedelta(days=1)
+        monkeypatch.setattr("agent_memory.rules.budgets.now", lambda: tomorrow)
+        assert (await memory.user(people[4]).thread("t1").process("extract")).created == 1
+    assert Environment(MEMORY_STORE_DAILY_TOKENS="9000").policy.store_daily_tokens == 9000
+
+
+async def test_charges_at_the_same_time_are_all_added(chat: ScriptedChat):
+    async with opened(chat, store_daily_tokens=10**9) as memory:
+        store, policy = memory.runtime.store, memory.runtime.tools.policy
+        await asyncio.gather(*(charge(store, policy, f"u{n % 40}", Usage(input_tokens=n)) for n in range(200)))
+        budget = await budget_of_store(store, policy)
+        assert budget is not None
+        assert budget.tokens == sum(range(200))
+
+
 async def test_without_budgets_nothing_is_counted(chat: ScriptedChat):
     async with opened(chat) as memory:
         thread = memory.user("alice").thread("t1")
@@ -75,7 +111,7 @@ async def test_without_budgets_nothing_is_counted(chat: ScriptedChat):
         await thread.process("extract")
         assert await memory.runtime.store.query("counter", 'SELECT * FROM c WHERE c.type = "budget"') == []
     policy = Environment(MEMORY_DAILY_MODEL_CALLS="50", MEMORY_DAILY_TOKENS="100000").policy
-    assert (policy.daily_model_calls, policy.daily_tokens, policy.has_budgets) == (50, 100_000, True)
+    assert (policy.daily_model_calls, policy.daily_tokens, policy.limits_users) == (50, 100_000, True)
 
 
 @pytest.mark.parametrize(("spent", "over"), [(0, False), (999, False), (1000, True)])

@@ -50,7 +50,7 @@ export interface AuditEntry {
   count: number;
 }
 
-/** What the background work of a user has cost today (UTC), and its limits. */
+/** What the background work of a user, or of the whole store, has cost today (UTC), and its limits. */
 export interface Budget {
   model_calls: number;
   tokens: number;
@@ -368,6 +368,8 @@ export interface Health {
   oldest_unprocessed: string | null;
   /** Users whose turns wait because today's budget is spent. */
   paused_users: number;
+  /** The whole store's budget today; None: none is set. */
+  budget: Budget | null;
   /** What sampled searches of this process left out; None: no searches are sampled. */
   search_misses: SearchMisses | null;
   /** Roles of chat models that are switched off. */

@@ -53,6 +53,7 @@ class Sample:
             "lag_seconds": round(self.lag, 1),
             "dead_letters": health.dead_letters,
             "paused_users": health.paused_users,
+            "budget": health.budget and health.budget.model_dump(mode="json"),
             "tokens": self.tokens,
             "model_calls": health.usage.model_calls,
             "request_units": round(health.usage.request_units, 1),
@@ -118,6 +119,8 @@ def view(store: str, sample: Sample, before: Sample | None) -> RenderableType:
     made.add_row("request units", f"{health.usage.request_units:,.0f}")
     if health.paused_users:
         made.add_row("paused", f"{counted(health.paused_users, 'user')}, whose budget for today is spent")
+    if health.budget:
+        made.add_row("budget", f"{health.budget.tokens:,} of {health.budget.most_tokens:,} tokens today, for all users")
     for name, model in health.models.items():
         made.add_row(name, _model(model, sample.at))
     for warning in health.warnings:

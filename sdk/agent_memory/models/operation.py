@@ -8,7 +8,7 @@ from agent_memory.models.base import Model, Usage, UtcTime
 
 
 class Budget(Model):
-    """What the background work of a user has cost today (UTC), and its limits."""
+    """What the background work of a user, or of the whole store, has cost today (UTC), and its limits."""
 
     model_calls: int
     tokens: int
@@ -136,6 +136,7 @@ class Health(Model):
         default=None, description="When the oldest waiting turn was written, according to the counters."
     )
     paused_users: int = Field(default=0, description="Users whose turns wait because today's budget is spent.")
+    budget: Budget | None = Field(default=None, description="The whole store's budget today; None: none is set.")
     search_misses: SearchMisses | None = Field(
         default=None, description="What sampled searches of this process left out; None: no searches are sampled."
     )

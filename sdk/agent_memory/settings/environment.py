@@ -126,6 +126,7 @@ class Environment(BaseSettings):
     talk_days: int | None = Field(default=None, ge=1, le=36_500, validation_alias="MEMORY_TALK_DAYS")
     daily_model_calls: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_MODEL_CALLS")
     daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_DAILY_TOKENS")
+    store_daily_tokens: int | None = Field(default=None, ge=0, validation_alias="MEMORY_STORE_DAILY_TOKENS")
 
     webhook_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_WEBHOOK_URL")
     webhook_secret: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_WEBHOOK_SECRET")
@@ -233,6 +234,7 @@ class Environment(BaseSettings):
             talk_days=self.talk_days,
             daily_model_calls=self.daily_model_calls,
             daily_tokens=self.daily_tokens,
+            store_daily_tokens=self.store_daily_tokens,
         )
         policy.tier(policy.default_tier)
         return policy

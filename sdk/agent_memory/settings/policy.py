@@ -56,7 +56,8 @@ class PolicySettings:
     needs no entry in `tiers`. Secrets in memories are removed (`redact`), or the memory waits for review
     (`quarantine`); the same applies to text that looks like an instruction to a model. The audit is kept for
     `audit_days`; 0 for none. Raw turns can be searched for `talk_days`, None for ever. `daily_model_calls` and
-    `daily_tokens` limit what the processing of one user may cost in a day (UTC); None for no limit.
+    `daily_tokens` limit what the processing of one user may cost in a day (UTC), `store_daily_tokens` that of all users
+    together; None for no limit.
     """
 
     enabled: bool = True
@@ -70,10 +71,11 @@ class PolicySettings:
     talk_days: int | None = None
     daily_model_calls: int | None = None
     daily_tokens: int | None = None
+    store_daily_tokens: int | None = None
 
     @property
-    def has_budgets(self) -> bool:
-        """Whether processing is limited."""
+    def limits_users(self) -> bool:
+        """Whether the processing of one user is limited."""
         return self.daily_model_calls is not None or self.daily_tokens is not None
 
     def tier(self, name: str) -> Tier:

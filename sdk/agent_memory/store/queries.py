@@ -292,7 +292,11 @@ AUDIT_PAGES = (
 
 # Across partitions: background work and administration only; nothing that a scope offers.
 PENDING_COUNTERS = 'SELECT * FROM c WHERE c.type = "counter" AND c.pending > 0'
-BUDGETS = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "budget" AND c.day = @day'
+OVER_BUDGET = (
+    'SELECT VALUE COUNT(1) FROM c WHERE c.type = "budget" AND c.day = @day'
+    " AND (c.model_calls >= @calls OR c.tokens >= @tokens)"
+)
+STORE_BUDGET = 'SELECT c.day, c.model_calls, c.tokens FROM c WHERE c.type = "store_budget" AND c.day = @day'
 WAITING_SINCE = 'SELECT VALUE MIN(c.waiting_since) FROM c WHERE c.type = "counter" AND IS_NUMBER(c.waiting_since)'
 PENDING_TURNS = 'SELECT VALUE SUM(c.pending) FROM c WHERE c.type = "counter"'
 USERS = "SELECT DISTINCT VALUE c.user_id FROM c"

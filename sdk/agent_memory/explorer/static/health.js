@@ -28,6 +28,7 @@ function Service({ health }) {
       <${Figure} name="Turns waiting" value=${health.unprocessed_turns} note=${health.oldest_unprocessed ? `the oldest for ${ago(health.oldest_unprocessed)}` : "no lag"} />
       <${Figure} name="Dead letters" value=${health.dead_letters} bad=${health.dead_letters > 0} />
       <${Figure} name="Users over budget" value=${health.paused_users} bad=${health.paused_users > 0} />
+      ${health.budget && html`<${Meter} name="Tokens of all users today" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
     </dl>
     <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Which</th><th>State</th></tr></thead><tbody>
       <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "answers" : "does not answer"}</td></tr>
