@@ -113,7 +113,10 @@ class AsyncMemory(MemoryOperator):
         except CosmosError as error:
             refused = ConfigurationError(f"cannot open {path}: {error.message}")
             if isinstance(error, EngineFileInUse):
-                refused.add_note("agent-memory serve shares a store: open the URL that it prints instead of the file")
+                refused.add_note(
+                    f"to use it from several programs, start: agent-memory serve --store {path}; then open the URL that"
+                    " it prints, with Memory.remote(URL), instead of the file"
+                )
             raise refused from error
 
         def connect() -> CosmosClient:

@@ -210,4 +210,4 @@ def test_a_second_worker_of_uvicorn_is_told_that_the_file_is_in_use(tmp_path: Pa
     with server(tmp_path, ASGI, *arguments) as (_, log):
         text = await_text(log, re.compile("Only one may use it at a time"))
         assert "ConfigurationError: cannot open m.db: m.db is open in another process" in text
-        assert "agent-memory serve shares a store" in text
+        assert "start: agent-memory serve --store m.db" in text

@@ -18,7 +18,6 @@ from agent_memory.api.server import running
 from agent_memory.cli.main import app
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.sharing import shared as sharing
 from agent_memory.sharing.note import Note, answers, find_host, note_path, read_note, remove_note, write_note
 from agent_memory.sharing.shared import SharedStore
 
@@ -94,23 +93,32 @@ async def test_an_error_of_a_process_that_is_still_there_is_told(tmp_path: Path)
     await first.close()
 
 
-async def test_a_holder_that_shares_nothing_is_waited_for_and_then_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_holder_that_shares_nothing_is_named_at_once(tmp_path: Path):
     path = tmp_path / "m.db"
     store = shared_store(path)
     async with AsyncMemory.local(path, embedding_model=HashingEmbeddings()):
-        monkeypatch.setattr(sharing, "PATIENCE_SECONDS", 0.0)
         write_note(path, Note("http://127.0.0.1:9", "left over"))
-        with pytest.raises(ConfigurationError, match="open in another process"):
-            await store.open()
-        monkeypatch.setattr(sharing, "PATIENCE_SECONDS", 60.0)
-        waiting = asyncio.create_task(store.ask(remember))
+        waiting = asyncio.create_task(store.ask(remember))  # it may be about to share
         await asyncio.sleep(0.05)
-    assert await waiting
+        assert not waiting.done()
+        os.utime(tmp_path / "m.db-lock", (0, 0))  # as if it had been open for long
+        with pytest.raises(ConfigurationError, match="open in another engine of this process") as refused:
+            await waiting
+        assert "agent-memory serve --store" in "".join(refused.value.__notes__)
+    assert await store.ask(remember)
     note = read_note(path)
     assert note is not None
     assert note.key != "left over"
+    await store.close()
+
+
+async def test_a_holder_that_ends_is_waited_for(tmp_path: Path):
+    path = tmp_path / "m.db"
+    store = shared_store(path)
+    async with AsyncMemory.local(path, embedding_model=HashingEmbeddings()):
+        waiting = asyncio.create_task(store.ask(remember))
+        await asyncio.sleep(0.05)
+    assert await waiting
     await store.close()
 
 

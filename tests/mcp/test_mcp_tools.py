@@ -26,7 +26,7 @@ from agent_memory.mcp import OneUser, make_server
 from agent_memory.mcp.calls import problem
 from agent_memory.screening.injected import NOTICE
 
-READ_ONLY = {"search", "context", "history", "why"}
+READ_ONLY = {"search", "context", "reflect", "history", "why"}
 TOOLS = READ_ONLY | {"remember", "update", "add_turns", "forget"}
 
 
@@ -154,6 +154,8 @@ async def test_one_users_code_deletes_nothing_of_anothers(memory: AsyncMemory):
         ("add_turns", {"thread_id": "__user__", "turns": [{"role": "user", "content": "x"}]}, "thread_id"),
         ("forget", {"everything": True}, "everything"),
         ("forget", {}, "invalid_input"),
+        ("reflect", {"question": ""}, "question"),
+        ("reflect", {"question": "x", "groups": ["team"]}, "groups"),
         ("history", {"id": "../bob"}, "id"),
         ("get", {}, "get"),
     ],
@@ -165,6 +167,21 @@ async def test_what_a_tool_cannot_take_is_refused_by_name(
         refused = await client.call_tool(name, arguments)
     assert refused.is_error
     assert said in text_of(refused)
+
+
+async def test_a_question_is_answered_with_its_evidence_and_of_this_user_alone(memory: AsyncMemory):
+    trams = {user: await memory.user(user).remember(f"{user} likes the tram") for user in ("alice", "bob")}
+    async with agent(memory) as client:
+        told = await client.call_tool("reflect", {"question": "the tram"})
+        (sentence,) = data_of(told)["sentences"]
+        assert [one["memory_id"] for one in sentence["evidence"]] == [trams["alice"].id]
+        assert "alice likes the tram" in sentence["evidence"][0]["quote"]
+        assert "bob" not in str(told)
+        assert trams["alice"].id in text_of(told)
+        assert NOTICE in text_of(told)
+        earlier = await client.call_tool("reflect", {"question": "the tram", "as_of": "2001-01-01T00:00:00Z"})
+        assert data_of(earlier)["sentences"] == []
+        assert "does not answer" in text_of(earlier)
 
 
 async def test_another_users_memories_look_as_if_there_were_none(memory: AsyncMemory):

@@ -1,4 +1,4 @@
-"""The tools that read: search, context, history, why."""
+"""The tools that read: search, context, reflect, history, why."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.views import (
     ContextAnswer,
     MemoriesAnswer,
+    QuoteView,
+    ReflectAnswer,
+    SentenceView,
     TurnView,
     WhyAnswer,
+    conversation,
     lines_of,
     told,
     view_of,
 )
-from agent_memory.models import Provenance, SearchFilters, day
+from agent_memory.models import Provenance, Reflection, SearchFilters, day
 from agent_memory.recall.quoting import quoted
 from agent_memory.screening.injected import HEADER
 
@@ -113,6 +117,30 @@ def reading_tools(door: Door) -> list[Tool]:
         why_empty = known.skipped_reason or "; ".join(known.missing) or "nothing is known about this"
         return told(known.text or f"(empty: {why_empty})", known)
 
+    async def reflect(
+        request: Request,
+        question: Annotated[Query, Field(description="A question about the user.")],
+        limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="How many memories are read at most.")] = 20,
+        project_id: Annotated[str | None, Field(max_length=255)] = None,
+        as_of: Annotated[datetime | None, Field(description="What was true then, instead of now.")] = None,
+    ) -> Annotated[CallToolResult, ReflectAnswer]:
+        """Answers a question about the user, each sentence with the words of the memories that it rests on.
+
+        Use it for a question that needs several memories, or an answer that must be shown with its evidence. It may
+        call a model, so it is slower than context and counts towards the user's budget.
+        """
+        given: SearchFilters = {}
+        if project_id is not None:
+            given["project_id"] = project_id
+        if as_of is not None:
+            given["as_of"] = as_of
+
+        async def work(visit: Visit) -> ReflectAnswer:
+            return _answered(await visit.user.reflect(question, limit=limit, **given))
+
+        found = await answer(door, work, request, "reflecting")
+        return told(_with_evidence(found), found)
+
     async def history(request: Request, id: MemoryId) -> Annotated[CallToolResult, MemoriesAnswer]:
         """All versions of a memory, oldest first: what it replaced, and what replaced it."""
 
@@ -134,9 +162,46 @@ def reading_tools(door: Door) -> list[Tool]:
     return [
         Tool.from_function(search, annotations=reading("Search memory")),
         Tool.from_function(context, annotations=reading("Recall what matters")),
+        Tool.from_function(reflect, annotations=reading("Answer from memory")),
         Tool.from_function(history, annotations=reading("Versions of a memory")),
         Tool.from_function(why, annotations=reading("Evidence for a memory")),
     ]
+
+
+def _answered(found: Reflection) -> ReflectAnswer:
+    return ReflectAnswer(
+        sentences=[
+            SentenceView(
+                text=quoted(sentence.text),
+                evidence=[
+                    QuoteView(
+                        memory_id=one.memory_id,
+                        quote=quoted(one.quote),
+                        said_at=one.said_at,
+                        thread_id=conversation(one.thread_id),
+                        turn_ids=one.turn_ids or None,
+                    )
+                    for one in sentence.evidence
+                ],
+            )
+            for sentence in found.sentences
+        ],
+        left_out=[quoted(reason) for reason in found.rejected],
+        skipped_reason=found.skipped_reason,
+        derived_by=found.model,
+    )
+
+
+def _with_evidence(found: ReflectAnswer) -> str:
+    if not found.sentences:
+        return f"(empty: {found.skipped_reason or 'what is remembered does not answer this'})"
+    lines = [HEADER]
+    for sentence in found.sentences:
+        lines.append(f"- {sentence.text}")
+        lines += [
+            f'  rests on "{one.quote}" (said {day(one.said_at)}) [id {one.memory_id}]' for one in sentence.evidence
+        ]
+    return "\n".join([*lines, "", found.notice])
 
 
 def _evidence(found: Provenance) -> WhyAnswer:

@@ -84,6 +84,33 @@ class WhyAnswer(Model):
     replaced: list[MemoryView]
 
 
+class QuoteView(Model):
+    """Words of a memory that a sentence rests on."""
+
+    memory_id: str
+    quote: str
+    said_at: UtcTime
+    thread_id: str | None = None
+    turn_ids: list[str] | None = None
+
+
+class SentenceView(Model):
+    """A sentence of an answer, and what it rests on."""
+
+    text: str
+    evidence: list[QuoteView]
+
+
+class ReflectAnswer(Model):
+    """An answer to a question about the user. Without sentences, memory does not answer it."""
+
+    notice: str = NOTICE
+    sentences: list[SentenceView]
+    left_out: list[str] = Field(default_factory=list, description="Why sentences of the model were left out.")
+    skipped_reason: str | None = Field(default=None, description="Why memory was not asked.")
+    derived_by: str | None = Field(default=None, description="The model that answered, or the rules.")
+
+
 class ForgetView(Model):
     """Something that a request to forget finds."""
 
@@ -130,7 +157,7 @@ def view_of(memory: Memory, relevance: float | None = None) -> MemoryView:
         type=memory.type,
         kind=memory.kind,
         said_at=memory.created_at,
-        thread_id=None if is_reserved(memory.thread_id) else memory.thread_id,
+        thread_id=conversation(memory.thread_id),
         valid_from=memory.valid_from,
         valid_to=memory.valid_to,
         tags=[quoted(tag) for tag in memory.tags] or None,
@@ -140,6 +167,11 @@ def view_of(memory: Memory, relevance: float | None = None) -> MemoryView:
         replaced_because=memory.supersede_reason,
         relevance=None if relevance is None else round(relevance, 2),
     )
+
+
+def conversation(thread_id: str) -> str | None:
+    """The id of a conversation; None for a reserved one, which agents cannot read."""
+    return None if is_reserved(thread_id) else thread_id
 
 
 def lines_of(views: Iterable[MemoryView], head: str, none: str) -> str:

@@ -8,17 +8,21 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.memory import AsyncMemory
 from agent_memory.sharing.note import Note, answers, find_host
 
+if TYPE_CHECKING:
+    from embedded_cosmos import EngineFileInUse
+
 T = TypeVar("T")
 logger = logging.getLogger("agent_memory")
 
-PATIENCE_SECONDS = 30.0
-"""How long to wait for a file whose holder does not share it, in seconds: it opens it just now, or it soon ends."""
+PATIENCE_SECONDS = 10.0
+"""How long a process may have a file open before it shares it, in seconds: it loads a web framework first. After that,
+it is a program that does not share. A choice: a cold start on a busy machine takes 5 seconds."""
 _LOOK_SECONDS = 0.2
 _TAKEOVERS = 3
 """How often one piece of work starts again because the process doing it ended."""
@@ -53,7 +57,8 @@ class SharedStore:
         """Does work on the memory, again if the process ended that was to do it. So the work must be repeatable.
 
         Raises:
-            ConfigurationError: if the file cannot be opened, or if somebody who does not share it has it.
+            ConfigurationError: if the file cannot be opened, or if a program that does not share it has it; it says
+                which.
             StoreUnavailable: if processes kept ending.
         """
         for attempt in range(_TAKEOVERS):
@@ -89,7 +94,7 @@ class SharedStore:
             host = await asyncio.to_thread(find_host, self._path)
             if host is not None:
                 return await self._stack.enter_async_context(AsyncMemory.remote(host.url, host.key)), host
-            if time.monotonic() > end:
+            if time.monotonic() > end or _held_for(in_use) > PATIENCE_SECONDS:
                 raise in_use
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -108,8 +113,18 @@ class SharedStore:
 
 def is_in_use(error: BaseException) -> bool:
     """Whether a store could not be opened because another process has it."""
+    return _in_use(error) is not None
+
+
+def _in_use(error: BaseException) -> EngineFileInUse | None:
     try:
         from embedded_cosmos import EngineFileInUse
     except ImportError:  # without the engine nothing can be in use
-        return False
-    return isinstance(error.__cause__, EngineFileInUse)
+        return None
+    return error.__cause__ if isinstance(error.__cause__, EngineFileInUse) else None
+
+
+def _held_for(error: BaseException) -> float:
+    """For how many seconds another process has had the file open, as far as is known."""
+    found = _in_use(error)
+    return 0.0 if found is None or found.holder is None else time.time() - found.holder.since

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 CROSS_PARTITION_NOT_SERVABLE = 1004
 
@@ -54,8 +55,24 @@ class EngineFileError(CosmosError):
         super().__init__(503, "ServiceUnavailable", message)
 
 
+class Holder(NamedTuple):
+    """The process that has a store file open, and since when (seconds since 1970)."""
+
+    process: int
+    program: str
+    since: float
+
+
 class EngineFileInUse(EngineFileError):
-    """Another engine, here or in another process, has the store file open."""
+    """Another engine, here or in another process, has the store file open.
+
+    Attributes:
+        holder: That process; None if it cannot be known, as on Windows.
+    """
+
+    def __init__(self, message: str, holder: Holder | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 class EngineForked(EngineFileError):

@@ -13,7 +13,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-from embedded_cosmos.errors import EngineFileError, EngineFileInUse
+from embedded_cosmos.errors import EngineFileError, EngineFileInUse, Holder
 
 if sys.platform == "win32":
     import msvcrt
@@ -43,6 +43,7 @@ else:
 
 
 FileId = tuple[int, int]
+_LONGEST_NAME = 80
 
 _guard = threading.Lock()
 _held: set[FileId] = set()
@@ -65,6 +66,7 @@ class FileLock:
         self._file = self._hold(store)
         try:
             self._claim(store)
+            _sign(self._file)
         except BaseException:
             self._file.close()
             raise
@@ -83,14 +85,14 @@ class FileLock:
 
     def _hold(self, given: Path) -> IO[bytes]:
         try:
-            file = self.store.with_name(self.store.name + "-lock").open("ab")
+            file = _lock_file(self.store).open("ab")
         except OSError as error:
             raise EngineFileError(f"{given} cannot be opened: {error.strerror}.") from error
         try:
             _lock(file.fileno())
         except OSError:
             file.close()
-            raise _in_use(given) from None
+            raise _in_use(given, _holder(self.store)) from None
         return file
 
     def _claim(self, given: Path) -> None:
@@ -110,10 +112,40 @@ class FileLock:
             self._id = identity
 
 
-def _in_use(given: Path) -> EngineFileInUse:
-    return EngineFileInUse(
-        f"{given} is open in another process, or in another engine of this one. Only one may use it at a time."
-    )
+def _lock_file(store: Path) -> Path:
+    return store.with_name(store.name + "-lock")
+
+
+def _sign(file: IO[bytes]) -> None:
+    """Writes who holds the lock, for the error of others. On Windows nobody could read it."""
+    if sys.platform == "win32":
+        return
+    try:
+        file.truncate(0)
+        file.write(f"{os.getpid()} {Path(sys.argv[0] if sys.argv else '').name}".encode(errors="replace"))
+        file.flush()
+    except OSError:  # a full disk: the lock holds all the same
+        return
+
+
+def _holder(store: Path) -> Holder | None:
+    """Who has signed the lock that another process holds."""
+    try:
+        with _lock_file(store).open("rb") as file:
+            process, _, program = file.read(_LONGEST_NAME).decode(errors="replace").partition(" ")
+            return Holder(int(process), "".join(filter(str.isprintable, program)), os.fstat(file.fileno()).st_mtime)
+    except (OSError, ValueError):
+        return None
+
+
+def _in_use(given: Path, holder: Holder | None = None) -> EngineFileInUse:
+    if holder is None:
+        where = "another process, or in another engine of this one"
+    elif holder.process == os.getpid():
+        where = "another engine of this process"
+    else:
+        where = f"another process: {holder.process}" + (f" ({holder.program})" if holder.program else "")
+    return EngineFileInUse(f"{given} is open in {where}. Only one may use it at a time.", holder)
 
 
 def _after_fork() -> None:
