@@ -3,8 +3,10 @@
 import gc
 import os
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
 import pytest
+import typer.testing
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
@@ -14,6 +16,7 @@ gc.disable()  # nearly all that is imported stays: looking for garbage in it is 
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # and an eighth of the time of the tests
     gc.enable()
 
 
@@ -27,6 +30,14 @@ def interleaved() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if "EMBEDDED_COSMOS_INTERLEAVE" not in os.environ:
             patch.setenv("EMBEDDED_COSMOS_INTERLEAVE", "16")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commands_are_built_once() -> Iterator[None]:
+    """A process runs one command. Here it runs hundreds, and building all of them takes longer than most."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 
