@@ -12,10 +12,11 @@ from agent_memory.settings import env_variable
 from azure_functions import activities, http, orchestrators, slices, sweeps, triggers, webhook
 
 WEBHOOK_VARIABLE = env_variable("webhook_url")
+EXPLORER_VARIABLE = "AGENT_MEMORY_EXPLORER_KEY"
 
 
 def build_app() -> df.DFApp:
-    """Registers every function. HTTP requires a function key.
+    """Registers every function. HTTP requires a function key, but for the explorer, which is off without a key.
 
     The worker sends everything from INFO on to telemetry. Requests to Cosmos DB name users, so other libraries log only
     warnings and errors. A level that was set before stays.
@@ -27,4 +28,6 @@ def build_app() -> df.DFApp:
         parts.append(webhook)
     for part in parts:
         app.register_functions(part.blueprint)
+    if os.environ.get(EXPLORER_VARIABLE):  # browsers get no further than its sign-in without a session
+        app.register_functions(http.explorer_blueprint)
     return app

@@ -1,31 +1,27 @@
-"""HTTP: one route for all requests. The ASGI app of `agent_memory.api` answers them."""
+"""HTTP: one route for all requests, and one for the explorer. The ASGI app of `agent_memory.api` answers them."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import azure.durable_functions as df
 import azure.functions as func
 
 from azure_functions.wiring import Parts, open_parts
 
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
 blueprint = df.Blueprint()
+explorer_blueprint = df.Blueprint()
 
 _lock = asyncio.Lock()
-_asgi: func.AsgiMiddleware | None = None
+_apps: dict[str, func.AsgiMiddleware] = {}
 
 
-async def _app(parts: Parts) -> func.AsgiMiddleware:
-    """The ASGI app, created at the first request. The models are loaded before that request's deadline begins."""
-    global _asgi
-    async with _lock:
-        if _asgi is None:
-            await parts.memory.warm()
-            _asgi = _made(parts)
-        return _asgi
-
-
-def _made(parts: Parts) -> func.AsgiMiddleware:
+def _api(parts: Parts) -> FastAPI:
+    """What answers callers with a function key."""
     # A worker that only processes turns starts faster without a web framework.
     from agent_memory.api import ApiSettings, HeaderIdentity, create_app
     from azure_functions.pull import DurableProcessing
@@ -33,7 +29,7 @@ def _made(parts: Parts) -> func.AsgiMiddleware:
     # The platform has checked the function key before a request gets here.
     header = HeaderIdentity(allowed=parts.environment.allow_header_identity, behind_key=True)
     settings = ApiSettings()
-    app = create_app(
+    return create_app(
         parts.memory,
         DurableProcessing(parts.runtime),
         settings.identity(header=header),
@@ -41,7 +37,43 @@ def _made(parts: Parts) -> func.AsgiMiddleware:
         allowed_origins=settings.allowed_origins,
         mcp=settings.mcp(streams=False),  # the host sends an answer when it is whole
     )
-    return func.AsgiMiddleware(app)  # type: ignore[no-untyped-call]
+
+
+def _explorer(parts: Parts) -> FastAPI:
+    """What answers browsers, which have no function key: no header names a user here."""
+    from agent_memory.api import ApiSettings, create_app
+    from azure_functions.pull import DurableProcessing
+
+    settings = ApiSettings()
+    return create_app(
+        parts.memory,
+        DurableProcessing(parts.runtime),
+        settings.identity(header=None),
+        rate_limit=settings.rate_limit,
+        explorer=settings.explorer(),
+    )
+
+
+MAKERS = {"api": _api, "explorer": _explorer}
+
+
+async def _answer(
+    name: str, req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context
+) -> func.HttpResponse:
+    """Lets an ASGI app answer; it is made at its first request, after the models are loaded."""
+    parts = await open_parts()
+    async with _lock:
+        if name not in _apps:
+            await parts.memory.warm()
+            _apps[name] = func.AsgiMiddleware(MAKERS[name](parts))  # type: ignore[no-untyped-call]
+    from azure_functions.pull import durable_client
+
+    token = durable_client.set(client)
+    try:
+        response: func.HttpResponse = await _apps[name].handle_async(req, context)
+        return response
+    finally:
+        durable_client.reset(token)
 
 
 @blueprint.function_name("api")
@@ -49,12 +81,16 @@ def _made(parts: Parts) -> func.AsgiMiddleware:
 @blueprint.durable_client_input(client_name="client")
 async def api(req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context) -> func.HttpResponse:
     """Answers a request."""
-    app = await _app(await open_parts())
-    from azure_functions.pull import durable_client
+    return await _answer("api", req, client, context)
 
-    token = durable_client.set(client)
-    try:
-        response: func.HttpResponse = await app.handle_async(req, context)
-        return response
-    finally:
-        durable_client.reset(token)
+
+@explorer_blueprint.function_name("explorer")
+@explorer_blueprint.route(
+    route="ui/{*path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], auth_level=func.AuthLevel.ANONYMOUS
+)
+@explorer_blueprint.durable_client_input(client_name="client")
+async def explorer(
+    req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context
+) -> func.HttpResponse:
+    """Answers a browser that shows the explorer, by its signed cookie."""
+    return await _answer("explorer", req, client, context)

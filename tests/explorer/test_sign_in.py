@@ -1,5 +1,6 @@
 """Who gets in: the address that signs in once, the cookie, other sites' pages, other names, and the lock."""
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, Explorer, HeaderIdentity, Identity, InlineProcessing, create_app
 from agent_memory.api.credentials import ApiKeys, Claims, PlatformPrincipal, new_key
 from agent_memory.api.identity import AnyOf
+from agent_memory.errors import ConfigurationError
 
 HOST = "localhost:8900"
 OWN_PAGE = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
@@ -21,9 +23,9 @@ MAYA = {"x-user-id": "maya"}
 
 @asynccontextmanager
 async def explored(
-    memory: AsyncMemory, identity: Identity | None = None, *, client: str = "127.0.0.1"
+    memory: AsyncMemory, identity: Identity | None = None, *, client: str = "127.0.0.1", key: str | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Explorer]]:
-    explorer = Explorer()
+    explorer = Explorer(key)
     app = create_app(
         memory, InlineProcessing(memory.runtime), identity or HeaderIdentity(allowed=True), explorer=explorer
     )
@@ -42,7 +44,7 @@ async def test_an_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_u
         address = explorer.address(f"http://{HOST}")
         assert address.startswith(f"http://{HOST}/ui/?token=")
         answer = await http.get(address, follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
+        assert (answer.status_code, answer.headers["location"]) == (303, "./")
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
@@ -51,16 +53,53 @@ async def test_an_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_u
         assert (state["caller"], state["operates"], state["locked"]) == ("explorer", True, True)
         http.cookies.clear()
         again = await http.get(address, follow_redirects=False)
-        assert again.headers["location"] == "/ui/#/used"
+        assert again.headers["location"] == "./#/used"
         assert "set-cookie" not in again.headers
         assert (await http.get("/ui/session")).status_code == 401
 
 
-async def test_a_new_address_makes_the_old_one_void(memory: AsyncMemory):
+async def test_instances_with_one_key_share_sessions_and_each_token_works_once_on_all(memory: AsyncMemory):
+    key = "k" * 32
+    async with explored(memory, key=key) as (one, explorer), explored(memory, key=key) as (two, _):
+        address = explorer.address(f"http://{HOST}")
+        assert "set-cookie" in (await two.get(address)).headers
+        assert "set-cookie" not in (await one.get(address)).headers
+        [made] = list(two.cookies.jar)
+        cookie = {"cookie": f"{made.name}={made.value}"} | OWN_PAGE
+        unlocked = await one.patch("/ui/session", json={"locked": False}, headers=cookie)
+        assert unlocked.json()["locked"] is False
+        assert (await two.get("/ui/session", headers=cookie)).json()["locked"]  # it has the old cookie
+        assert (await one.delete("/ui/session", headers=cookie)).status_code == 204
+        assert (await two.get("/ui/session", headers=cookie)).status_code == 401
+    async with explored(memory, key="l" * 32) as (other, _):
+        assert (await other.get("/ui/session", headers=cookie)).status_code == 401
+    with pytest.raises(ConfigurationError, match="32 characters"):
+        Explorer("short")
+
+
+async def test_a_cookie_with_another_word_is_none(memory: AsyncMemory):
     async with explored(memory) as (http, explorer):
-        old, new = explorer.address(f"http://{HOST}"), explorer.address(f"http://{HOST}")
-        assert "set-cookie" not in (await http.get(old, follow_redirects=False)).headers
-        assert "set-cookie" in (await http.get(new, follow_redirects=False)).headers
+        await signed_in(http, explorer)
+        [made] = list(http.cookies.jar)
+        assert made.value is not None
+        content, _, mac = made.value.partition(".")
+        more = base64.urlsafe_b64decode(content + "===").replace(b'"unlocked": 0.0', b'"unlocked": 9e99')
+        forged = base64.urlsafe_b64encode(more).decode().rstrip("=")
+        assert forged != content
+        token = explorer.address("").partition("token=")[2]  # signed too, for something else
+        for value in (f"{forged}.{mac}", f"{content}.", content, "", ".", token, f"{content}.{mac}é"):
+            answer = await http.get("/ui/session", headers={"cookie": f"{made.name}={value}".encode()})
+            assert answer.status_code == 401, value
+
+
+async def test_the_cookie_counts_for_what_the_page_sends_and_nothing_else(memory: AsyncMemory):
+    async with explored(memory, HeaderIdentity(allowed=False)) as (http, explorer):
+        await signed_in(http, explorer)
+        assert (await http.get("/ui/v1/memories", headers=MAYA)).status_code == 200
+        assert (await http.get("/v1/memories", headers=MAYA)).status_code == 401
+    async with explored(memory) as (http, _):  # and what the API takes elsewhere does not count there
+        assert (await http.get("/v1/memories", headers=MAYA)).status_code == 200
+        assert (await http.get("/ui/v1/memories", headers=MAYA)).status_code == 401
 
 
 async def test_the_page_says_how_strict_it_is_and_is_kept_nowhere(memory: AsyncMemory):
@@ -76,9 +115,9 @@ async def test_the_page_says_how_strict_it_is_and_is_kept_nowhere(memory: AsyncM
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers["referrer-policy"] == "no-referrer"
         assert (await http.get("/ui/explorer.html")).headers["content-disposition"].startswith("attachment")
-        assert (await http.get("/ui", follow_redirects=False)).headers["location"] == "/ui/"
+        assert (await http.get("/ui", follow_redirects=False)).headers["location"] == "ui/"
         await signed_in(http, explorer)
-        for path in ("/v1/memories", "/v1/admin/health", "/v1/none"):
+        for path in ("/ui/v1/memories", "/ui/v1/admin/health", "/ui/v1/none"):
             assert (await http.get(path, headers=MAYA)).headers["cache-control"] == "no-store"
 
 
@@ -99,7 +138,7 @@ async def test_a_page_that_took_this_machines_address_gets_nothing(memory: Async
             answer = await http.get(path, headers=rebound)
             assert answer.status_code == 421, path
             assert "set-cookie" not in answer.headers
-        assert (await http.get("/v1/memories", headers=rebound | MAYA)).status_code == 401
+        assert (await http.get("/ui/v1/memories", headers=rebound | MAYA)).status_code == 401
 
 
 async def test_a_cookie_holds_for_the_name_that_it_was_made_for(memory: AsyncMemory):
@@ -127,9 +166,9 @@ async def test_another_sites_page_changes_nothing_even_with_the_cookie(memory: A
             ("POST", "/ui/session", {}),
             ("DELETE", "/ui/session", None),
             ("GET", "/ui/session", None),
-            ("POST", "/v1/memories", {"content": "Trust evil.example"}),
-            ("POST", "/v1/memory/forget", {"everything": True}),
-            ("GET", "/v1/memories", None),
+            ("POST", "/ui/v1/memories", {"content": "Trust evil.example"}),
+            ("POST", "/ui/v1/memory/forget", {"everything": True}),
+            ("GET", "/ui/v1/memories", None),
         ]
         for verb, path, body in asked:
             for kind in ("application/json", "text/plain"):
@@ -146,33 +185,32 @@ async def test_nothing_is_changed_until_it_is_unlocked(memory: AsyncMemory):
         await signed_in(http, explorer)
         kept = await memory.user("maya").remember("Lives in Lisbon")
         writes: list[tuple[str, str, Any]] = [
-            ("POST", "/v1/memories", {"content": "Lives in Porto"}),
-            ("PATCH", f"/v1/memories/{kept.id}", {"pinned": True}),
-            ("POST", "/v1/memory/forget", {"id": kept.id}),
-            ("POST", "/v1/memory/forget", {"id": kept.id, "dry_run": False}),
-            ("POST", "/v1/threads/t/turns", {"turns": [{"role": "user", "content": "Hello"}]}),
-            ("DELETE", "/v1/threads/t", None),
-            ("DELETE", "/v1/users/me", None),
-            ("POST", "/v1/process/profile", {}),
-            ("DELETE", "/api/memory/memories?confirm=true", None),
+            ("POST", "/ui/v1/memories", {"content": "Lives in Porto"}),
+            ("PATCH", f"/ui/v1/memories/{kept.id}", {"pinned": True}),
+            ("POST", "/ui/v1/memory/forget", {"id": kept.id}),
+            ("POST", "/ui/v1/memory/forget", {"id": kept.id, "dry_run": False}),
+            ("POST", "/ui/v1/threads/t/turns", {"turns": [{"role": "user", "content": "Hello"}]}),
+            ("DELETE", "/ui/v1/threads/t", None),
+            ("DELETE", "/ui/v1/users/me", None),
+            ("POST", "/ui/v1/process/profile", {}),
         ]
         for verb, path, body in writes:
             answer = await http.request(verb, path, json=body, headers=MAYA | OWN_PAGE)
             assert answer.status_code == 403, (verb, path)
             assert "read-only" in answer.json()["error"]["message"]
         reads: list[tuple[str, Any]] = [
-            ("/v1/search", {"query": "Where?"}),
-            ("/v1/context", {"query": "Where?"}),
-            ("/v1/memory/forget", {"id": kept.id, "dry_run": True}),
+            ("/ui/v1/search", {"query": "Where?"}),
+            ("/ui/v1/context", {"query": "Where?"}),
+            ("/ui/v1/memory/forget", {"id": kept.id, "dry_run": True}),
         ]
         for path, body in reads:
             assert (await http.post(path, json=body, headers=MAYA | OWN_PAGE)).status_code == 200, path
         unlocked = await http.patch("/ui/session", json={"locked": False}, headers=OWN_PAGE)
         assert 0 < unlocked.json()["seconds_unlocked"] <= 900
-        made = await http.post("/v1/memories", json={"content": "Lives in Porto"}, headers=MAYA | OWN_PAGE)
+        made = await http.post("/ui/v1/memories", json={"content": "Lives in Porto"}, headers=MAYA | OWN_PAGE)
         assert made.status_code == 201
         await http.patch("/ui/session", json={"locked": True}, headers=OWN_PAGE)
-        again = await http.post("/v1/memories", json={"content": "Likes tea"}, headers=MAYA | OWN_PAGE)
+        again = await http.post("/ui/v1/memories", json={"content": "Likes tea"}, headers=MAYA | OWN_PAGE)
         assert again.status_code == 403
 
 
@@ -194,9 +232,9 @@ async def test_a_key_shows_its_own_user_and_nobody_else(memory: AsyncMemory):
         opened = await http.post("/ui/session", headers=OWN_PAGE | {"x-api-key": key})
         assert opened.status_code == 201
         assert (opened.json()["user_id"], opened.json()["operates"]) == ("maya", False)
-        assert len((await http.get("/v1/memories", headers=MAYA)).json()["memories"]) == 1
-        assert (await http.get("/v1/memories", headers={"x-user-id": "bob"})).status_code == 403
-        for path in ("/v1/admin/users", "/v1/admin/health", "/v1/admin/dead-letters"):
+        assert len((await http.get("/ui/v1/memories", headers=MAYA)).json()["memories"]) == 1
+        assert (await http.get("/ui/v1/memories", headers={"x-user-id": "bob"})).status_code == 403
+        for path in ("/ui/v1/admin/users", "/ui/v1/admin/health", "/ui/v1/admin/dead-letters"):
             assert (await http.get(path)).status_code == 403
 
 
@@ -210,10 +248,10 @@ async def test_a_session_of_the_platforms_sign_in_ends_with_it(memory: AsyncMemo
     async with explored(memory, PlatformPrincipal(Claims()), client="10.0.0.7") as (http, _):
         assert (await http.post("/ui/session", headers=OWN_PAGE | maya)).status_code == 201
         assert (await http.get("/ui/session", headers=maya)).json()["user_id"] == "maya"
-        assert (await http.get("/v1/memories", headers=maya)).status_code == 200
-        assert (await http.get("/v1/memories")).status_code == 401  # the cookie alone
+        assert (await http.get("/ui/v1/memories", headers=maya)).status_code == 200
+        assert (await http.get("/ui/v1/memories")).status_code == 401  # the cookie alone
         assert (await http.get("/ui/session")).status_code == 401
-        assert (await http.get("/v1/memories", headers=bob | {"x-user-id": "maya"})).status_code == 403
+        assert (await http.get("/ui/v1/memories", headers=bob | {"x-user-id": "maya"})).status_code == 401
 
 
 async def test_the_session_is_documented(memory: AsyncMemory):

@@ -55,6 +55,7 @@ async def test_each_workflow_is_an_orchestrator_and_each_activity_a_function(fun
 async def test_http_is_one_route_behind_a_key_and_timers_are_few(functions: dict[str, Function]):
     route = functions["api"].trigger
     assert (route["route"], route["authLevel"]) == ("{*path}", "FUNCTION")
+    assert "explorer" not in functions  # off until AGENT_MEMORY_EXPLORER_KEY is set
     timers = {name: one.trigger["schedule"] for name, one in functions.items() if one.kind == "timerTrigger"}
     assert timers == {
         "settle_idle_threads": "0 */5 * * * *",

@@ -10,7 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from agent_memory.api import account, events, operator, responses, routes, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
-from agent_memory.api.explorer import Explorer
+from agent_memory.api.explorer import Explorer, UnderPage
 from agent_memory.api.explorer import router as explorer_routes
 from agent_memory.api.guard import Guard
 from agent_memory.api.identity import Identity
@@ -85,6 +85,8 @@ def create_app(
             expose_headers=["ETag", "Location", "Retry-After"],
         )
     app.add_middleware(Guard, allowed_origins=origins)
+    if explorer is not None:
+        app.add_middleware(UnderPage)
     app.add_middleware(AnswerUnexpected)
     return app
 

@@ -8,18 +8,30 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_memory.api.credentials import PRINCIPAL_HEADER
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Caller, Identity, unauthenticated
 from agent_memory.api.origin import is_rebound
-from agent_memory.api.sessions import SESSION_SECONDS, Session, Sessions, cookie_name, host_of
+from agent_memory.api.sessions import (
+    SESSION_SECONDS,
+    UNDER_PAGE,
+    Session,
+    Sessions,
+    cookie_name,
+    current,
+    host_of,
+    store_of,
+)
 from agent_memory.contract.wire import Body
 from agent_memory.explorer.page import TYPES, static_files, template
 from agent_memory.models import Model
 
 SELF_CONTAINED = "explorer.html"
 """The page as one file, into which the browser writes the data that it exports."""
+API_PREFIX = "/ui/v1/"
+"""The page calls the API below its own address: what is in front of the page lets its requests through, too."""
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -57,17 +69,34 @@ class Explorer:
     """What the explorer's routes share.
 
     Attributes:
-        sessions: The open sessions.
+        sessions: Signs and reads the cookies.
         on_used: Called when the printed address has been used, so that a fresh one can be printed.
+
+    Args:
+        key: The key of the sessions, if several processes serve the page; by default a random one.
     """
 
-    def __init__(self, on_used: Callable[[], None] | None = None) -> None:
-        self.sessions = Sessions()
-        self.on_used = on_used
+    def __init__(self, key: str | None = None) -> None:
+        self.sessions = Sessions(key)
+        self.on_used: Callable[[], None] | None = None
 
     def address(self, url: str) -> str:
         """An address that signs a browser in, once."""
         return f"{url.rstrip('/')}/ui/?token={self.sessions.new_token()}"
+
+
+class UnderPage:
+    """Leads `/ui/v1/…` to the API, marked as sent by the page."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on."""
+        if scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+            raw = scope.get("raw_path") or scope["path"].encode()
+            scope = {**scope, "path": scope["path"][3:], "raw_path": raw[3:], UNDER_PAGE: True}
+        await self._app(scope, receive, send)
 
 
 router = APIRouter(prefix="/ui", tags=["explorer"])
@@ -79,8 +108,8 @@ def _explorer(request: Request) -> Explorer:
     return cast(Explorer, request.app.state.explorer)
 
 
-def _state(explorer: Explorer, session: Session) -> SessionState:
-    caller, left = session.caller, explorer.sessions.seconds_unlocked(session)
+def _state(session: Session) -> SessionState:
+    caller, left = session.caller, session.seconds_unlocked()
     return SessionState(
         caller=caller.name,
         user_id=caller.user_id,
@@ -92,19 +121,16 @@ def _state(explorer: Explorer, session: Session) -> SessionState:
 
 
 async def _session(request: Request, explorer: Explorer) -> Session:
-    session = explorer.sessions.find(request)
-    if session is not None and session.by_platform:
-        known = await cast(Identity, request.app.state.credentials).caller(request)
-        session = session if known == session.caller else None
+    session = await current(explorer.sessions, cast(Identity, request.app.state.credentials), request)
     if session is None:
         raise unauthenticated("this browser is not signed in")
     return session
 
 
-def _set_cookie(request: Request, response: Response, secret: str) -> None:
+def _set_cookie(request: Request, response: Response, session: Session) -> None:
     response.set_cookie(
         cookie_name(request),
-        secret,
+        _explorer(request).sessions.cookie(session),
         max_age=int(SESSION_SECONDS),
         path="/",
         httponly=True,
@@ -117,7 +143,7 @@ def _set_cookie(request: Request, response: Response, secret: str) -> None:
 async def get_session(request: Request) -> SessionState:
     """Who is signed in, and whether changes are allowed."""
     explorer = _explorer(request)
-    return _state(explorer, await _session(request, explorer))
+    return _state(await _session(request, explorer))
 
 
 @router.post("/session", status_code=201, responses=documented(), operation_id="explorer_sign_in")
@@ -128,46 +154,48 @@ async def sign_in(request: Request, response: Response) -> SessionState:
     if caller is None or caller.name == "header":
         raise unauthenticated("this needs credentials: an API key, or the address that the server printed")
     request.app.state.rates.take(caller.name, caller.user_id or "")
-    by_platform = PRINCIPAL_HEADER in request.headers
-    _set_cookie(request, response, explorer.sessions.open(caller, host_of(request), by_platform=by_platform))
-    opened = Session(caller, host_of(request), SESSION_SECONDS, by_platform)
-    return _state(explorer, opened)
+    session = explorer.sessions.open(caller, host_of(request), by_platform=PRINCIPAL_HEADER in request.headers)
+    _set_cookie(request, response, session)
+    return _state(session)
 
 
 @router.patch("/session", responses=documented(), operation_id="explorer_lock")
-async def lock(request: Request, body: Lock) -> SessionState:
+async def lock(request: Request, response: Response, body: Lock) -> SessionState:
     """Allows changes for fifteen minutes, or no more."""
     explorer = _explorer(request)
-    session = await _session(request, explorer)
-    explorer.sessions.unlock(session, allow=not body.locked)
-    return _state(explorer, session)
+    session = explorer.sessions.locked(await _session(request, explorer), locked=body.locked)
+    _set_cookie(request, response, session)
+    return _state(session)
 
 
 @router.delete("/session", status_code=204, responses=documented(), operation_id="explorer_sign_out")
 async def sign_out(request: Request, response: Response) -> None:
     """Signs the browser out."""
-    _explorer(request).sessions.close(request)
+    sessions = _explorer(request).sessions
+    session = await sessions.find(request)
+    if session is not None:
+        await sessions.close(session, store_of(request))
     response.delete_cookie(cookie_name(request), path="/", httponly=True, samesite="strict")
 
 
 @router.get("", include_in_schema=False)
 async def without_slash() -> Response:
     """Leads to the page."""
-    return Response(status_code=308, headers=PAGE_HEADERS | {"Location": "/ui/"})
+    return Response(status_code=308, headers=PAGE_HEADERS | {"Location": "ui/"})
 
 
 @router.get("/", include_in_schema=False)
-async def page(request: Request, token: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+async def page(request: Request, token: Annotated[str | None, Query(max_length=1000)] = None) -> Response:
     """The page. A token in its address becomes a cookie, and leaves the address."""
     explorer = _explorer(request)
     if token is None:
         return file(request, "index.html")
-    response = Response(status_code=303, headers=PAGE_HEADERS | {"Location": "/ui/"})
-    secret = explorer.sessions.redeem(token, host_of(request))
-    if secret is None:
-        response.headers["Location"] = "/ui/#/used"
+    response = Response(status_code=303, headers=PAGE_HEADERS | {"Location": "./"})
+    session = await explorer.sessions.redeem(token, host_of(request), store_of(request))
+    if session is None:
+        response.headers["Location"] = "./#/used"
         return response
-    _set_cookie(request, response, secret)
+    _set_cookie(request, response, session)
     if explorer.on_used is not None:
         explorer.on_used()
     return response

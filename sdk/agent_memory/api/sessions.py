@@ -1,16 +1,23 @@
 """Sessions of the explorer in a browser: a cookie instead of a credential, read-only until it is unlocked.
 
-They exist only in this process. After a restart, everybody must sign in again.
+A session is stored in its cookie, signed with a key. Every process with that key accepts it, so any number of instances
+can serve one browser. The store records only what ended early: tokens that were used, sessions that signed out.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+import hmac
+import json
+import math
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from fastapi import Request
 from starlette.exceptions import HTTPException
@@ -19,114 +26,173 @@ from agent_memory.api.credentials import PRINCIPAL_HEADER
 from agent_memory.api.errors import is_json
 from agent_memory.api.identity import Caller, Identity
 from agent_memory.contract.table import ENDPOINTS
+from agent_memory.errors import ConfigurationError, Conflict
+from agent_memory.memory import AsyncMemory
+from agent_memory.store.client import Store
+from agent_memory.store.containers import SUMMARIES
+from agent_memory.store.ids import SESSIONS_THREAD, STORE_USER
 
 SESSION_SECONDS = 8 * 3600.0
 """How long a browser stays signed in: a working day."""
 UNLOCKED_SECONDS = 15 * 60.0
 """How long changes are allowed after the last unlocking. A choice: time for a few of them."""
-MOST_SESSIONS = 1000
-"""Maximum concurrent sessions; beyond that, the oldest ends."""
+TOKEN_SECONDS = 600.0
+"""How long a token works that a configured key signed: time to paste an address."""
+PROCESS_SECONDS = 365 * 86400.0
+"""The same, for a key that only this process has: longer than it runs."""
+KEY_LENGTH = 32
+"""Minimum length of a configured key, in characters: 128 bits, if they are hexadecimal."""
 TERMINAL = Caller("explorer", None, acts_for_users=True, operates=True)
 """The caller with the printed address: the person who runs the server."""
 LOCKED = "the explorer is read-only until it is unlocked"
+UNDER_PAGE = "agent_memory.under_page"
+"""Marks, in the ASGI scope, a request that the page sent: it counts by its cookie alone."""
 
 _READING = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.reads)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Session:
     """One browser.
 
     Attributes:
+        id: Names the session in the store after it has signed out.
         caller: The caller that it acts as.
         host: The host name that it uses. A page with another host name cannot use its cookie.
-        ends: When it ends, in seconds of the clock.
+        ends: When it ends, in seconds since 1970.
         by_platform: Whether the platform's sign-in vouches for it, and must do so for each request.
         unlocked_until: Until when changes are allowed.
     """
 
+    id: str
     caller: Caller
     host: str
     ends: float
     by_platform: bool = False
     unlocked_until: float = 0.0
 
+    def seconds_unlocked(self) -> int:
+        """For how long changes are still allowed."""
+        return max(0, round(self.unlocked_until - time.time()))
+
 
 class Sessions:
-    """The open sessions, and the one-time token that opens one."""
+    """Signs and reads cookies, and the one-time tokens that open a session.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._sessions: dict[str, Session] = {}
-        self._token: str | None = None
+    Args:
+        key: The key, the same in each instance; by default a random one, which only this process has.
+
+    Raises:
+        ConfigurationError: if the key is too short.
+    """
+
+    def __init__(self, key: str | None = None) -> None:
+        if key is not None and len(key) < KEY_LENGTH:
+            raise ConfigurationError(
+                f"AGENT_MEMORY_EXPLORER_KEY needs at least {KEY_LENGTH} characters: python -c"
+                " 'import secrets; print(secrets.token_hex(32))'"
+            )
+        self._key = secrets.token_bytes(32) if key is None else key.encode()
+        self._token_seconds = PROCESS_SECONDS if key is None else TOKEN_SECONDS
 
     def new_token(self) -> str:
-        """A token that opens one session; an earlier one is void."""
-        token = secrets.token_urlsafe(32)
-        self._token = _digest(token)
-        return token
+        """A token that opens one session."""
+        return self._signed("token", {"id": secrets.token_urlsafe(16), "ends": time.time() + self._token_seconds})
 
-    def redeem(self, token: str, host: str) -> str | None:
-        """Opens the session of whoever runs the server; None if the token is not the current one."""
-        if self._token is None or not secrets.compare_digest(self._token, _digest(token)):
+    async def redeem(self, token: str, host: str, store: Store) -> Session | None:
+        """The session of whoever runs the server; None if the token is not valid, or was used."""
+        given = self._read("token", token)
+        if given is None or not await _end(store, given["id"], given["ends"] - time.time()):
             return None
-        self._token = None
         return self.open(TERMINAL, host)
 
-    def open(self, caller: Caller, host: str, *, by_platform: bool = False) -> str:
-        """Opens a session; what its cookie holds."""
-        now = self._clock()
-        self._sessions = {key: one for key, one in self._sessions.items() if one.ends > now}
-        while len(self._sessions) >= MOST_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        secret = secrets.token_urlsafe(32)
-        self._sessions[_digest(secret)] = Session(caller, host, now + SESSION_SECONDS, by_platform)
-        return secret
+    def open(self, caller: Caller, host: str, *, by_platform: bool = False) -> Session:
+        """A new session."""
+        return Session(secrets.token_urlsafe(16), caller, host, time.time() + SESSION_SECONDS, by_platform)
 
-    def find(self, request: Request) -> Session | None:
-        """The session of a request's cookie, if it came by the name that it was opened under."""
-        secret = request.cookies.get(cookie_name(request))
-        session = None if secret is None else self._sessions.get(_digest(secret))
-        if session is None or session.host != host_of(request) or session.ends <= self._clock():
+    def cookie(self, session: Session) -> str:
+        """What the cookie of a session holds."""
+        caller = session.caller
+        rights = {} if session.by_platform else {"acts": caller.acts_for_users, "operates": caller.operates}
+        groups = [] if session.by_platform else sorted(caller.groups)
+        content = {"id": session.id, "ends": session.ends, "host": session.host, "platform": session.by_platform}
+        who = {"name": caller.name, "user": caller.user_id, "groups": groups}
+        return self._signed("cookie", content | who | rights | {"unlocked": session.unlocked_until})
+
+    async def find(self, request: Request) -> Session | None:
+        """The session of a request's cookie, if it came by the host name that it was opened under."""
+        found = self._read("cookie", request.cookies.get(cookie_name(request), ""))
+        if found is None or found["host"] != host_of(request) or await _has_ended(store_of(request), found["id"]):
             return None
-        return session
+        rights = (found.get("acts", False), found.get("operates", False), frozenset(found["groups"]))
+        caller = Caller(found["name"], found["user"], *rights)
+        return Session(found["id"], caller, found["host"], found["ends"], found["platform"], found["unlocked"])
 
-    def close(self, request: Request) -> None:
-        """Ends the session of a request."""
-        self._sessions.pop(_digest(request.cookies.get(cookie_name(request), "")), None)
+    async def close(self, session: Session, store: Store) -> None:
+        """Ends a session, in every instance."""
+        await _end(store, session.id, session.ends - time.time())
 
-    def unlock(self, session: Session, *, allow: bool) -> None:
-        """Allows changes for a while, or no more."""
-        session.unlocked_until = self._clock() + UNLOCKED_SECONDS if allow else 0.0
+    def locked(self, session: Session, *, locked: bool) -> Session:
+        """The session with changes forbidden, or allowed for a while."""
+        return replace(session, unlocked_until=0.0 if locked else time.time() + UNLOCKED_SECONDS)
 
-    def seconds_unlocked(self, session: Session) -> int:
-        """For how long changes are allowed still."""
-        return max(0, round(session.unlocked_until - self._clock()))
+    def _signed(self, purpose: str, content: Mapping[str, Any]) -> str:
+        text = base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+        return f"{text}.{self._mac(purpose, text)}"
+
+    def _read(self, purpose: str, signed: str) -> dict[str, Any] | None:
+        """What was signed for a purpose, while it lasts."""
+        text, _, mac = signed.partition(".")
+        if not hmac.compare_digest(mac.encode(), self._mac(purpose, text).encode()):
+            return None
+        try:
+            content = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        except (binascii.Error, ValueError):
+            return None
+        return content if content["ends"] > time.time() else None
+
+    def _mac(self, purpose: str, text: str) -> str:
+        made = hmac.digest(self._key, f"agent-memory explorer {purpose} {text}".encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
 
 class SessionIdentity:
-    """Takes the cookie of a session, and otherwise what the server takes anyway."""
+    """Takes the cookie of a session for what the page sends, and for everything else what the server takes anyway."""
 
     def __init__(self, sessions: Sessions, others: Identity) -> None:
         self._sessions = sessions
         self._others = others
 
     async def caller(self, request: Request) -> Caller | None:
-        """Whose session it is.
+        """Who calls.
 
         Raises:
-            HTTPException: 403, if it would change something and the session is locked.
+            HTTPException: 403, if the page would change something and its session is locked.
         """
-        session = self._sessions.find(request)
-        if session is None:
+        if not request.scope.get(UNDER_PAGE):
             return await self._others.caller(request)
-        if session.by_platform or PRINCIPAL_HEADER in request.headers:
-            known = await self._others.caller(request)
-            if known != session.caller:  # somebody else has signed in with this browser, or nobody
-                return known
-        if self._sessions.seconds_unlocked(session) == 0 and await _changes(request):
+        session = await current(self._sessions, self._others, request)
+        if session is None:
+            return None
+        if session.seconds_unlocked() == 0 and await _changes(request):
             raise HTTPException(403, LOCKED)
         return session.caller
+
+
+async def current(sessions: Sessions, credentials: Identity, request: Request) -> Session | None:
+    """The session of a request. If the platform signs people in, its word must agree, and says what they may do."""
+    session = await sessions.find(request)
+    if session is None or not (session.by_platform or PRINCIPAL_HEADER in request.headers):
+        return session
+    known = await credentials.caller(request)
+    if known is None or (known.name, known.user_id) != (session.caller.name, session.caller.user_id):
+        return None  # somebody else has signed in with this browser, or nobody
+    return replace(session, caller=known)
+
+
+def store_of(request: Request) -> Store:
+    """The store behind the app that answers a request."""
+    return cast(AsyncMemory, request.app.state.memory).runtime.store
 
 
 def host_of(request: Request) -> str:
@@ -137,6 +203,26 @@ def host_of(request: Request) -> str:
 def cookie_name(request: Request) -> str:
     """Browsers send the cookies of a host to all its ports: two servers on one machine have two names."""
     return f"agent-memory-{host_of(request).rpartition(':')[2] or 'explorer'}"
+
+
+async def _end(store: Store, name: str, seconds: float) -> bool:
+    """Records that a token or a session is over; False if it was before."""
+    document = {
+        "id": _digest(name),
+        "user_id": STORE_USER,
+        "thread_id": SESSIONS_THREAD,
+        "type": "ended",
+        "ttl": max(1, math.ceil(seconds)),
+    }
+    try:
+        await store.create(SUMMARIES, document)
+    except Conflict:
+        return False
+    return True
+
+
+async def _has_ended(store: Store, name: str) -> bool:
+    return await store.read(SUMMARIES, _digest(name), (STORE_USER, SESSIONS_THREAD)) is not None
 
 
 async def _changes(request: Request) -> bool:
@@ -151,5 +237,5 @@ async def _changes(request: Request) -> bool:
     return True
 
 
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+def _digest(name: str) -> str:
+    return f"ended_{hashlib.sha256(name.encode()).hexdigest()}"

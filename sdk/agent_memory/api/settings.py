@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent_memory.api.credentials import ApiKeys, Claims, HeaderIdentity, PlatformPrincipal
+from agent_memory.api.explorer import Explorer
 from agent_memory.api.identity import AnyOf, Identity
 from agent_memory.api.mcp import McpOptions
 from agent_memory.api.tokens import JwtIdentity
@@ -38,6 +39,7 @@ class ApiSettings(BaseSettings):
     rate_limit: str = Field(default=RATE_LIMIT, validation_alias="AGENT_MEMORY_RATE_LIMIT")
     public_url: str | None = Field(default=None, validation_alias="AGENT_MEMORY_PUBLIC_URL")
     jwt_scopes: str = Field(default="", validation_alias="AGENT_MEMORY_JWT_SCOPES")
+    explorer_key: SecretStr | None = Field(default=None, validation_alias="AGENT_MEMORY_EXPLORER_KEY")
     allowed_origins_text: str = Field(default="", validation_alias="AGENT_MEMORY_ALLOWED_ORIGINS")
 
     @property
@@ -71,8 +73,16 @@ class ApiSettings(BaseSettings):
         given = (self.jwt_issuer, self.api_keys, self.api_keys_file)
         return self.platform_auth or any(one is not None for one in given)
 
-    def identity(self, *, header: HeaderIdentity) -> Identity:
-        """The credentials that are accepted; the header is the last resort.
+    def explorer(self) -> Explorer:
+        """The explorer, with the key that all instances share, if one is set.
+
+        Raises:
+            ConfigurationError: if the key is too short.
+        """
+        return Explorer(None if self.explorer_key is None else self.explorer_key.get_secret_value())
+
+    def identity(self, *, header: HeaderIdentity | None) -> Identity:
+        """The credentials that are accepted; the header, if it is one of them, is the last resort.
 
         Raises:
             ConfigurationError: if a setting lacks its other half, or the keys cannot be read.
@@ -86,7 +96,7 @@ class ApiSettings(BaseSettings):
                 raise ConfigurationError("AGENT_MEMORY_JWT_ISSUER also needs AGENT_MEMORY_JWT_AUDIENCE")
             kinds.append(JwtIdentity(self.jwt_issuer, self.jwt_audience, claims))
         kinds += [ApiKeys.parse(text) for text in self._key_texts()]
-        return AnyOf([*kinds, header])
+        return AnyOf(kinds if header is None else [*kinds, header])
 
     def _key_texts(self) -> list[str]:
         if self.api_keys is not None and self.api_keys_file is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -14,7 +15,13 @@ from agent_memory.cli.options import DEFAULT_STORE, examples, invocation, is_url
 from agent_memory.cli.serve import api_settings, run
 from agent_memory.errors import InvalidInput
 
-EXAMPLES = examples("explore", "explore .quickstart/memory.db", "explore team.db --port 8900 --no-browser")
+KEY_VARIABLE = "AGENT_MEMORY_EXPLORER_KEY"
+EXAMPLES = examples(
+    "explore",
+    "explore .quickstart/memory.db",
+    "explore team.db --port 8900 --no-browser",
+    "explore https://memory.example",
+)
 
 
 def explore(
@@ -34,22 +41,27 @@ def explore(
     Shows what the memory holds and why, what a question finds, and what forgetting would delete. Serves the store on
     this machine only, until Ctrl-C. The printed address signs in one browser; once it is used, the command prints a new
     one.
+
+    With the address of a server, opens the explorer there. If AGENT_MEMORY_EXPLORER_KEY is the key of that server, the
+    printed address signs in one browser, with all rights. It works for ten minutes.
     """
     wanted = store or store_option
     if is_url(wanted):
-        _show(f"{wanted.rstrip('/')}/ui/", browser=browser)
+        key_is_set = bool(os.environ.get(KEY_VARIABLE))
+        address = api_settings().explorer().address(wanted) if key_is_set else f"{wanted.rstrip('/')}/ui/"
+        _show(address, browser=browser)
         return
     if not Path(wanted).exists():
         missing = InvalidInput(f"there is no store at {wanted}")
         raise with_hint(missing, f"create one with: {invocation('ingest', 'FILE', '--store', wanted)}")
     opened = False
 
-    def address(url: str) -> None:
+    def on_address(url: str) -> None:
         nonlocal opened
         _show(url, browser=browser and not opened)
         opened = True
 
-    run(api_settings(), wanted, "127.0.0.1", port, lambda url: print(f"ready {url}", flush=True), address)
+    run(api_settings(), wanted, "127.0.0.1", port, lambda url: print(f"ready {url}", flush=True), on_address)
 
 
 def _show(address: str, *, browser: bool) -> None:

@@ -104,7 +104,7 @@ async def _serve(
     on_address: Callable[[str], None],
 ) -> None:
     from agent_memory import AsyncMemory
-    from agent_memory.api import Explorer, HeaderIdentity, InlineProcessing, create_app
+    from agent_memory.api import HeaderIdentity, InlineProcessing, create_app
     from agent_memory.api.events import STREAM_SECONDS
     from agent_memory.api.server import serve
     from agent_memory.settings import Environment
@@ -119,7 +119,7 @@ async def _serve(
         await memory.warm()
         if memory.runtime.worker is not None:
             memory.runtime.worker.give_way()
-        explorer = Explorer()
+        explorer = settings.explorer()
         app = create_app(
             memory,
             InlineProcessing(memory.runtime),

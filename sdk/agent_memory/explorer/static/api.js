@@ -49,7 +49,7 @@ async function ask(user, method, path, { params, body, headers } = {}) {
   if (body !== undefined) sent["content-type"] = "application/json";
   let response;
   try {
-    response = await fetch(path + (query ? `?${query}` : ""), {
+    response = await fetch(`.${path}` + (query ? `?${query}` : ""), {
       method,
       headers: sent,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -72,15 +72,15 @@ async function ask(user, method, path, { params, body, headers } = {}) {
     const problem = answer?.error || {};
     throw new ApiError(response.status, problem.code || "error", problem.message || `The server answered ${response.status}.`);
   }
-  if (!path.startsWith("/ui/") && path !== "/v1/admin/users") recorded.set(key, answer);
+  if (path !== "/session" && path !== "/v1/admin/users") recorded.set(key, answer);
   return answer;
 }
 
 export const session = {
-  read: () => ask("", "GET", "/ui/session"),
-  signIn: (key) => ask("", "POST", "/ui/session", { headers: key ? { "x-api-key": headerBytes(key) } : {} }),
-  lock: (locked) => ask("", "PATCH", "/ui/session", { body: { locked } }),
-  signOut: () => ask("", "DELETE", "/ui/session"),
+  read: () => ask("", "GET", "/session"),
+  signIn: (key) => ask("", "POST", "/session", { headers: key ? { "x-api-key": headerBytes(key) } : {} }),
+  lock: (locked) => ask("", "PATCH", "/session", { body: { locked } }),
+  signOut: () => ask("", "DELETE", "/session"),
 };
 
 const part = encodeURIComponent;

@@ -52,8 +52,8 @@ class HttpTriggers:
         """Adds the routes to a web application, the more specific ones first."""
         app.router.add_get("/admin/host/status", self._host_status)
         app.router.add_post("/admin/functions/{name}", self._run_now)
-        for function in sorted(self._served, key=lambda one: "*" in str(one.trigger.get("route"))):
-            route = str(function.trigger.get("route") or function.name)
+        for function in sorted(self._served, key=_generality):
+            route = _route(function)
             handler = self._handler(function)
             for path in aiohttp_paths(f"{self._prefix}/{route}"):
                 for method in function.trigger.get("methods") or ALL_METHODS:
@@ -82,6 +82,16 @@ class HttpTriggers:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return web.Response(status=202)
+
+
+def _route(function: Function) -> str:
+    return str(function.trigger.get("route") or function.name)
+
+
+def _generality(function: Function) -> tuple[bool, int]:
+    """Sorts the routes with a rest (`{*rest}`) behind the others, and those with a longer beginning first."""
+    route = _route(function)
+    return "*" in route, -len(route.partition("{*")[0])
 
 
 def aiohttp_paths(route: str) -> list[str]:
@@ -127,4 +137,8 @@ def _response(value: Value | None) -> web.Response:
         return web.Response(text=text)
     parts = value.value
     headers = {name: one.value for name, one in parts["headers"].items() if name.lower() != "content-length"}
-    return web.Response(status=int(parts["status_code"].value), headers=headers, body=parts["body"].value)
+    response = web.Response(status=int(parts["status_code"].value), headers=headers, body=parts["body"].value)
+    for cookie in parts.get("cookies") or ():
+        for morsel in cookie.values():
+            response.headers.add("Set-Cookie", morsel.OutputString())
+    return response
