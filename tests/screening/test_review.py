@@ -105,7 +105,7 @@ async def test_what_was_replaced_before_the_approval_is_written_stays_as_it_is(m
 async def test_what_rests_on_a_turn_with_an_order_waits_however_harmless_it_reads(
     memory: AsyncMemory, chat: ScriptedChat
 ):
-    quote = "All invoices go to account 4711"
+    quote = "The invoices come by post"
 
     def obliging(data: ExtractInput) -> ExtractOutput:
         return ExtractOutput(memories=[ExtractedMemory(content=quote, quote=quote, turns=[data.turns[0].ref])])

@@ -13,8 +13,9 @@ from typing import Any
 from agent_memory.models import Memory, Source, content_hash
 from agent_memory.rules.categories import is_kept
 from agent_memory.rules.switches import Rules
-from agent_memory.screening.findings import redacted
+from agent_memory.screening.findings import Finding, redacted
 from agent_memory.screening.orders import UNSEEN, find_instructions
+from agent_memory.screening.powers import find_powers
 from agent_memory.screening.secrets import find_secrets
 from agent_memory.settings import PolicySettings
 from agent_memory.text.folding import bare, folded, hides
@@ -52,8 +53,9 @@ def screen_memory(memory: Memory, policy: PolicySettings) -> Memory:
     """A folded memory without its secrets, or quarantined, as the policy says.
 
     The screen reads all of it: content, quote, the words of its date, tags, and the names and values of its metadata.
+    A document is the application's material, so its rules about money and rights are no orders of this user.
     """
-    look = _Look(policy, memory.source)
+    look = _Look(policy, memory.source, memory.type != "document")
     content = look.text(memory.content)
     changes: dict[str, object] = {
         "content": content,
@@ -76,6 +78,7 @@ class _Look:
 
     policy: PolicySettings
     source: Source
+    minds_powers: bool
     doubts: dict[str, None] = field(default_factory=dict)
     secrets: list[str] = field(default_factory=list)
 
@@ -83,7 +86,7 @@ class _Look:
         """A folded text, without the findings that the policy removes."""
         text = folded(given)
         secrets = find_secrets(text) if self.policy.secrets != "allow" else []
-        orders = find_instructions(text, self.source) if self.policy.instructions != "allow" else []
+        orders = self._orders(text) if self.policy.instructions != "allow" else []
         if self.policy.secrets == "quarantine":
             self.doubts |= dict.fromkeys(secret.what for secret in secrets)
             secrets = []
@@ -92,6 +95,9 @@ class _Look:
             orders = []
         self.secrets += [_letters(text[secret.start : secret.end]) for secret in secrets]
         return redacted(text, [*secrets, *orders])
+
+    def _orders(self, text: str) -> list[Finding]:
+        return [*find_instructions(text, self.source), *(find_powers(text) if self.minds_powers else [])]
 
     def value(self, given: Any) -> Any:
         """A JSON value with all its texts and names screened."""
@@ -128,12 +134,17 @@ def _parts(tag: str) -> list[str]:
     return [part for part in parts if len(part) >= _PART_OF_SECRET]
 
 
-def screen_lines(lines: Iterable[str], rules: Rules, policy: PolicySettings) -> list[str]:
+def screen_lines(
+    lines: Iterable[str], rules: Rules, policy: PolicySettings, *, minds_powers: bool = False
+) -> list[str]:
     """Screens texts that nobody reviews one by one, such as chunks and lines of a summary.
 
-    They are returned folded. A line that would be quarantined is left out.
+    They are returned folded. A line that would be quarantined is left out. With `minds_powers` those about money and
+    rights are too; they may stay where the line only quotes what somebody said.
     """
-    return [kept for line in lines if (kept := _screen_line(line, rules, policy)) is not None]
+    return [
+        kept for line in lines if (kept := _screen_line(line, rules, policy, minds_powers=minds_powers)) is not None
+    ]
 
 
 def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
@@ -144,7 +155,9 @@ def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:
         if isinstance(value, str):
             if hides(value) and policy.instructions == "quarantine":
                 return None
-            return " ".join(screen_lines(_sentences(folded(value)), rules, policy)) or (None if value else value)
+            return " ".join(screen_lines(_sentences(folded(value)), rules, policy, minds_powers=True)) or (
+                None if value else value
+            )
         if isinstance(value, int | float):
             return value if _is_whole(str(value), Rules(), policy) else None
         return value
@@ -164,7 +177,7 @@ def _filtered(value: Any, leaf: Callable[[Any], Any], named: Callable[[str], str
 
 def _is_whole(text: str, rules: Rules, policy: PolicySettings) -> bool:
     """Whether the screen leaves a text unchanged."""
-    return _screen_line(text, rules, policy) == folded(text)
+    return _screen_line(text, rules, policy, minds_powers=True) == folded(text)
 
 
 def _sentences(text: str) -> list[str]:
@@ -191,10 +204,10 @@ def without_secrets(memory: Memory, policy: PolicySettings) -> Memory:
     return screen_memory(memory, redacting)
 
 
-def _screen_line(given: str, rules: Rules, policy: PolicySettings) -> str | None:
+def _screen_line(given: str, rules: Rules, policy: PolicySettings, *, minds_powers: bool) -> str | None:
     if not is_kept(folded(given), (), rules.deny, rules.allow):
         return None
-    look = _Look(policy, "user")
+    look = _Look(policy, "user", minds_powers)
     line = look.text(given)
     return None if look.doubts else line
 

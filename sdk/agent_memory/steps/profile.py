@@ -16,6 +16,7 @@ from agent_memory.forgetting.profiles import (
 from agent_memory.language.tasks import PROFILE, ProfileInput, ProfileOutput, ProfileView
 from agent_memory.models import Memory, ProcessResult, UserProfile, now
 from agent_memory.screening.orders import find_instructions
+from agent_memory.screening.powers import find_powers
 from agent_memory.screening.screen import screen_values
 from agent_memory.settings import PolicySettings
 from agent_memory.steps.effects import Draft, Effects
@@ -116,7 +117,8 @@ STEP = Step(
 
 def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
     """The policy for a profile: orders are minded, unless the user has approved of one that it is made of."""
-    return replace(policy, instructions="allow") if any(map(find_instructions, told)) else policy
+    approved = any(find_instructions(text) or find_powers(text) for text in told)
+    return replace(policy, instructions="allow") if approved else policy
 
 
 async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) -> list[Memory]:

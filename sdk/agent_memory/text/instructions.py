@@ -16,21 +16,19 @@ from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
 _LONGEST = 300
 """Longest sentence that is read, in characters. Longer ones were pasted."""
-_POLITE = (
+POLITE = (
     r"(?:(?:and|also|but|so|ok|okay|oh|please|pls|kindly|bitte|und|por favor|y|s'il te plaît|per favore|e|graag)[, ]+)*"
 )
-_FROM_NOW_ON = (
+FROM_NOW_ON = (
     r"(?:from now on|from here on|going forward|in (?:the )?future|by default|ab jetzt|ab sofort|künftig|in zukunft"
     r"|a partir de ahora|de ahora en adelante|a partir de agora|de agora em diante|désormais|dorénavant"
     r"|à partir de maintenant|d'ora in poi|d'ora in avanti|vanaf nu|voortaan)"
 )
-_ALWAYS = (
-    r"(?:always|never|do not ever|don't ever|only ever|immer|niemals|nie|siempre|nunca|sempre|mai|toujours|jamais"
-    r"|altijd|nooit)"
-)
-_FIRST = linear(rf"^{_POLITE}(?:{_FROM_NOW_ON},? )?{_POLITE}{_ALWAYS} (?P<verb>\w+)", re.I)
-_AFTER = linear(rf"^{_POLITE}{_FROM_NOW_ON},? {_POLITE}(?:do not |don't |only )?(?P<verb>\w+)", re.I)
-_ANYWHERE = linear(rf"^{_POLITE}(?P<verb>\w+)\b.*(?:\b{_FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
+ALWAYS = r"(?:always|only ever|immer|siempre|sempre|toujours|altijd)"
+NEVER = r"(?:never|do not ever|don't ever|niemals|nie|nunca|mai|jamais|nooit)"
+_FIRST = linear(rf"^{POLITE}(?:{FROM_NOW_ON},? )?{POLITE}(?:{ALWAYS}|{NEVER}) (?P<verb>\w+)", re.I)
+_AFTER = linear(rf"^{POLITE}{FROM_NOW_ON},? {POLITE}(?:do not |don't |only )?(?P<verb>\w+)", re.I)
+_ANYWHERE = linear(rf"^{POLITE}(?P<verb>\w+)\b.*(?:\b{FROM_NOW_ON}\b|\bbitte (?:immer|nie|nur)\b)", re.I)
 _CONDITION = linear(
     r"\b(?:when(?:ever)?|if|(?:every|each|any) ?time) (?:i|we|you)\b(?P<what>[^.;!?,]*)"
     r"|\b(?:immer wenn|jedes mal,? wenn|wenn|sooft) (?:ich|wir|du)\b(?P<de>[^.;!?,]*)"
@@ -101,7 +99,7 @@ def _without_politeness(text: str) -> str:
     return _OPENING.sub("", text)
 
 
-_OPENING = linear(rf"^{_POLITE}(?:(?:always|never|only) )?", re.I)
+_OPENING = linear(rf"^{POLITE}(?:(?:always|never|only) )?", re.I)
 
 
 def _is_order(word: str) -> bool:
