@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
@@ -15,7 +15,6 @@ from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.activities import Activity, Json, activities, why_off
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps, possible
-from agent_memory.processing.webhook import Notifier
 from agent_memory.processing.worker import Progress, Worker
 from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
@@ -30,6 +29,9 @@ from agent_memory.store.counters import Counters
 from agent_memory.store.static import StaticFacts
 from agent_memory.store.uses import UseCounter
 from agent_memory.text.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from agent_memory.processing.webhook import Notifier
 
 
 class Home(Protocol):
@@ -83,6 +85,11 @@ class Runtime:
         by_rules = reader is None or reader.model_id == OfflineChat.MODEL_ID
         tools = replace(tools, one_call=cadence.one_call and not by_rules)
         cache = HitCache(recall.cache_seconds) if recall.caches else None
+        notifier = None
+        if inline and webhook is not None:
+            from agent_memory.processing.webhook import Notifier  # an HTTP client comes with it
+
+            notifier = Notifier(store, webhook)
         return cls(
             store=store,
             tools=tools,
@@ -102,7 +109,7 @@ class Runtime:
             auditor=Auditor(store, tools.policy.audit_days),
             uses=UseCounter(store, enabled=recall.count_uses),
             worker=Worker(tools, cadence) if inline else None,
-            notifier=Notifier(store, webhook) if inline and webhook is not None else None,
+            notifier=notifier,
         )
 
     async def close(self) -> None:

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from agent_memory.cli.main import app
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
 
@@ -22,6 +25,13 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
         env=environment,
         **options,
     )
+
+
+def here(*arguments: object) -> str:
+    """What the command prints, run in this process."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.req("S0-001", "S0-002")
@@ -40,7 +50,7 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     for part in ("Remembered", "No longer true", "Threads", "Profile", "Asked from a new session", "Try next"):
         assert part in first.stdout
 
-    short = command("quickstart", "--store", store).stdout
+    short = here("quickstart", "--store", store)
     assert len(short.splitlines()) <= 70
     assert max(len(line) for line in short.partition("Try next\n")[0].splitlines()[1:]) <= 100
     assert short.startswith(f"Found {store} from an earlier run; continuing with it.\n226 turns")
@@ -52,9 +62,7 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     for line in shown:
         assert line in short.splitlines()
 
-    again = command("quickstart", "--store", store, "--json")
-    assert again.returncode == 0, again.stderr
-    tour = json.loads(again.stdout)
+    tour = json.loads(here("quickstart", "--store", store, "--json"))
     assert tour["resumed"] is True
     assert (tour["ingested"]["created"], tour["ingested"]["already_there"]) == (0, 226)
     answers = {(answer["question"]["text"], bool(answer["question"]["as_of"])): answer for answer in tour["answers"]}
@@ -82,16 +90,15 @@ def test_the_quickstart_takes_a_file_and_questions_of_ones_own(tmp_path):
     file = tmp_path / "mine.jsonl"
     file.write_text(json.dumps({"role": "user", "content": "I live in Porto and I play the cello."}) + "\n")
     store = tmp_path / "mine.db"
-    asked = command("quickstart", file, "--user", "joao", "--ask", "Where do I live?", "--store", store, "--json")
-    assert asked.returncode == 0, asked.stderr
-    (answer,) = json.loads(asked.stdout)["answers"]
+    asked = here("quickstart", file, "--user", "joao", "--ask", "Where do I live?", "--store", store, "--json")
+    (answer,) = json.loads(asked)["answers"]
     assert answer["question"] == {"user_id": "joao", "text": "Where do I live?", "as_of": None}
     assert "Porto" in answer["context"]["text"]
 
 
 def test_a_reader_that_leaves_early_ends_the_command_quietly(tmp_path):
     store = tmp_path / "m.db"
-    assert command("ingest", SAMPLES / "hr.jsonl", "--no-process", "--store", store).returncode == 0
+    here("ingest", SAMPLES / "hr.jsonl", "--no-process", "--store", store)
     line = f'"{sys.executable}" -m agent_memory.cli show --json --store "{store}" | head -c 1'
     piped = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
     assert piped.stdout == "{"

@@ -52,7 +52,7 @@ def test_a_store_in_use_says_how_to_share_it(tmp_path):
     path = tmp_path / "memory.db"
     with Memory.local(path):
         refused = run("status", "--store", path, code=1)
-    assert "hint: agent-memory serve shares a store" in refused.stderr
+    assert "hint: to use it from several programs, start: agent-memory serve --store" in refused.stderr
 
 
 def test_the_id_that_a_table_shows_can_be_typed(store):

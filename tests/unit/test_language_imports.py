@@ -13,7 +13,7 @@ HEAVY = [
     *("azure", "aiohttp", "pydantic", "pydantic_settings", "opentelemetry", "fastapi", "uvicorn", "jwt"),
     *("jinja2", "yaml", "dateparser", "nupunkt", "detect_secrets", "sqlite3", "embedded_cosmos"),
 ]
-WITH_A_MEMORY = {"azure", "pydantic", "pydantic_settings", "opentelemetry", "aiohttp", "yaml"}
+WITH_A_MEMORY = {"azure", "pydantic", "pydantic_settings", "opentelemetry", "yaml"}
 """What opening a memory needs anyway."""
 
 

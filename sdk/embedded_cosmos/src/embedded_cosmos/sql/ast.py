@@ -208,6 +208,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     for node in (*Expression.__args__, SelectItem, Select, Source, OrderItem, Query)
 }
 
+_LEAVES = (Literal, Parameter, Identifier)
+
 
 def property_of(node: Any) -> tuple[str, str] | None:
     """The alias and the name of `alias.name`, as most columns are; None for any other expression."""
@@ -230,7 +232,7 @@ def walk(node: Any, into_subqueries: bool = True) -> Iterator[Any]:
     while pending:
         node = pending.pop()
         yield node
-        if into_subqueries or type(node) is not Subquery:
+        if type(node) not in _LEAVES and (into_subqueries or type(node) is not Subquery):
             pending.extend(reversed(children(node)))
 
 
@@ -268,7 +270,7 @@ def transform(node: Any, replace: Callable[[Any], Any], within: Container[int] |
     replacement = replace(node)
     if replacement is not node:
         return replacement
-    if type(node) is Literal or type(node) is Identifier:
+    if type(node) in _LEAVES:
         return node
     changed = False
     values = []
