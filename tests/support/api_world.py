@@ -58,7 +58,14 @@ async def serving(
     """The app on a port of its own, in this event loop; its URL."""
     runs = processing or InlineProcessing(memory.runtime)
     app = create_app(memory, runs, identity or HeaderIdentity(allowed=True), **options)
-    server = _Quiet(server_config(app))
+    async with listening(server_config(app)) as url:
+        yield url
+
+
+@asynccontextmanager
+async def listening(config: uvicorn.Config) -> AsyncIterator[str]:
+    """An application on a port of its own, in this event loop; its URL."""
+    server = _Quiet(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         task = asyncio.create_task(server.serve(sockets=[listener]))
         await server.answers.wait()
