@@ -70,6 +70,11 @@ def of_work(work: Work) -> Start:
     return Start(work.workflow, work.instance_id, work.request, {work.thread_id: work.count})
 
 
+def idle_id(user_id: str) -> str:
+    """The id of the run of all steps for threads of a user that went quiet."""
+    return instance_id("settle_user", user_id, "", "idle")
+
+
 async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Start:
     """The start of all steps for some threads of one user, which have so many turns."""
     cadence = parts.cadence
@@ -80,7 +85,7 @@ async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Star
         "user_steps": user_steps(cadence),
     }
     total = await user_total(parts.runtime.counters, user_id)
-    return Start("settle_user", instance_id("settle_user", user_id, "", "idle"), request, {**counts, "": total})
+    return Start("settle_user", idle_id(user_id), request, {**counts, "": total})
 
 
 def of_erasure(user_id: str) -> Start:
@@ -139,7 +144,7 @@ async def start_due(
 
     At most `MOST_AT_ONCE` of one user start together, so that a user with many busy threads, or an import, does not
     fill the queues for the others. The rest waits until its threads get more turns or go quiet; the sweep of idle
-    threads then goes through them in one orchestration.
+    threads then goes through them in one orchestration. Imported turns start nothing here: `backfill` processes them.
     """
     by_user = defaultdict(list)
     for counter in touched:
@@ -148,9 +153,13 @@ async def start_due(
 
     async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
         async with gate:
-            due = due_work(counters, parts.cadence)
-            if parts.cadence.idle_seconds > 0:  # the sweep of idle threads finds the rest
-                due = due[:MOST_AT_ONCE]
+            if parts.cadence.idle_seconds > 0:  # sweeps find the rest
+                counters = [counter for counter in counters if not counter.backfill]
+                if not counters:
+                    return 0
+                due = due_work(counters, parts.cadence)[:MOST_AT_ONCE]
+            else:
+                due = due_work(counters, parts.cadence)
             work = [one for one in due if await _is_wanted(parts, one)]
             if work:
                 return sum([await start(client, of_work(one)) for one in work])

@@ -13,6 +13,7 @@ from agent_memory.models import iso
 from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.intake import count_batch
 from agent_memory.telemetry import change_feed_failures
+from azure_functions.imported import of_backfill
 from azure_functions.slices import of_deepening, slices_of_histories, start_of
 from azure_functions.starts import is_active, of_reembedding, start, start_due
 from azure_functions.wiring import open_parts
@@ -65,7 +66,9 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
     """Starts all steps for threads that went quiet below a threshold, or whose work has failed."""
     quiet = (await open_parts()).cadence.idle_seconds
     if quiet > 0:
-        await start(client, start_of("idle", [["idle", 0, int(time.time() - quiet) + 1]]))
+        until = int(time.time() - quiet) + 1
+        await start(client, start_of("idle", [["idle", 0, until]]))
+        await start(client, of_backfill(until))
 
 
 @blueprint.function_name("maintain")

@@ -50,6 +50,8 @@ SCALE_OUT = 10.0
 """Seconds after which the platform adds instances. An assumption."""
 QUIET = 300.0
 """Seconds after which the sweep finds an idle thread, as the templates deploy it."""
+LOOK = 5.0
+"""Seconds between two looks of the backfill, as `azure_functions/backfill.py` says."""
 ENOUGH = {"chat_capacity": 1_000_000, "instances": 1000}
 """A quota of the model and instances that are no limit, to see the others."""
 
@@ -100,6 +102,9 @@ class Scene:
     """Turns that are imported, of as many users as write."""
     backfill_rate: float = 0.0
     """Turns a second of the import; 0: as fast as they can be written."""
+    lane: int = 20
+    """Users whose imported threads are processed at the same time (`AGENT_MEMORY_BACKFILL_AT_ONCE`); 0: imported turns
+    are not marked, and processed like live ones."""
     most_starts: int = MOST_AT_ONCE
     """Orchestrations that one batch starts for one user's threads; 0: any number."""
 
@@ -134,6 +139,9 @@ class Fleet:
         self.counted, self.messages, self.batches = 0, 0, 0
         self.lag, self.others, self.found = Waits(self.random), Waits(self.random), Waits(self.random)
         self.started: dict[str, int] = dict.fromkeys(figures.runs, 0)
+        self._imported: dict[int, list[str]] = {}
+        self._in_lane, self._lane_is_open = 0, False
+        self.processed_imports = 0
 
     def _containers(self) -> list[str]:
         return list(self.expected.ru_a_second)
@@ -213,13 +221,18 @@ class Fleet:
         starts: dict[int, int] = {}
         for written, user, live in batch:
             self.counted += 1
+            waits = self.scene.lane and not live
             if live:
                 (self.others if user else self.lag).add(done - written)
             self._turns[user] += 1
             for name, share in self.figures.runs.items():
                 # Every 1 / share turns of a user, each user at a turn of their own.
                 every = max(1, round(1 / share))
-                if (self._turns[user] + user) % every == 0:
+                if (self._turns[user] + user) % every:
+                    continue
+                if waits:
+                    self._put_off(done, user, name)
+                else:
                     starts[user] = starts.get(user, 0) + 1
                     most = self.scene.most_starts
                     # The rest is left to the sweep of idle threads, which runs a user's threads in one orchestration.
@@ -227,7 +240,37 @@ class Fleet:
                     self._orchestrate(done + later, name, user, written, live)
         self._at(done, lambda when: self._poll(when, lease))
 
-    def _orchestrate(self, at: float, name: str, user: int, written: float, live: bool) -> None:
+    def _put_off(self, at: float, user: int, name: str) -> None:
+        """An import makes something due. The backfill starts when the import has been quiet."""
+        self._imported.setdefault(user, []).append(name)
+        if not self._lane_is_open:
+            self._lane_is_open = True
+            self._at(at + QUIET, self._fill_lane)
+
+    def _fill_lane(self, at: float) -> None:
+        while self._imported and self._in_lane < self.scene.lane:
+            user = next(iter(self._imported))
+            self._in_lane += 1
+            self._settle(at, user, self._imported.pop(user))
+        self._at(at + LOOK, self._fill_lane)
+
+    def _settle(self, at: float, user: int, names: list[str]) -> None:
+        """Runs everything that is due for a user's imported threads, one after another."""
+        if not names:
+            self._in_lane -= 1
+            self.processed_imports += 1
+            return
+        self._orchestrate(at, names[0], user, at, False, lambda when: self._settle(when, user, names[1:]))
+
+    def _orchestrate(
+        self,
+        at: float,
+        name: str,
+        user: int,
+        written: float,
+        live: bool,
+        then: Callable[[float], None] | None = None,
+    ) -> None:
         """Starts an orchestration: its messages, then its activities one after another."""
         work = self.figures.work[name]
         self.started[name] += 1
@@ -251,6 +294,8 @@ class Fleet:
             if name == "extract" and live:
                 self.found.add(when - written)
             self._busy -= 1
+            if then is not None:
+                then(when)
             while self._waiting and self._busy < self._instances * ACTIVITIES_AT_ONCE:
                 self._busy += 1
                 _, do = self._waiting.popleft()
@@ -313,6 +358,8 @@ class Fleet:
                 "hottest_partition_ru": self.expected.hottest_partition_ru,
                 "durable_messages_a_second": self.expected.durable_messages_a_second,
             },
+            "imports_processed": self.processed_imports,
+            "imports_waiting": len(self._imported) + self._in_lane,
             "cost_a_month": round(self.expected.total),
             "first_limit": f"{self.expected.first_limit.name}, enough for {self.expected.first_limit.users:,} users",
         }
@@ -383,6 +430,9 @@ def main() -> int:
     options.add_argument("--noisy", action="store_true", help="user 0 writes 100 times the rest")
     options.add_argument("--backfill", type=int, default=0, metavar="TURNS", help="turns that are imported meanwhile")
     options.add_argument("--backfill-rate", type=float, default=0, metavar="PER_SECOND", help="how fast")
+    options.add_argument(
+        "--backfill-at-once", type=int, default=20, metavar="USERS", help="imported users processed at the same time"
+    )
     options.add_argument("--json", action="store_true", help="print JSON only")
     arguments = options.parse_args()
     if arguments.measure:
@@ -393,7 +443,9 @@ def main() -> int:
         print(f"written: {MEASURED}")
         return 0
     figures = measured()
-    scene = Scene(100 if arguments.noisy else 0, arguments.backfill, arguments.backfill_rate)
+    scene = Scene(
+        100 if arguments.noisy else 0, arguments.backfill, arguments.backfill_rate, arguments.backfill_at_once
+    )
     rows = []
     for users in arguments.users or SIZES:
         load = Load(users)

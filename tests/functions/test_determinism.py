@@ -8,13 +8,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 REPLAYED = [
     ROOT / "sdk/agent_memory/processing/workflows.py",
-    *(ROOT / "azure_functions" / f"{name}.py" for name in ("orchestrators", "sweeps")),
+    *(ROOT / "azure_functions" / f"{name}.py" for name in ("orchestrators", "sweeps", "backfill")),
 ]
 
 ALLOWED = {
     "__future__",
     "collections.abc",
     "dataclasses",
+    "datetime",
     "functools",
     "operator",
     "typing",
@@ -30,6 +31,7 @@ ALLOWED = {
 """What replayed code may import; of the last three and the SDK, names and types only."""
 NAMES = {"azure.durable_functions": {"DurableOrchestrationContext", "RetryOptions", "Blueprint"}}
 TAKEN = {
+    "datetime": {"timedelta"},
     "functools": {"partial"},
     "operator": {"itemgetter"},
     "azure_functions.activities": {"FINISH"},

@@ -49,6 +49,17 @@ def test_an_import_delays_live_talk_only_without_a_pace():
     assert paced["lag_p99"] < 10 < flood["lag_p99"]
 
 
+def test_imports_are_processed_a_few_users_at_a_time_beside_live_talk(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("fleet.QUIET", 20.0)
+    alone = run(users=5_000, seconds=400.0)
+    lane = run(Scene(backfill=8_000, backfill_rate=100.0, lane=10), users=5_000, seconds=400.0)
+    mixed = run(Scene(backfill=8_000, backfill_rate=100.0, lane=0), users=5_000, seconds=400.0)
+    assert lane["until_extracted_p99"] <= 2 * alone["until_extracted_p99"]
+    assert lane["imports_processed"] > 100
+    assert lane["most_instances"] < mixed["most_instances"]
+    assert mixed["imports_processed"] == 0, "without a mark, imported turns are processed like live ones"
+
+
 def test_what_is_used_up_faster_than_it_comes_is_waited_for():
     bucket = Bucket(10.0)
     assert bucket.take(100.0, 5) == 100.0

@@ -990,6 +990,8 @@ export interface Turn {
   ttl: number | null;
   /** True: written while memory was switched off, so nothing is ever derived from it. */
   off_record: boolean | null;
+  /** True: it was imported, so that live talk went first. */
+  backfill: boolean | null;
 }
 
 /** One message of a conversation, in JSON. */
@@ -1006,6 +1008,8 @@ export interface TurnBody {
   run_id?: string | null | undefined;
   /** Seconds until it is deleted; None: the store's setting. */
   ttl?: number | null | undefined;
+  /** True: it is imported and may wait; in the cloud, live talk is processed first. */
+  backfill?: boolean | null | undefined;
 }
 
 /** Which type a memory has. */

@@ -20,6 +20,7 @@ from agent_memory.cli.options import (
     any_store,
     examples,
     invocation,
+    is_url,
 )
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.cli.views import table
@@ -39,6 +40,9 @@ DryRunOption = Annotated[
 ]
 BATCH = 200
 """Turns per call, so that the progress bar moves."""
+BACKFILL_PACE = 200
+"""Turns a second of an import that a server processes: a third of what one lease of the change feed takes
+(docs/scale.md)."""
 SHOWN_USERS = 5
 
 
@@ -73,7 +77,11 @@ def ingest(
     pace: Annotated[
         float | None,
         typer.Option(
-            "--pace", metavar="TURNS", min=0.1, help="Maximum turns written per second, to leave room for live traffic."
+            "--pace",
+            metavar="TURNS",
+            min=0.1,
+            help="Maximum turns written per second, to leave room for live traffic;"
+            f" default: {BACKFILL_PACE} with --no-process and a URL, else any number.",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -90,6 +98,8 @@ def ingest(
         threads = {(utterance.user_id, utterance.thread_id) for utterance in utterances}
         show_counts({"turn": len(utterances), "thread": len(threads)}, as_json=as_json)
         return
+    if pace is None and not process and is_url(store):
+        pace = BACKFILL_PACE
     with any_store(store) as memory:
         result = write(memory, utterances, user, process=process, pace=pace)
     if as_json:
@@ -133,7 +143,8 @@ def write(
 ) -> Ingested:
     """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars.
 
-    `pace` is the maximum number of turns per second.
+    If not, the turns are marked as imported: a function app processes live talk first. `pace` is the maximum number of
+    turns per second.
     """
     batch = BATCH if pace is None else max(1, min(BATCH, int(pace)))
 
@@ -149,6 +160,8 @@ def write(
     ):
         for (user_id, thread_id), group in groupby(ordered, key=scope):
             turns = [utterance.turn for utterance in group]
+            if not process:
+                turns = [turn.model_copy(update={"backfill": True}) for turn in turns]
             thread = memory.user(user_id).thread(thread_id)
             for start in range(0, len(turns), batch):
                 if pace is not None:

@@ -35,6 +35,9 @@ class TurnInput(Model):
     project_id: str | None = None
     run_id: str | None = None
     ttl: int | None = Field(default=None, gt=0, description="Seconds until it is deleted; None: the store's setting.")
+    backfill: bool | None = Field(
+        default=None, description="True: it is imported and may wait; in the cloud, live talk is processed first."
+    )
 
 
 class Turn(Model):
@@ -56,6 +59,7 @@ class Turn(Model):
     off_record: bool | None = Field(
         default=None, description="True: written while memory was switched off, so nothing is ever derived from it."
     )
+    backfill: bool | None = Field(default=None, description="True: it was imported, so that live talk went first.")
 
 
 class LiveView(Model):

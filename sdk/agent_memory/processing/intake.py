@@ -56,6 +56,7 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
     error is raised after that.
     """
     by_user: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
+    live: set[tuple[str, str]] = set()
     oldest = now().timestamp()
     for document in documents:
         if document.get("type") != "turn":
@@ -63,6 +64,8 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
         problem = _problem(document)
         if problem is None:
             by_user[document["user_id"]][document["thread_id"]].append((document["id"], document["_ts"]))
+            if not document.get("backfill"):
+                live.add((document["user_id"], document["thread_id"]))
             oldest = min(oldest, document["_ts"])
         else:
             logger.warning("a turn in the change feed cannot be counted: %s", problem)
@@ -70,7 +73,10 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
     if by_user:
         change_feed_lag.record(max(0.0, now().timestamp() - oldest))
     gate = asyncio.Semaphore(at_once)
-    counted = await together(counters.count_user(user_id, threads, gate) for user_id, threads in by_user.items())
+    counted = await together(
+        counters.count_user(user_id, threads, gate, [name for name in threads if (user_id, name) not in live])
+        for user_id, threads in by_user.items()
+    )
     return Batch([thread for one in counted for thread in one.threads], {one.user.user_id: one.user for one in counted})
 
 

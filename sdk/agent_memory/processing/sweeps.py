@@ -32,6 +32,7 @@ class Listing:
 
 LISTINGS: dict[str, Listing] = {
     "idle": Listing(COUNTER, queries.QUIET_THREADS),
+    "backfill": Listing(COUNTER, queries.IMPORTED_THREADS),
     "recount": Listing(TURNS, queries.RECENT_TURNS),
     "extracted": Listing(MEMORIES, queries.EXTRACTING_USERS),
     "fading": Listing(MEMORIES, queries.FADING_OF_USERS, lambda: {"before": fading_before(now())}),

@@ -113,6 +113,7 @@ class Environment(BaseSettings):
     one_call: bool = Field(default=False, validation_alias="ONE_CALL_FOR_FACTS_AND_SUMMARY")
     archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     feed_concurrency: int = Field(default=16, ge=1, le=256, validation_alias="AGENT_MEMORY_FEED_CONCURRENCY")
+    backfill_at_once: int = Field(default=20, ge=1, le=1000, validation_alias="AGENT_MEMORY_BACKFILL_AT_ONCE")
     idle_seconds: float = Field(default=300.0, ge=0, validation_alias="AGENT_MEMORY_IDLE_SECONDS")
     query_strategy: QueryStrategy | None = Field(default=None, validation_alias="QUERY_STRATEGY")
     allow_header_identity: bool = Field(default=False, validation_alias="ALLOW_HEADER_IDENTITY")

@@ -27,7 +27,7 @@ class ThreadCounter:
 
     `pending` is how many turns still wait for some step; it is stored so that a query can find them. `waiting` says
     since when: pairs of a count and the earliest `_ts` of the turns between the previous pair's count and this one.
-    `taken_back` are the ids of the last popped turns.
+    `taken_back` are the ids of the last popped turns. `backfill`: all turns that wait were imported.
     `told` is how many of the turns the user's total includes, unless the user's counter lists the thread itself.
     """
 
@@ -39,6 +39,7 @@ class ThreadCounter:
     waiting: tuple[tuple[int, int], ...] = ()
     told: int = 0
     taken_back: tuple[str, ...] = ()
+    backfill: bool = False
 
     @property
     def count(self) -> int:
@@ -50,7 +51,7 @@ class ThreadCounter:
         """How many turns wait for the step that is furthest behind."""
         return max((self.count - self.done.get(step, 0) for step in self.steps), default=0)
 
-    def counted(self, turns: Sequence[tuple[str, int]]) -> ThreadCounter:
+    def counted(self, turns: Sequence[tuple[str, int]], *, backfill: bool = False) -> ThreadCounter:
         """The counter after these turns (id and `_ts`). Turns that it has counted already change nothing."""
         fresh = {turn_id: ts for turn_id, ts in turns if self._counts(turn_id, ts)}
         if not fresh:
@@ -59,7 +60,8 @@ class ThreadCounter:
         waiting = (*self.waiting, (cursor.count, min(fresh.values())))
         if len(waiting) > _MOST_MARKS:  # merge the newest two, so that the oldest stay exact
             waiting = (*waiting[:-2], (cursor.count, min(waiting[-2][1], waiting[-1][1])))
-        return replace(self, cursor=cursor, waiting=waiting)
+        waits_for_live_talk = backfill and (self.backfill or not self.pending)
+        return replace(self, cursor=cursor, waiting=waiting, backfill=waits_for_live_talk)
 
     def without(self, turn_id: str, ts: int, covered: Collection[str]) -> ThreadCounter:
         """The counter after a turn was popped that only the steps in `covered` had processed.
@@ -107,6 +109,7 @@ class ThreadCounter:
             "told": self.told,
             **({} if self.waiting_since is None else {"waiting_since": self.waiting_since}),
             **({"taken_back": list(self.taken_back)} if self.taken_back else {}),
+            **({"backfill": True} if self.backfill and self.pending else {}),
         }
 
 
@@ -117,7 +120,8 @@ def read_counter(document: Document, steps: tuple[str, ...]) -> ThreadCounter:
     told = document.get("told", cursor.count)  # the total always includes what an earlier version counted
     back = tuple(document.get("taken_back", ()))
     place = (document["user_id"], document["thread_id"])
-    return ThreadCounter(*place, cursor, document["done"], steps, waiting, told, back)
+    backfill = document.get("backfill", False)
+    return ThreadCounter(*place, cursor, document["done"], steps, waiting, told, back, backfill)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,15 @@ class Counters:
         self._store = store
         self._steps = steps
 
-    async def count_user(self, user_id: str, turns: Mapping[str, Turns], gate: asyncio.Semaphore) -> Counted:
+    async def count_user(
+        self, user_id: str, turns: Mapping[str, Turns], gate: asyncio.Semaphore, backfill: Collection[str] = ()
+    ) -> Counted:
         """Counts turns of a user by thread, each once however often it is delivered. `gate` holds requests back.
 
+        `backfill` names the threads whose turns are all imported.
         If all of them were erased after their delivery, no counter is created.
         """
-        return await Counting(self._store, self._steps, gate, user_id).run(turns)
+        return await Counting(self._store, self._steps, gate, user_id, backfill).run(turns)
 
     async def count(self, user_id: str, thread_id: str, turns: Turns) -> ThreadCounter:
         """The same for the turns of one thread."""

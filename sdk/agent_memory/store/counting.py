@@ -10,7 +10,7 @@ added.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,13 +40,24 @@ class Counted:
 
 
 class Counting:
-    """Counts the turns of one user, each once however often it is delivered. `gate` holds requests back."""
+    """Counts the turns of one user, each once however often it is delivered. `gate` holds requests back.
 
-    def __init__(self, store: Store, steps: tuple[str, ...], gate: asyncio.Semaphore, user_id: str) -> None:
+    `backfill` names the threads whose turns are all imported.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        steps: tuple[str, ...],
+        gate: asyncio.Semaphore,
+        user_id: str,
+        backfill: Collection[str] = (),
+    ) -> None:
         self._store = store
         self._steps = steps
         self._gate = gate
         self._user_id = user_id
+        self._backfill = backfill
 
     async def run(self, turns: Mapping[str, Turns]) -> Counted:
         """Counts turns by thread. Creates nothing for a user who was erased after the turns were delivered.
@@ -106,7 +117,7 @@ class Counting:
             stored = read_before.pop() if read_before else await self._store.read(COUNTER, "counter", partition)
             empty = ThreadCounter(self._user_id, thread_id, steps=self._steps)
             before = empty if stored is None else read_counter(stored, self._steps)
-            after = before.counted(turns)
+            after = before.counted(turns, backfill=thread_id in self._backfill)
             sure = after is before and (thread_id in user.threads or not user.owed(after))
             if stored is None and after is not before:
                 with racing():

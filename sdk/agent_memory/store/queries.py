@@ -303,13 +303,15 @@ USERS = "SELECT DISTINCT VALUE c.user_id FROM c"
 OWNERS_WITH = "SELECT DISTINCT VALUE c.user_id FROM c WHERE c.contributor_id = @contributor"
 _SLICE = "c._ts >= @since AND c._ts < @until"
 RECENT_TURNS = (
-    "SELECT TOP @limit c.id, c.type, c.user_id, c.thread_id, c._ts FROM c"
+    "SELECT TOP @limit c.id, c.type, c.user_id, c.thread_id, c.backfill, c._ts FROM c"
     f' WHERE c.type = "turn" AND IS_STRING(c.user_id) AND IS_STRING(c.thread_id) AND {_SLICE}'
 )
-QUIET_THREADS = (
+_QUIET = (
     'SELECT TOP @limit c.user_id, c.thread_id, c.count FROM c WHERE c.type = "counter" AND c.pending > 0'
     " AND c.last_turn_ts >= @since AND c.last_turn_ts < @until"
 )
+QUIET_THREADS = f"{_QUIET} AND NOT IS_DEFINED(c.backfill)"
+IMPORTED_THREADS = f"{_QUIET} AND c.backfill = true"
 UNFINISHED_CURSORS = (
     'SELECT c.user_id, c.thread_id, c.step FROM c WHERE c.type = "cursor" AND IS_DEFINED(c.extra.intents)'
 )

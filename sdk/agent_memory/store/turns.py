@@ -170,8 +170,8 @@ def in_order(turns: list[Turn]) -> list[Turn]:
 
 
 def _same(ours: Turn, theirs: Turn, timed: bool) -> bool:
-    """Whether two turns are equal. Fields that we set ourselves (a time, the off-record mark) are not compared."""
-    ignored = {"off_record"} if timed else {"off_record", "created_at"}
+    """Whether two turns are equal. Fields that we set ourselves (a time, marks) are not compared."""
+    ignored = {"off_record", "backfill"} | (set() if timed else {"created_at"})
     return ours.model_dump(exclude=ignored) == theirs.model_dump(exclude=ignored)
 
 
