@@ -11,7 +11,7 @@ from agent_memory.health import look_at
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.defaults import embeddings_named
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.reembed import plan, reembed
 from agent_memory.processing.watching import catch_up, watch
@@ -26,7 +26,7 @@ from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.embedding_model import check_embedding_model
 from agent_memory.store.ids import STORE_USER, group_of
-from agent_memory.store.preferences import TIER, change_settings
+from agent_memory.store.preferences import EXTRACTION, TIER, change_settings, read_document
 
 logger = logging.getLogger("agent_memory")
 
@@ -128,6 +128,17 @@ class StoreBackend:
         if tier is not None:
             self.runtime.tools.policy.tier(tier)
         await change_settings(self.runtime.store, user_id, None, {TIER: tier})
+
+    async def extraction(self, owner: str) -> Extraction | None:
+        """The custom extraction of the store or of a group."""
+        given = (await read_document(self.runtime.store, owner)).get(EXTRACTION)
+        return None if given is None else Extraction.model_validate(given)
+
+    async def set_extraction(self, extraction: Extraction | None, owner: str) -> Extraction | None:
+        """Sets the custom extraction of the store or of a group."""
+        given = None if extraction is None else extraction.model_dump(mode="json")
+        await change_settings(self.runtime.store, owner, None, {EXTRACTION: given})
+        return extraction
 
     async def drain(self, timeout: float | None, progress: Progress | None) -> int:
         """Waits until all turns are processed. Returns how many are left."""

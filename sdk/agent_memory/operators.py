@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.backend import StoreBackend
 from agent_memory.language.tasks import EmbeddingModel
-from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.reembed import Progress as ReembedProgress
-from agent_memory.store.ids import check_id
+from agent_memory.screening.extraction import checked_extraction
+from agent_memory.store.ids import STORE_USER, check_id, group_owner
 
 if TYPE_CHECKING:
     from agent_memory.remote import RemoteBackend
@@ -27,6 +29,38 @@ class MemoryOperator:
             ConfigurationError: if the tier does not exist.
         """
         await self._backend.assign_tier(check_id(user_id, "user_id"), tier)
+
+    async def extraction(self, *, group_id: str | None = None) -> Extraction | None:
+        """For the operator: the custom extraction of the store, or of a group; None if there is none.
+
+        Args:
+            group_id: The group. If it has none, its memory is extracted by that of the store.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        return await self._backend.extraction(_owner(group_id))
+
+    async def set_extraction(
+        self, extraction: Extraction | Mapping[str, Any] | None, *, group_id: str | None = None
+    ) -> Extraction | None:
+        """For the operator: what a model extracts besides the usual; None takes it back.
+
+        It applies to turns that are processed from now on; other processes follow within 30 seconds. Memories name
+        its version in `prompt_version`, and `reprocess` makes older ones again. Rules, which work without a model,
+        do not use it.
+
+        Args:
+            extraction: Instructions, custom kinds with a schema of their data, categories.
+            group_id: Only for the memory of this group, in place of the store's.
+
+        Raises:
+            InvalidInput: if a part of it is invalid, such as a schema that is too large or refers to another document,
+                or if it holds a secret.
+        """
+        if extraction is not None:
+            extraction = checked_extraction(extraction)
+        return await self._backend.set_extraction(extraction, _owner(group_id))
 
     async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
         """For the operator: what it would cost to move the store to another embedding model. Changes nothing.
@@ -94,3 +128,7 @@ class MemoryOperator:
             ModelError: if the model still returns no usable answer. The dead letter stays.
         """
         return await self._backend.replay(check_id(dead_letter_id, "dead_letter_id"))
+
+
+def _owner(group_id: str | None) -> str:
+    return STORE_USER if group_id is None else group_owner(group_id)

@@ -26,6 +26,7 @@ from agent_memory.models import (
     Entity,
     EntityView,
     ExportPart,
+    Extraction,
     FactKind,
     Filter,
     ForgetReceipt,
@@ -1735,6 +1736,36 @@ class Memory:
             ConfigurationError: if the tier does not exist.
         """
         self._portal.run(self._inner.assign_tier(user_id, tier))
+
+    def extraction(self, *, group_id: str | None = None) -> Extraction | None:
+        """For the operator: the custom extraction of the store, or of a group; None if there is none.
+
+        Args:
+            group_id: The group. If it has none, its memory is extracted by that of the store.
+
+        Raises:
+            InvalidInput: if the id is invalid.
+        """
+        return self._portal.run(self._inner.extraction(group_id=group_id))
+
+    def set_extraction(
+        self, extraction: Extraction | Mapping[str, Any] | None, *, group_id: str | None = None
+    ) -> Extraction | None:
+        """For the operator: what a model extracts besides the usual; None takes it back.
+
+        It applies to turns that are processed from now on; other processes follow within 30 seconds. Memories name
+        its version in `prompt_version`, and `reprocess` makes older ones again. Rules, which work without a model,
+        do not use it.
+
+        Args:
+            extraction: Instructions, custom kinds with a schema of their data, categories.
+            group_id: Only for the memory of this group, in place of the store's.
+
+        Raises:
+            InvalidInput: if a part of it is invalid, such as a schema that is too large or refers to another document,
+                or if it holds a secret.
+        """
+        return self._portal.run(self._inner.set_extraction(extraction, group_id=group_id))
 
     def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
         """For the operator: what it would cost to move the store to another embedding model. Changes nothing.

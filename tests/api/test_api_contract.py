@@ -120,6 +120,8 @@ async def test_what_concerns_all_users_is_for_the_operator(memory: AsyncMemory):
             ("GET", "dead-letters"),
             ("POST", "dead-letters/x/replay"),
             ("POST", "drain"),
+            ("GET", "extraction"),
+            ("PUT", "extraction"),
         ):
             for key in (plain, backend):
                 headers = {"x-api-key": key, "x-user-id": "alice"}

@@ -87,7 +87,7 @@ def test_a_bad_item_of_three_is_dropped_and_the_others_stay():
     ("bad", "reason"),
     [
         ({**DIET, "type": "reflective"}, "memories 1: type: Input should be 'fact', 'procedural' or 'episodic'"),
-        ({**DIET, "kind": "rumour"}, "memories 1: kind: Input should be"),
+        ({**DIET, "kind": "rumour"}, "memory 1: its kind is unknown"),
         ({**DIET, "content": ""}, "memories 1: content: String should have at least 1 character"),
         ({**DIET, "content": None}, "memories 1: content: Field required"),
         (7, "memories 1: it is not an object"),

@@ -69,6 +69,23 @@ export class MemoryClient {
     await this.http.send({ verb: "PUT", path, body: { tier } }, options);
   }
 
+  /** What is extracted besides the usual, in the store or for a group; null for nothing. */
+  async extraction(options: api.AdminExtractionQuery & CallOptions = {}): Promise<api.Extraction | null> {
+    const { group, ...call } = options;
+    const asked = { verb: "GET", path: "/v1/admin/extraction", query: { group } } as const;
+    return (await this.http.send<api.CustomExtraction>(asked, call)).extraction;
+  }
+
+  /** Sets instructions, custom kinds and categories, in the store or for a group; null takes them back. */
+  async setExtraction(
+    extraction: api.Extraction | null,
+    options: api.AdminSetExtractionQuery & WriteOptions = {},
+  ): Promise<api.Extraction | null> {
+    const { group, ...call } = options;
+    const asked = { verb: "PUT", path: "/v1/admin/extraction", query: { group }, body: { extraction } } as const;
+    return (await this.http.send<api.CustomExtraction>(asked, call)).extraction;
+  }
+
   /** The ranges of turns that processing gave up on, oldest first. */
   async deadLetters(options: CallOptions = {}): Promise<api.DeadLetter[]> {
     const asked = { verb: "GET", path: "/v1/admin/dead-letters" } as const;

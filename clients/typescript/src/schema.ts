@@ -132,6 +132,21 @@ export interface Contributions {
   memories: Memory[];
 }
 
+/** What is extracted besides the usual, if anything is. */
+export interface CustomExtraction {
+  extraction: Extraction | null;
+}
+
+/** A kind of facts of your own. */
+export interface CustomKind {
+  /** Lower-case letters, digits and _, such as `invoice`. */
+  name: string;
+  /** What is of this kind. The model reads it. */
+  description: string;
+  /** The JSON schema of the `data` of such a memory: an object. Without one it has none. */
+  data_schema?: { [name: string]: unknown } | null;
+}
+
 /**
  * Work that a step gave up on: a range of turns, or a pass over a user's memories (without turns).
  *
@@ -246,6 +261,22 @@ export interface ExportPart {
   records: { [name: string]: unknown }[];
   /** The name of the next part; None: this is the last. */
   next: string | null;
+}
+
+/** What to extract besides the usual. It is the operator's: it reaches the model apart from what users say. */
+export interface Extraction {
+  /** What to remember, and what not, in words that the model reads. */
+  instructions?: string | null;
+  kinds?: CustomKind[];
+  /** Tags to give to memories, with what each of them means. */
+  categories?: { [name: string]: unknown };
+}
+
+/** What is extracted besides the usual; null for nothing. */
+export interface ExtractionChoice {
+  /** Restrictions of this request. */
+  memory_config?: MemoryConfigBody | null | undefined;
+  extraction: Extraction | null;
 }
 
 /**
@@ -460,6 +491,8 @@ export interface Memory {
   time_phrase: string | null;
   tags: string[];
   metadata: { [name: string]: unknown };
+  /** Of a custom kind: what it says as data, valid by the schema of that kind. */
+  data: { [name: string]: unknown } | null;
   agent_id: string | null;
   project_id: string | null;
   run_id: string | null;
@@ -1114,9 +1147,21 @@ export interface AdminDrainQuery {
   timeout?: number | undefined;
 }
 
+/** The query of `admin_extraction`. */
+export interface AdminExtractionQuery {
+  /** The group; without one, the store. */
+  group?: string | undefined;
+}
+
 /** The query of `admin_groups`. */
 export interface AdminGroupsQuery {
   contributor?: string | undefined;
+}
+
+/** The query of `admin_set_extraction`. */
+export interface AdminSetExtractionQuery {
+  /** The group; without one, the store. */
+  group?: string | undefined;
 }
 
 /** The query of `thread_delete`. */

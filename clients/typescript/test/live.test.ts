@@ -172,6 +172,12 @@ test("the operator sees users, health and knowledge for all", async () => {
   assert.deepEqual((await memory.staticFacts()).map((one) => one.content), ["The office closes at six."]);
   await assert.rejects(memory.assignTier("bob", "no such tier"), InvalidInput);
   await memory.assignTier("bob", null);
+
+  const set = await memory.setExtraction({ instructions: "Note every invoice." }, { group: "sales" });
+  assert.equal(set?.instructions, "Note every invoice.");
+  assert.deepEqual(await memory.extraction({ group: "sales" }), set);
+  assert.equal(await memory.extraction(), null);
+  await assert.rejects(memory.setExtraction({}), InvalidInput);
 });
 
 test("a memory that waits for review is approved or rejected", async () => {

@@ -10,12 +10,26 @@ from pydantic.json_schema import SkipJsonSchema
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import Operator
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.schemas import DeadLetters, Drained, Groups, StaticFacts, StaticKnowledge, TierChoice, Users
+from agent_memory.contract.schemas import (
+    CustomExtraction,
+    DeadLetters,
+    Drained,
+    ExtractionChoice,
+    Groups,
+    StaticFacts,
+    StaticKnowledge,
+    TierChoice,
+    Users,
+)
 from agent_memory.errors import ConfigurationError, Conflict, InvalidInput, ModelError, NotFound
 from agent_memory.models import Health, ProcessResult, Receipt
 
 MAX_WAIT = 60.0
 """How long one long-poll request waits, in seconds. Proxies close longer ones."""
+
+GroupQuery = Annotated[
+    str | SkipJsonSchema[None], Query(max_length=246, description="The group; without one, the store.")
+]
 
 router = APIRouter(prefix="/v1/admin", tags=["admin"])
 
@@ -47,6 +61,20 @@ async def assign_tier(memory: OpenMemory, _: Operator, user: str, body: TierChoi
         await memory.assign_tier(user, body.tier)
     except ConfigurationError as error:
         raise InvalidInput(str(error)) from error
+
+
+@router.get("/extraction", responses=documented(), operation_id="admin_extraction")
+async def extraction(memory: OpenMemory, _: Operator, group: GroupQuery = None) -> CustomExtraction:
+    """What is extracted besides the usual, in the store or for a group."""
+    return CustomExtraction(extraction=await memory.extraction(group_id=group))
+
+
+@router.put("/extraction", responses=documented(), operation_id="admin_set_extraction")
+async def set_extraction(
+    memory: OpenMemory, _: Operator, body: ExtractionChoice, group: GroupQuery = None
+) -> CustomExtraction:
+    """Sets instructions, custom kinds and categories, in the store or for a group; null takes them back."""
+    return CustomExtraction(extraction=await memory.set_extraction(body.extraction, group_id=group))
 
 
 @router.post("/static", status_code=201, responses=documented(Conflict), operation_id="admin_seed")

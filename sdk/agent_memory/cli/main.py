@@ -17,6 +17,7 @@ except ImportError as error:
 
 from agent_memory.cli import (
     audit,
+    custom,
     doctor,
     estimate,
     evaluate,
@@ -87,6 +88,7 @@ app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
 app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
 app.command(epilog=reembed.EXAMPLES)(reembed.reembed)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
+app.command(epilog=custom.EXAMPLES)(custom.extraction)
 app.command(epilog=review.EXAMPLES)(review.review)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.command(epilog=forget.EXAMPLES)(forget.forget)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from agent_memory.contract.wire import Body, TurnBody
-from agent_memory.models import DeadLetter, Memory, Model, ProcessResult
+from agent_memory.models import DeadLetter, Extraction, Memory, Model, ProcessResult
 
 RESOURCES = "The resources in the agent's profile. Without `memory` among them, memory is off."
 NDJSON = "application/x-ndjson"
@@ -112,6 +112,37 @@ class TierChoice(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"tier": "basic"}]})
 
     tier: str | None
+
+
+class ExtractionChoice(Body):
+    """What is extracted besides the usual; null for nothing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "extraction": {
+                        "instructions": "Note what customers bought and what they were promised.",
+                        "kinds": [
+                            {
+                                "name": "invoice",
+                                "description": "An invoice that the customer mentions.",
+                                "data_schema": {"type": "object", "properties": {"amount": {"type": "number"}}},
+                            }
+                        ],
+                    }
+                }
+            ]
+        }
+    )
+
+    extraction: Extraction | None
+
+
+class CustomExtraction(Model):
+    """What is extracted besides the usual, if anything is."""
+
+    extraction: Extraction | None
 
 
 class StaticFacts(Body):

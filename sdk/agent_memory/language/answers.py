@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from agent_memory.language.conclusions import Ungrounded
+from agent_memory.language.custom import custom_kind
 from agent_memory.language.grounding import find_evidence, ground
 from agent_memory.language.schemas import free_form_fields, restore
 from agent_memory.language.sections import read_sections
@@ -310,6 +311,8 @@ def shape_memory(item: Json, data: ExtractInput, *, complete: bool = True) -> Js
         shaped.setdefault("confidence", shaped.pop("confidence_score"))
     name = str(shaped["type"]).lower()
     shaped["type"], kind = TYPE_ALIASES.get(name, (name, None))
+    if ours := custom_kind(shaped.get("kind"), data.custom) or custom_kind(name, data.custom):
+        shaped["type"], shaped["kind"] = "fact", ours
     if isinstance(shaped.get("kind"), str):
         shaped["kind"] = shaped["kind"].lower()
     elif kind and shaped["type"] == "fact":

@@ -10,9 +10,9 @@ from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
+from agent_memory.language.custom import answer_schema, guidance
 from agent_memory.language.prompts import PromptFolder
 from agent_memory.language.requests import as_document
-from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import (
     REPLY,
     ChatModel,
@@ -74,8 +74,9 @@ class CallableChat:
             ModelError: if the function failed (retryable), or none of its answers could be used (not retryable).
         """
         prompt = self._prompts.load(task.name)
+        schema = json.dumps(answer_schema(task, data))
         messages = [
-            {"role": "system", "content": prompt.render(schema=json.dumps(strict_schema(task.output)))},
+            {"role": "system", "content": prompt.render(schema=schema) + guidance(data)},
             {"role": "user", "content": as_document(data)},
         ]
         problem: UnusableAnswer | None = None

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
+from agent_memory.language.custom import ground_custom
 from agent_memory.language.polarity import changed_polarity
 from agent_memory.language.support import Spoken, why_unsaid, why_unsupported
 from agent_memory.language.tasks import (
@@ -134,6 +135,9 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
     for number, memory in enumerate(output.memories, 1):
         try:
             grounded = ground_memory(memory, data.turns, data.before)
+            cited = [turn for turn in data.turns if turn.ref in grounded.turns]
+            heard = _spoken([*_ahead(cited, data.turns, data.before), *cited])
+            grounded = ground_custom(grounded, data.custom, heard)
             if content_hash(grounded.content) in kept:
                 raise Ungrounded("the answer has it already")
             kept[content_hash(grounded.content)] = grounded

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_memory.language.custom import answer_schema, guidance
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.prompts import ModelParameters, Prompt
-from agent_memory.language.schemas import strict_schema
 from agent_memory.language.tasks import Data, In, Out, Task
 from agent_memory.models import Usage
 
@@ -28,6 +28,7 @@ class Request:
     max_tokens: int
     timeout: float
     size: int = 1
+    guidance: str = ""
 
     @classmethod
     def make(
@@ -40,8 +41,9 @@ class Request:
             model=model,
             task=task.name,
             prompt=prompt,
-            schema=strict_schema(task.output),
+            schema=answer_schema(task, data),
             document=as_document(data),
+            guidance=guidance(data),
             temperature=task.temperature if wanted.temperature is None else wanted.temperature,
             max_tokens=wanted.max_tokens or task.max_tokens,
             timeout=wanted.timeout or task.timeout,
@@ -49,7 +51,7 @@ class Request:
 
     def system(self, dialect: Dialect) -> str:
         """The system message. A schema that the service does not enforce is put into it."""
-        return self.prompt.render(schema=json.dumps(self.schema) if dialect.shows_schema else "")
+        return self.prompt.render(schema=json.dumps(self.schema) if dialect.shows_schema else "") + self.guidance
 
     def tokens(self, dialect: Dialect) -> int:
         """How many tokens the service may return, including reasoning."""

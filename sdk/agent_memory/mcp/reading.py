@@ -37,8 +37,14 @@ Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 ThreadId = Annotated[str, Field(max_length=255, description="The id of a conversation.")]
 MemoryId = Annotated[str, Field(min_length=1, max_length=255, description="Of a memory, from search or context.")]
 Types = list[Literal["fact", "episodic", "procedural", "reflection", "document"]]
-Kinds = list[Literal["fact", "preference", "context", "requirement", "decision", "event", "session", "chunk"]]
 Words = list[Annotated[str, Field(max_length=255)]]
+Kinds = Annotated[
+    Words,
+    Field(
+        max_length=20,
+        description="fact, preference, context, requirement, decision, event, session, chunk, or a custom kind.",
+    ),
+]
 
 
 def reading(title: str) -> ToolAnnotations:

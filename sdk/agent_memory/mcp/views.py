@@ -6,6 +6,7 @@ The content of a memory is quoted, so that it passes neither for an instruction 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
@@ -28,6 +29,7 @@ class MemoryView(Model):
     valid_from: UtcTime | None = None
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; missing: still.")
     tags: list[str] | None = None
+    data: dict[str, Any] | None = Field(default=None, description="What it says as data; texts in it are quoted data.")
     confidence: float
     status: str
     replaced_by: str | None = None
@@ -161,6 +163,7 @@ def view_of(memory: Memory, relevance: float | None = None) -> MemoryView:
         valid_from=memory.valid_from,
         valid_to=memory.valid_to,
         tags=[quoted(tag) for tag in memory.tags] or None,
+        data=_quoted_data(memory.data),
         confidence=memory.confidence,
         status=memory.status,
         replaced_by=None if memory.superseded_by is None or is_reserved(memory.superseded_by) else memory.superseded_by,
@@ -183,6 +186,14 @@ def lines_of(views: Iterable[MemoryView], head: str, none: str) -> str:
 def line_of(view: MemoryView, head: str) -> str:
     """A memory as text."""
     return lines_of([view], head, "")
+
+
+def _quoted_data(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {quoted(name): _quoted_data(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_quoted_data(part) for part in value]
+    return quoted(value) if isinstance(value, str) else value
 
 
 def _marks(view: MemoryView) -> str:

@@ -16,6 +16,7 @@ from agent_memory.models.base import (
 )
 from agent_memory.models.changes import Changes, ChangeType, MemoryChange, hashed
 from agent_memory.models.entities import Entity, EntityView
+from agent_memory.models.extraction import CustomKind, Extraction
 from agent_memory.models.filters import (
     Filter,
     NumberIs,
@@ -78,12 +79,14 @@ __all__ = [
     "Context",
     "ContextFormat",
     "Contributions",
+    "CustomKind",
     "DeadLetter",
     "EndpointHealth",
     "Entity",
     "EntityView",
     "Evidence",
     "ExportPart",
+    "Extraction",
     "FactKind",
     "Filter",
     "ForgetItem",

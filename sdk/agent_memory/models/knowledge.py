@@ -60,6 +60,9 @@ class Memory(Model):
     time_phrase: str | None = Field(default=None, description="The words that a resolved date came from.")
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, Any] | None = Field(
+        default=None, description="Of a custom kind: what it says as data, valid by the schema of that kind."
+    )
     agent_id: str | None = None
     project_id: str | None = None
     run_id: str | None = None

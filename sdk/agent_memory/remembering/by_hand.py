@@ -154,6 +154,7 @@ async def correct(
                 "prompt_version": None,
                 "supersedes_ids": [old.id],
                 "embedding_model": desk.embeddings.model_id,
+                "data": None,  # it was about the earlier words
                 "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
             }
         )

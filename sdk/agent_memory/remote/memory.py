@@ -7,15 +7,16 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agent_memory.contract.schemas import DeadLetters, Drained, Groups, Users
+from agent_memory.contract.schemas import CustomExtraction, DeadLetters, Drained, Groups, Users
 from agent_memory.errors import AgentMemoryError, ConfigurationError
-from agent_memory.models import DeadLetter, Health, ProcessResult, ReembedPlan, ReembedResult
+from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.worker import Progress
 from agent_memory.remote.http import Http
 from agent_memory.remote.scopes import PROCESS_TIMEOUT, RemoteGroupScope, RemoteStaticScope, RemoteUserScope
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
+from agent_memory.store.ids import group_of
 
 if TYPE_CHECKING:
     pass
@@ -126,7 +127,23 @@ class RemoteBackend:
         path = f"/v1/admin/dead-letters/{quote(dead_letter_id, safe='')}/replay"
         return ProcessResult.model_validate(await self._http.send("POST", path, timeout=PROCESS_TIMEOUT))
 
+    async def extraction(self, owner: str) -> Extraction | None:
+        """The custom extraction of the store or of a group; for the operator."""
+        answer = await self._http.send("GET", "/v1/admin/extraction", query=_of_group(owner))
+        return CustomExtraction.model_validate(answer).extraction
+
+    async def set_extraction(self, extraction: Extraction | None, owner: str) -> Extraction | None:
+        """Sets the custom extraction of the store or of a group; for the operator."""
+        body = {"extraction": None if extraction is None else extraction.model_dump(mode="json")}
+        answer = await self._http.send("PUT", "/v1/admin/extraction", query=_of_group(owner), body=body)
+        return CustomExtraction.model_validate(answer).extraction
+
     async def assign_tier(self, user_id: str, tier: str | None) -> None:
         """Puts a user into a tier; for the operator."""
         path = f"/v1/admin/users/{quote(user_id, safe='')}/tier"
         await self._http.send("PUT", path, body={"tier": tier})
+
+
+def _of_group(owner: str) -> dict[str, str]:
+    group = group_of(owner)
+    return {} if group is None else {"group": group}

@@ -52,8 +52,8 @@ def screen_memories(memories: Iterable[Memory], rules: Rules, policy: PolicySett
 def screen_memory(memory: Memory, policy: PolicySettings) -> Memory:
     """A folded memory without its secrets, or quarantined, as the policy says.
 
-    The screen reads all of it: content, quote, the words of its date, tags, and the names and values of its metadata.
-    A document is the application's material, so its rules about money and rights are no orders of this user.
+    The screen reads all of it: content, quote, the words of its date, tags, and the names and values of its metadata
+    and data. A document is the application's material, so its rules about money and rights are no orders of this user.
     """
     look = _Look(policy, memory.source, memory.type != "document")
     content = look.text(memory.content)
@@ -62,6 +62,7 @@ def screen_memory(memory: Memory, policy: PolicySettings) -> Memory:
         "quote": None if memory.quote is None else look.text(memory.quote),
         "time_phrase": None if memory.time_phrase is None else look.text(memory.time_phrase),
         "metadata": look.value(memory.metadata),
+        "data": look.value(memory.data),
     }
     changes["tags"] = look.tags(memory.tags)  # last: a tag may hold a part of a secret
     if content != memory.content:

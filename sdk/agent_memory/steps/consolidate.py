@@ -111,6 +111,8 @@ def _unmergeable(memory: Memory) -> str | None:
         return f"{memory.superseded_by} has taken its place"
     if memory.pinned:
         return "it is pinned"
+    if memory.data is not None:
+        return "it has data"
     if memory.status != "active" or memory.source != "user":
         return "it waits for review, or does not come from the user"
     return None

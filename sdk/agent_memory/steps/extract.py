@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput
 from agent_memory.forgetting.tombstones import Said, forgotten_after
+from agent_memory.language.custom import version_with
 from agent_memory.language.tasks import EXTRACT, ExtractedMemory, ExtractInput, Vector
 from agent_memory.models import Memory, ProcessResult, Role, Source, Status, Turn, Usage, content_hash, iso, now
 from agent_memory.rules.quotas import make_room
@@ -27,6 +28,7 @@ from agent_memory.steps.step import Step
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
+from agent_memory.store.preferences import extraction_of
 from agent_memory.store.turns import turns_before
 from agent_memory.store.values import check_json
 from agent_memory.telemetry import exact_dedup_skipped
@@ -105,15 +107,18 @@ async def extract(
     if said < SHORTEST and not however_short:
         return Extracted(rejected=[TOO_SHORT], asked=False)
     never = sorted(tools.rules.deny)
+    custom = await extraction_of(tools.store, turns[0].user_id)
     memories: list[Memory] = []
     rejected: list[str] = []
     usage = Usage()
     ordinals: Counter[tuple[str, str]] = Counter()
     for portion in portions(turns, tools.limits.batch_tokens):
-        data = ExtractInput(turns=view_turns(portion, tools.rules.time_zone), before=before, never=never)
+        view = view_turns(portion, tools.rules.time_zone)
+        data = ExtractInput(turns=view, before=before, never=never, custom=custom)
         answer = await tools.chat.run(EXTRACT, data)
         found = _memories(portion, answer.output.memories, ordinals)
-        maker = {"model": answer.model, "prompt_version": answer.prompt_version}
+        version = version_with(answer.model, answer.prompt_version, custom)
+        maker = {"model": answer.model, "prompt_version": version}
         memories += [memory.model_copy(update=maker) for memory in found]
         rejected += answer.rejected
         usage += answer.usage
@@ -217,6 +222,7 @@ def _memory(anchor: Turn, ordinal: int, item: ExtractedMemory, source_turn_ids: 
         thread_id=anchor.thread_id,
         type=item.type,
         kind=item.kind if item.type == "fact" else None,
+        data=item.data if item.type == "fact" and isinstance(item.data, dict) else None,
         content=item.content,
         confidence=item.confidence,
         importance=item.importance,

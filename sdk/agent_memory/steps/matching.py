@@ -18,12 +18,12 @@ _ENOUGH_OF_A_QUOTE = 0.1
 class Matched:
     """The fate of the memories of some turns when these are derived again.
 
-    `kept` are unchanged, `changed` pairs old and new, `decided` are new wordings of memories that stay as they are
-    (pinned) or stay replaced (by others), `gone` are no longer found. `orphaned` were merged with others and are no
-    longer found: their merge now says too much.
+    `kept` pairs old ones with new ones in the same words, `changed` pairs old and new, `decided` are new wordings of
+    memories that stay as they are (pinned) or stay replaced (by others), `gone` are no longer found. `orphaned` were
+    merged with others and are no longer found: their merge now says too much.
     """
 
-    kept: list[Memory] = field(default_factory=list)
+    kept: list[tuple[Memory, Memory]] = field(default_factory=list)
     changed: list[tuple[Memory, Memory]] = field(default_factory=list)
     added: list[Memory] = field(default_factory=list)
     decided: list[Memory] = field(default_factory=list)
@@ -46,7 +46,7 @@ def match(before: Sequence[Memory], found: Sequence[Memory], stale: Callable[[Me
     for new in found:
         same = next((old for old in open_.values() if _says_the_same(old, new)), None)
         if same is not None:
-            matched.kept.append(open_.pop(same.id))
+            matched.kept.append((open_.pop(same.id), new))
         elif any(_says_the_same(old, new) for old in decided):
             matched.decided.append(new)
         else:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, get_args
 
+from agent_memory.language.custom import version_with
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
-from agent_memory.models import Memory, ProcessResult
+from agent_memory.models import FactKind, Memory, ProcessResult
 from agent_memory.remembering.replacing import Merged, unmerged
 from agent_memory.steps import extract
 from agent_memory.steps.effects import Draft, Effects, Reaffirmation, Release, Retirement, Supersession
@@ -28,6 +30,7 @@ from agent_memory.store.cursors import StoredCursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
+from agent_memory.store.preferences import extraction_of
 
 NAME = "reprocess"
 
@@ -46,11 +49,15 @@ class Target:
     together: str | None = None
 
     @classmethod
-    def of(cls, tools: Tools, request: StepRequest) -> Target:
+    async def of(cls, tools: Tools, request: StepRequest) -> Target:
         """The target of a request."""
         model = model_of(tools.chat, EXTRACT) or tools.chat
-        together = model.prompt_version(EXTRACT_AND_SUMMARIZE) if tools.one_call else None
-        return cls(model.model_id, model.prompt_version(EXTRACT), request.prompt_version, together)
+        custom = await extraction_of(tools.store, request.user_id)
+        version, together = (
+            version_with(model.model_id, model.prompt_version(task), custom)
+            for task in (EXTRACT, EXTRACT_AND_SUMMARIZE)
+        )
+        return cls(model.model_id, version, request.prompt_version, together if tools.one_call else None)
 
     @property
     def key(self) -> str:
@@ -70,7 +77,7 @@ async def plan(tools: Tools, request: StepRequest) -> list[str]:
     A thread without memories so far may give some with a new prompt, so it is included, unless only one version's work
     is repeated.
     """
-    target = Target.of(tools, request)
+    target = await Target.of(tools, request)
     cursors = await tools.store.query(MEMORIES, queries.DERIVING_CURSORS, (request.user_id,))
     passes = {row["thread_id"]: row["extra"] for row in cursors if row["step"] == NAME}
     extracted = {row["thread_id"] for row in cursors if row["step"] == extract.NAME}
@@ -93,7 +100,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         ModelError: if a model is unavailable; nothing advances then. An unusable answer becomes a dead letter instead,
             and the old memories stay.
     """
-    target = Target.of(tools, request)
+    target = await Target.of(tools, request)
 
     async def read(_: StoredCursor) -> list[Target]:
         return [target]
@@ -174,7 +181,7 @@ async def _write(tools: Tools, request: StepRequest, matched: Matched, target: T
     return Effects(
         result=ProcessResult(step=NAME, created=len(fresh), counts=counts, usage=embedded.usage),
         create=[to_document(memory, vector) for memory, vector in fresh],
-        patch={old.id: _stamp(target) for old in matched.kept if not _stamped(old, target)},
+        patch={old.id: _stamp(target) | _seen_anew(old, new) for old, new in matched.kept if not _stamped(old, target)},
         supersede=changed,
         retire=[Retirement(memory_id=old.id, thread_id=old.thread_id, reason="revoked") for old in gone],
         release=[_release(part) for part in parts],
@@ -205,8 +212,16 @@ def _new_id(new: Memory, generation: str) -> str:
     return derived_id(new.id.partition("_")[0], new.id, generation)
 
 
-def _stamp(target: Target) -> dict[str, str]:
+def _stamp(target: Target) -> dict[str, Any]:
     return {"model": target.model, "prompt_version": target.version}
+
+
+def _seen_anew(old: Memory, new: Memory) -> dict[str, Any]:
+    """What the same words are by the extraction of today: their kind, and the data of a custom one."""
+    custom = {old.kind, new.kind} - set(get_args(FactKind))
+    if old.pinned or not custom or (old.kind, old.data) == (new.kind, new.data):
+        return {}
+    return {"kind": new.kind, "data": new.data}
 
 
 def _stamped(memory: Memory, target: Target) -> bool:

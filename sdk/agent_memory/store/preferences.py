@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_memory.errors import Conflict
-from agent_memory.models import ScopeSettings, iso, now
+from agent_memory.models import Extraction, ScopeSettings, iso, now
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.documents import Document
-from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD
+from agent_memory.store.ids import SETTINGS_ID, SETTINGS_THREAD, STORE_USER, group_of
 from agent_memory.store.updates import change_document
 
 THREADS_OFF = "threads_off"
@@ -18,6 +18,24 @@ THREADS_OFF = "threads_off"
 
 TIER = "tier"
 """The field of a user's settings with the tier that the operator put them into."""
+
+
+EXTRACTION = "extraction"
+"""The field of the settings of a group, or of `STORE_USER` for all, with the operator's custom extraction."""
+
+
+async def extraction_of(store: Store, owner: str) -> Extraction | None:
+    """The custom extraction for a user or a group: the group's own, else the store's. Read as settings are (`Known`).
+
+    Raises:
+        StoreUnavailable: if it must be read and cannot be.
+    """
+    owners = (owner, STORE_USER) if group_of(owner) is not None else (STORE_USER,)
+    for one in owners:
+        given = (await known_document(store, one)).get(EXTRACTION)
+        if given is not None:
+            return Extraction.model_validate(given)
+    return None
 
 
 async def read_document(store: Store, user_id: str, thread_id: str | None = None) -> Document:

@@ -134,9 +134,10 @@ _WITH_VECTOR = f"{MEMORY_FIELDS}, c.embedding"
 MERGEABLE_FACTS = (
     f'SELECT TOP @limit {_WITH_VECTOR} FROM c WHERE {DERIVED} AND c.type = "fact" AND c.source = "user"'
     f" AND {USABLE} AND {ACTIVE} AND (NOT IS_DEFINED(c.pinned) OR NOT c.pinned)"
+    " AND (NOT IS_DEFINED(c.data) OR IS_NULL(c.data))"
     " AND (NOT IS_DEFINED(c.source_ids) OR ARRAY_LENGTH(c.source_ids) = 0) ORDER BY c.created_at DESC"
 )
-"""Facts that may be merged into fewer sentences: not written by hand, not pinned, not merged already."""
+"""Facts that may be merged into fewer sentences: not by hand, not pinned, not merged already, without data."""
 PROCEDURES = (
     f"SELECT TOP @limit {_WITH_VECTOR} FROM c"
     f' WHERE c.type = "procedural" AND c.status != "quarantined" AND {ACTIVE} ORDER BY c.created_at DESC'

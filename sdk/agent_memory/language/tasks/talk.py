@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from agent_memory.language.tasks.task import Data, Task
 from agent_memory.language.tasks.views import MessageView, TurnView
-from agent_memory.models import FactKind, UtcTime
+from agent_memory.models import Extraction, FactKind, UtcTime
+
+Kind = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$"), WithJsonSchema({"type": "string", "enum": list(get_args(FactKind))})
+]
+"""The kind of a fact. Custom ones are known with the input alone: `language.custom` checks them."""
 
 
 class ExtractInput(Data):
     """Turns to extract memories from. `before` are the turns ahead of them: context, never a source.
 
-    `never` names what the user wants nothing remembered of.
+    `never` names what the user wants nothing remembered of. `custom` is the operator's: it is no part of the document
+    with the turns, but of the system message (`language.custom`).
     """
 
     turns: list[TurnView]
     before: list[TurnView] = Field(default_factory=list)
     never: list[str] = Field(default_factory=list)
+    custom: Extraction | None = Field(default=None, exclude=True)
 
 
 class ExtractedMemory(Data):
@@ -32,7 +39,7 @@ class ExtractedMemory(Data):
     """
 
     type: Literal["fact", "procedural", "episodic"] = "fact"
-    kind: FactKind = "fact"
+    kind: Kind = "fact"
     content: str = Field(min_length=1)
     quote: str
     turns: list[str] = Field(min_length=1)
@@ -43,6 +50,7 @@ class ExtractedMemory(Data):
     time_phrase: str | None = None
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
+    data: SkipJsonSchema[Any] = None
 
 
 class ExtractOutput(Data):
@@ -98,11 +106,12 @@ class ExtractAndSummarizeInput(Data):
     earlier: SummaryView | None = None
     earlier_state: dict[str, Any] = Field(default_factory=dict)
     corrections: list[Correction] = Field(default_factory=list)
+    custom: Extraction | None = Field(default=None, exclude=True)
 
     @property
     def of_extraction(self) -> ExtractInput:
         """What the extraction alone is given."""
-        return ExtractInput(turns=self.turns, before=self.before, never=self.never)
+        return ExtractInput(turns=self.turns, before=self.before, never=self.never, custom=self.custom)
 
     @property
     def of_summary(self) -> SummarizeInput:
