@@ -40,12 +40,15 @@ from agent_memory.language.tasks import (
 )
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.due import Work, due_work
+from agent_memory.processing.due import Work, due_work, possible
 from agent_memory.processing.intake import count_turns, due_user_work, mark
+from agent_memory.settings import DEFAULT_CADENCE
 from agent_memory.store.documents import Document
 from agent_memory.text.tokens import TiktokenCounter
 
-CADENCE = Cadence()
+CADENCE = DEFAULT_CADENCE
+STEP_BY_STEP = Cadence()
+"""The same numbers, exactly, and a call for each step."""
 NOTHING_BY_ITSELF = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 PAGE = 100
 CACHE_FROM, CACHE_STEP = 1024, 128
@@ -198,6 +201,7 @@ async def count_calls(turns: int, cadence: Cadence = CADENCE) -> dict[str, Any]:
             for turn in talk(turns):
                 await user.thread("t").add_many([turn])
                 await feed.pump()
+            read = (await memory.runtime.counters.get("bench", "t")).done["extract"]
             made = sorted((one.content, one.quote) for one in await user.memories(limit=1000))
             summary = await user.thread("t").summary()
     finally:
@@ -208,6 +212,7 @@ async def count_calls(turns: int, cadence: Cadence = CADENCE) -> dict[str, Any]:
     assert server.tokens["cached_tokens"] == feed.usage.cached_tokens
     return {
         "turns": turns,
+        "turns_unread": turns - read,
         "memories": len(made),
         "digest": hashlib.sha256(json.dumps([made, summary.content if summary else ""]).encode()).hexdigest()[:16],
         "rejected": feed.rejected,
@@ -249,8 +254,9 @@ async def throughput(threads: int, turns_each: int) -> Throughput:
     tenth = max(1, len(everything) // 10)
     spent: list[tuple[int, float, float]] = []
     seconds = 0.0
-    async with open_memory(OfflineChat()) as memory:
-        user, feed = memory.user("bench"), Feed(memory)
+    chat = OfflineChat()
+    async with open_memory(chat) as memory:
+        user, feed = memory.user("bench"), Feed(memory, possible(CADENCE, chat))
         for start in range(0, len(everything), tenth):
             piece: dict[int, list[dict[str, object]]] = {}
             for number, turn in everything[start : start + tenth]:
@@ -286,13 +292,13 @@ async def measure(full: bool) -> dict[str, Any]:
     """All figures of one run."""
     turns = 300 if full else 100
     calls = await count_calls(turns)
-    one_call = await count_calls(turns, replace(CADENCE, one_call=True))
+    apart = await count_calls(turns, STEP_BY_STEP)
     await throughput(1, 20)  # loads the models
     sizes = FULL if full else QUICK
     return {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}",
         "model_calls": calls,
-        "model_calls_with_one_call": one_call,
+        "model_calls_step_by_step": apart,
         "throughput": [asdict(await throughput(threads, turns)) for threads, turns in sizes],
     }
 
@@ -309,7 +315,7 @@ def table(report: dict[str, Any]) -> str:
         [
             report["machine"],
             *_calls("one thread", report["model_calls"]),
-            *_calls("one thread, facts and summary in one call", report["model_calls_with_one_call"]),
+            *_calls("one thread, every step by itself after its exact number", report["model_calls_step_by_step"]),
             "",
             head,
             *rows,
@@ -321,7 +327,11 @@ def _calls(of: str, calls: dict[str, Any]) -> list[str]:
     kinds = ", ".join(f"{name} {count}" for name, count in calls["calls"].items())
     return [
         f"model calls per 100 turns of {of}: {calls['calls_per_100_turns']} ({kinds} in {calls['turns']} turns)",
-        f"tokens per 100 turns: {calls['tokens_in_per_100_turns']} in, {calls['tokens_out_per_100_turns']} out;"
+        f"tokens per 100 turns: {calls['tokens_in_per_100_turns']} in"
+        f" ({calls['cached_tokens_in_per_100_turns']} of them cached;"
+        f" {calls['uncached_equivalent_per_100_turns']} uncached equivalent),"
+        f" {calls['tokens_out_per_100_turns']} out",
+        f"{calls['turns_unread']} turns wait for the next batch;"
         f" {calls['memories']} memories, {calls['rejected']} lines rejected, digest {calls['digest']}",
     ]
 

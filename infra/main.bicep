@@ -105,6 +105,14 @@ param deepenHours int = 24
 @description('Cosine distance, as a decimal number up to 2, between what the user says now and the topic of a thread, above which the thread is extracted and summarised immediately; 0: never.')
 param driftThreshold string = '0'
 
+@description('One model call makes the facts and the summary of the same turns.')
+param oneCall bool = true
+
+@description('After the first batch of a thread, facts and summary wait for this many times as many turns; 1: every batch is the same.')
+@minValue(1)
+@maxValue(10)
+param stretchLaterBatches int = 2
+
 @description('Whether a conversation that went quiet is archived, so that others can refer to it.')
 param archiveIdleThreads bool = false
 
@@ -385,6 +393,8 @@ module functions 'modules/functions.bicep' = if (deployFunctionApp) {
     deepenEveryN: deepenEveryN
     deepenHours: deepenHours
     driftThreshold: driftThreshold
+    oneCall: oneCall
+    stretchLaterBatches: stretchLaterBatches
     archiveIdleThreads: archiveIdleThreads
     idleSeconds: idleSeconds
     allowHeaderIdentity: allowHeaderIdentity

@@ -58,6 +58,10 @@ param deepenEveryN int
 param deepenHours int
 @description('Cosine distance above which a change of topic sets off extraction and summary.')
 param driftThreshold string
+@description('Whether one model call makes the facts and the summary of the same turns.')
+param oneCall bool
+@description('How many times as many turns later batches of a thread wait for.')
+param stretchLaterBatches int
 @description('Whether a conversation that went quiet is archived.')
 param archiveIdleThreads bool
 @description('Seconds after which a quiet thread is processed whatever its count.')
@@ -166,6 +170,8 @@ resource settings 'Microsoft.Web/sites/config@2024-04-01' = {
     DEEPEN_EVERY_N: string(deepenEveryN)
     DEEPEN_HOURS: string(deepenHours)
     DRIFT_THRESHOLD: driftThreshold
+    ONE_CALL_FOR_FACTS_AND_SUMMARY: oneCall ? 'true' : 'false'
+    STRETCH_LATER_BATCHES: string(stretchLaterBatches)
     ARCHIVE_IDLE_THREADS: archiveIdleThreads ? 'true' : 'false'
     AGENT_MEMORY_IDLE_SECONDS: string(idleSeconds)
     ALLOW_HEADER_IDENTITY: allowHeaderIdentity ? 'true' : 'false'

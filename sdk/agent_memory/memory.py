@@ -25,7 +25,7 @@ from agent_memory.processing.worker import Progress
 from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScope
-from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
+from agent_memory.settings import DEFAULT_CADENCE, Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
 from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store, default_credential
 from agent_memory.store.values import validated
@@ -138,7 +138,7 @@ class AsyncMemory(MemoryOperator):
             ),
             chat_model=chat,
             embedding_model=embedding_model or defaults.default_embeddings(),
-            cadence=cadence or Cadence(),
+            cadence=cadence or DEFAULT_CADENCE,
             process="inline",
             provision=True,
             limits=limits,
@@ -199,7 +199,7 @@ class AsyncMemory(MemoryOperator):
             Store(connect, database, name=database, marks_changes=recall.caches),
             chat_model=chat_model,
             embedding_model=embedding_model,
-            cadence=cadence or Cadence(),
+            cadence=cadence or DEFAULT_CADENCE,
             process=process,
             provision=False,
             limits=limits,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_memory.audit import Auditor
 from agent_memory.errors import InvalidInput
-from agent_memory.language.offline import OfflineChat
-from agent_memory.language.roles import is_off, model_of
-from agent_memory.language.tasks import EXTRACT, RERANK
+from agent_memory.language.roles import is_off
+from agent_memory.language.tasks import RERANK
 from agent_memory.models import ProcessResult, Usage
 from agent_memory.processing.activities import Activity, Json, activities, why_off
 from agent_memory.processing.driver import run_workflow
@@ -80,10 +79,7 @@ class Runtime:
         store = tools.store
         cadence = possible(cadence, tools.chat)
         ranks = None if is_off(tools.chat, RERANK) else tools.chat
-        # One call for facts and summary saves tokens of a model. Rules cost none, so they work step by step.
-        reader = model_of(tools.chat, EXTRACT)
-        by_rules = reader is None or reader.model_id == OfflineChat.MODEL_ID
-        tools = replace(tools, one_call=cadence.one_call and not by_rules)
+        tools = replace(tools, one_call=cadence.one_call)
         cache = HitCache(recall.cache_seconds) if recall.caches else None
         notifier = None
         if inline and webhook is not None:

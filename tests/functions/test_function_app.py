@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
 from functions_world import Account, Host, until
+from model_server import model_server_aside
 
 from agent_memory import Memory
 from agent_memory.settings import Cadence
@@ -296,19 +297,19 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
 
 
 def test_facts_and_summary_of_the_same_turns_are_one_orchestration_if_it_is_set(account: Account, start_host: Hosts):
-    with account.open("together") as memory:
+    with model_server_aside() as model, account.open("together") as memory:
         memory.create_memory_store()
         run, store = memory._portal.run, memory._inner.runtime.store
         zoe = memory.user("zoe")
         settings = {"FACT_EXTRACTION_EVERY_N": "2", "THREAD_SUMMARY_EVERY_N": "2", "USER_SUMMARY_EVERY_N": "0"}
-        host = start_host("together", **settings, DEDUP_EVERY_N="0", ONE_CALL_FOR_FACTS_AND_SUMMARY="true").ready()
-        zoe.thread("one").add("user", "I live in Lisbon now.")
-        zoe.thread("one").add("user", "I am allergic to peanuts and to cats.")
+        settings |= {"DEDUP_EVERY_N": "0", "ONE_CALL_FOR_FACTS_AND_SUMMARY": "true", "AGENT_MEMORY_CHAT": "openai:any"}
+        access = {"AGENT_MEMORY_CHAT_BASE_URL": model.url, "AGENT_MEMORY_CHAT_API_KEY": "k"}
+        host = start_host("together", **settings, **access).ready()
+        zoe.thread("one").add("user", "fact: home=Lisbon now")
+        zoe.thread("one").add("user", "fact: allergies=peanuts and cats")
         pending = "SELECT VALUE c.pending FROM c WHERE c.type = 'counter'"
         until(lambda: run(store.query(COUNTER, pending)) == [0] and host.is_quiet(), "the thread is processed")
         assert host.orchestrations() == {"extract_and_summarize:zoe:one:1-1": "Completed"}
-        assert {fact.content for fact in zoe.memories()} == {
-            "I live in Lisbon now.",
-            "I am allergic to peanuts and to cats.",
-        }
+        assert model.calls["chat"] == 1
+        assert len(zoe.memories(types=["fact"])) == 2
         assert zoe.thread("one").summary() is not None

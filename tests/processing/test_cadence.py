@@ -76,7 +76,7 @@ async def test_a_batch_is_the_ten_new_turns_with_the_four_before_them(chat: Scri
         await arrive(memory, DEFAULT, range(10, 20))
         batches = [(len(data.before), len(data.turns)) for data in chat.seen if isinstance(data, ExtractInput)]
         assert batches == [(0, 10), (4, 10)]
-        assert memory.runtime.tools.limits.batch_turns == 20  # of a backlog, two such batches at once
+        assert memory.runtime.tools.limits.batch_turns == 30  # of a backlog, three such batches at once
 
 
 @pytest.mark.req("S1-38")

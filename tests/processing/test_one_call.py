@@ -353,10 +353,11 @@ async def test_the_end_of_a_conversation_asks_as_it_is_set(chat: ScriptedChat, c
 
 def test_the_environment_switches_it_on(monkeypatch: pytest.MonkeyPatch):
     assert not Environment().cadence.one_call
-    assert not Environment().local_cadence.one_call
+    assert Environment().local_cadence.one_call
     monkeypatch.setenv("ONE_CALL_FOR_FACTS_AND_SUMMARY", "true")
     assert Environment().cadence.one_call
-    assert Environment().local_cadence.one_call
+    monkeypatch.setenv("ONE_CALL_FOR_FACTS_AND_SUMMARY", "false")
+    assert not Environment().local_cadence.one_call
 
 
 async def test_what_one_call_derived_is_not_out_of_date(shared: AsyncMemory, chat: ScriptedChat):

@@ -9,6 +9,9 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.settings import Limits
+from agent_memory.store.containers import MEMORIES
+from agent_memory.store.cursors import read_cursor
+from agent_memory.store.ids import USER_THREAD
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ON_DEMAND = Cadence(0, 0, 0, 0, idle_seconds=0)
@@ -63,3 +66,29 @@ async def test_what_was_looked_at_once_takes_no_room_again(chat: ScriptedChat):
         first, second = (Counter(fact.content for fact in data.facts) for data in chat.seen[-2:])
         assert first.keys() - set(others(30)[-9:])  # all was new, so older ones had their share
         assert second.keys() == set(others(30)[-9:])
+
+
+async def test_facts_that_were_compared_are_not_compared_again_until_there_are_others(chat: ScriptedChat):
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=ON_DEMAND) as memory:
+        alice = memory.user("alice")
+
+        async def compares() -> bool:
+            before = chat.calls["reconcile"]
+            await alice.process("reconcile")
+            return chat.calls["reconcile"] > before
+
+        await tell(memory, "t", ["home=Lisbon by the river", "home=Porto on the hill", *others(3)], MARCH)
+        assert await compares()
+        assert not await compares(), "the loser has gone, and the others were there"
+        await memory.user("alice").thread("chatter").add("user", "good morning to you all, what a lovely day")
+        await memory.user("alice").thread("chatter").process("extract")
+        assert not await compares(), "an extraction that found nothing is counted, without a call"
+        stored = await read_cursor(memory.runtime.store, MEMORIES, ("alice", USER_THREAD), "reconcile")
+        assert stored.extra["extractions"] == 2
+        await tell(memory, "u", ["diet=vegetarian since spring"], MARCH + timedelta(days=2))
+        assert await compares()
+        assert not await compares()
+        chat.prompt_version = lambda task: "another"  # type: ignore[method-assign]
+        assert await compares(), "another prompt may see what the last one did not"
+        await alice.process("reconcile", n=50)
+        assert chat.calls["reconcile"] == 4, "a caller's own number is taken at its word"

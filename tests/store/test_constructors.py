@@ -13,7 +13,7 @@ from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ConfigurationError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
-from agent_memory.settings import Environment
+from agent_memory.settings import DEFAULT_CADENCE, Environment
 
 KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA=="
 
@@ -131,7 +131,7 @@ async def test_a_cadence_in_the_environment_counts_for_a_local_store_too(monkeyp
     for name in Environment.model_fields:
         for alias in _aliases(name):
             monkeypatch.delenv(alias, raising=False)
-    assert Environment().local_cadence == Cadence()
+    assert Environment().local_cadence == DEFAULT_CADENCE
     monkeypatch.setenv("AGENT_MEMORY_STORE", str(tmp_path / "env.db"))
     monkeypatch.setenv("FACT_EXTRACTION_EVERY_N", "2")
     monkeypatch.setenv("THREAD_SUMMARY_EVERY_N", "0")
@@ -143,4 +143,4 @@ async def test_a_cadence_in_the_environment_counts_for_a_local_store_too(monkeyp
         while not await memory.user("alice").memories(types=["fact"]):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
-    assert Environment().local_cadence == Cadence(extract=2, summarize=0)
+    assert Environment().local_cadence == Cadence(extract=2, summarize=0, one_call=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from scripted_model import ScriptedChat
 
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tasks import ExtractInput
+from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 
 DIMENSIONS = HashingEmbeddings().dimensions
 Answer = tuple[int, dict[str, str], str]
@@ -104,8 +105,10 @@ class ModelServer:
 
 
 async def _completion(request: Any, mode: str) -> Any:
-    data = ExtractInput.model_validate_json(request["messages"][1]["content"])
-    content: Any = ScriptedChat().outputs["extract"](data).model_dump_json()
+    name = request.get("response_format", {}).get("json_schema", {}).get("name", EXTRACT.name)
+    task = EXTRACT_AND_SUMMARIZE if name == EXTRACT_AND_SUMMARIZE.name else EXTRACT
+    data = task.input.model_validate_json(request["messages"][1]["content"])
+    content: Any = ScriptedChat().outputs[task.name](data).model_dump_json()
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if mode == "refusal":
         message = {"role": "assistant", "content": None, "refusal": "I will not."}
@@ -140,3 +143,19 @@ async def model_server() -> AsyncIterator[ModelServer]:
     finally:
         listening.close()
         await made.close()
+
+
+@contextmanager
+def model_server_aside() -> Iterator[ModelServer]:
+    """A running server in a thread of its own, for other processes to ask."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    running = model_server()
+    try:
+        yield asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result(10)
+    finally:
+        asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()

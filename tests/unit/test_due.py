@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from agent_memory.language.offline import OfflineChat
+from agent_memory.language.roles import RoleChat
 from agent_memory.processing.due import (
     Work,
     crossed,
@@ -13,8 +15,10 @@ from agent_memory.processing.due import (
     idle,
     in_turn,
     instance_id,
+    possible,
+    steps_of,
 )
-from agent_memory.settings import Cadence
+from agent_memory.settings import DEFAULT_CADENCE, Cadence
 from agent_memory.store.counted import ThreadCounter, read_counter
 from agent_memory.store.cursors import Cursor
 
@@ -127,6 +131,30 @@ def test_one_call_joins_the_two_steps_only_where_the_same_turns_wait_for_both():
     assert [one.workflow for one in due_work([counter(20)], Cadence())] == ["extract", "summarize"]
     apart = Cadence(summarize=30, one_call=True)
     assert [one.workflow for one in due_work([counter(20)], apart)] == ["extract"]
+
+
+def test_after_the_first_batch_a_thread_waits_for_more_turns_and_is_indexed_meanwhile():
+    """The counts at which each workflow runs, turn by turn, and what of it is due again after a larger jump."""
+    runs, now = [], counter(0)
+    for count in range(1, 71):
+        now = counter(count, **now.done)
+        for work in due_work([now], DEFAULT_CADENCE):
+            runs.append((count, work.workflow))
+            for step in steps_of(work.workflow):
+                now = now.ran(step, count)
+    both = "extract_and_summarize"
+    assert runs == [(10, both), (20, "index"), (30, both), (40, "index"), (50, both), (60, "index"), (70, both)]
+    assert [one.workflow for one in due_work([counter(29, extract=10, summarize=10, index=20)], DEFAULT_CADENCE)] == []
+    (late,) = due_work([counter(77, extract=10, summarize=10)], DEFAULT_CADENCE)
+    assert (late.workflow, late.count) == (both, 77)
+
+
+def test_numbers_of_ones_own_are_exact_and_rules_wait_for_nothing():
+    again = due_work([counter(20, extract=10, summarize=10)], Cadence())
+    assert [work.workflow for work in again] == ["extract", "summarize"]
+    rules = possible(DEFAULT_CADENCE, OfflineChat())
+    assert (rules.stretch, rules.one_call) == (1, False)
+    assert possible(DEFAULT_CADENCE, RoleChat(OfflineChat(), {"extract": None})).stretch == 1
 
 
 def test_one_call_does_both_for_a_thread_that_went_quiet():

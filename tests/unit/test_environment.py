@@ -105,7 +105,7 @@ def _cadence_and_its_variables() -> dict[str, str]:
         name = field.validation_alias
         if not isinstance(name, str) or field.annotation not in (int, float, bool):
             continue
-        before, value = Environment(), "true" if field.annotation is bool else "1"
+        before, value = Environment(), "true" if field.annotation is bool else "2"
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(name, value)
             after = Environment()

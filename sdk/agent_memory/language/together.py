@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from agent_memory.errors import ModelError
+from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.tasks import (
     EXTRACT,
     EXTRACT_AND_SUMMARIZE,
@@ -107,7 +107,7 @@ class Together:
             _give(answer, theirs)
 
     async def _ask(self, shared: ExtractAndSummarizeInput) -> dict[type[Data], _Half]:
-        """The halves of one answer, by the type of the input.
+        """The halves of one answer, by the type of the input. Both are empty if there is no prompt for the shared call.
 
         Raises:
             ModelError: if the model is unavailable.
@@ -119,6 +119,9 @@ class Together:
                 raise
             logger.warning("one call for facts and summary gave nothing usable; each is asked for alone: %s", error)
             return {ExtractInput: _Half(spent=Usage.model_validate(error.cost)), SummarizeInput: _Half()}
+        except ConfigurationError as error:  # a prompts folder of one's own may be older than this task
+            logger.warning("facts and summary are asked for one by one: %s", error)
+            return {ExtractInput: _Half(), SummarizeInput: _Half()}
 
         def half(name: str, spent: Usage) -> _Half:
             output: Data | None = getattr(answer.output, name)

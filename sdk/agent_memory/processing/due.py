@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Protocol, TypeVar
 
-from agent_memory.language.roles import is_off, shares_a_model
+from agent_memory.language.offline import OfflineChat
+from agent_memory.language.roles import is_off, model_of, shares_a_model
 from agent_memory.language.tasks import EXTRACT, SUMMARIZE, ChatModel
 from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.settings import Cadence
@@ -81,14 +82,18 @@ def possible(cadence: Cadence, chat: ChatModel) -> Cadence:
     """The cadence without the steps whose role is switched off.
 
     Extraction stays due, because its workflow also indexes the talk; only the model is not asked. One call serves both
-    extraction and summary only if one model does both.
+    extraction and summary only if one model does both. Rules read the turns at once and step by step: they cost no
+    calls that could be saved.
     """
     steps = [*those("thread", "counted", "at the end"), *those("user", "counted")]
     off = [step for step in steps if step.task is not None and is_off(chat, step.task) and not step.first]
     switched: dict[str, Any] = {step.cadence: 0 for step in off}
+    reader = model_of(chat, EXTRACT)
+    by_rules = reader is None or reader.model_id == OfflineChat.MODEL_ID
     return replace(
         cadence,
-        one_call=cadence.one_call and shares_a_model(chat, EXTRACT, SUMMARIZE),
+        one_call=cadence.one_call and not by_rules and shares_a_model(chat, EXTRACT, SUMMARIZE),
+        stretch=1 if by_rules else cadence.stretch,
         **switched,
     )
 
@@ -136,9 +141,9 @@ def user_steps(cadence: Cadence) -> list[str]:
     return [step.name for step in those("user", "counted") if step.every(cadence) > 0]
 
 
-def crossed(count: int, done: int, n: int) -> bool:
-    """Whether a multiple of `n` lies in (done, count]. A jump over several multiples counts once."""
-    return n > 0 and count // n > done // n
+def crossed(count: int, done: int, n: int, multiples: int = 1) -> bool:
+    """Whether at least so many `multiples` of `n` lie in (done, count]. A jump over more of them counts once."""
+    return n > 0 and count // n >= done // n + multiples
 
 
 def waiting_work(counter: ThreadCounter, cadence: Cadence) -> list[Work]:
@@ -151,16 +156,28 @@ def waiting_work(counter: ThreadCounter, cadence: Cadence) -> list[Work]:
 def due_work(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[Work]:
     """The steps of these threads whose thresholds were crossed since they last ran.
 
-    If topic changes count, the new turns of the other threads are due for indexing, which shows such changes.
+    The new turns of the other threads are due for indexing, which makes them known to searches, if their number would
+    be enough without a stretch, or if topic changes count, because the index shows such changes.
     """
     due: list[Work] = []
     for counter in counters:
         waiting = waiting_work(counter, cadence)
-        steps = [work for work in waiting if crossed(work.count, counter.done.get(work.workflow, 0), work.every)]
-        unseen = cadence.drift > 0 and counter.done.get(INDEX, 0) < counter.count
+        steps = [work for work in waiting if _is_due(work, counter.done.get(work.workflow, 0), cadence)]
         look = Work(INDEX, counter.user_id, counter.thread_id, counter.count, 1)
-        due += [look] if unseen and waiting and not steps else joined(steps, counter, cadence)
+        due += [look] if waiting and not steps and _is_unseen(counter, cadence) else joined(steps, counter, cadence)
     return due
+
+
+def _is_due(work: Work, done: int, cadence: Cadence) -> bool:
+    return crossed(work.count, done, work.every, cadence.stretch if done else 1)
+
+
+def _is_unseen(counter: ThreadCounter, cadence: Cadence) -> bool:
+    """Whether the index is to read the turns of a thread before another step does."""
+    if cadence.drift > 0:
+        return counter.done.get(INDEX, 0) < counter.count
+    indexed = max(counter.done.get(INDEX, 0), counter.done.get(EXTRACT.name, 0))
+    return cadence.stretch > 1 and crossed(counter.count, indexed, cadence.extract)
 
 
 def idle(counters: Iterable[ThreadCounter], cadence: Cadence, timestamp: float) -> list[ThreadCounter]:

@@ -29,12 +29,13 @@ from agent_memory.settings.recall import (
 )
 from agent_memory.settings.roles import CHAT_PREFIX, NO_MODEL, ROLES, ChatRole, RoleSettings, read_roles, role_variable
 from agent_memory.settings.webhook import Webhook, is_public
-from agent_memory.settings.work import Cadence, Limits
+from agent_memory.settings.work import DEFAULT_CADENCE, Cadence, Limits
 
 __all__ = [
     "ARCHIVE_TRIGGERS",
     "CHAT_PREFIX",
     "CHAT_VARIABLE",
+    "DEFAULT_CADENCE",
     "EMBEDDINGS_VARIABLE",
     "NO_MODEL",
     "NO_TIER",

@@ -22,7 +22,7 @@ from agent_memory.settings.policy import (
 from agent_memory.settings.recall import QueryStrategy, RecallSettings, read_recall
 from agent_memory.settings.roles import ChatRole, RoleSettings, read_roles
 from agent_memory.settings.webhook import Webhook
-from agent_memory.settings.work import Cadence
+from agent_memory.settings.work import DEFAULT_CADENCE, Cadence
 
 _CADENCE = {
     "extract": "extract_every",
@@ -35,6 +35,7 @@ _CADENCE = {
     "drift": "drift_threshold",
     "deepen_hours": "deepen_hours",
     "one_call": "one_call",
+    "stretch": "stretch",
 }
 """The environment setting for each field of a cadence."""
 
@@ -111,6 +112,7 @@ class Environment(BaseSettings):
     deepen_hours: float = Field(default=24.0, ge=0, validation_alias="DEEPEN_HOURS")
     drift_threshold: float = Field(default=0.0, ge=0, le=2, validation_alias="DRIFT_THRESHOLD")
     one_call: bool = Field(default=False, validation_alias="ONE_CALL_FOR_FACTS_AND_SUMMARY")
+    stretch: int = Field(default=1, ge=1, le=10, validation_alias="STRETCH_LATER_BATCHES")
     archive_idle: bool = Field(default=False, validation_alias="ARCHIVE_IDLE_THREADS")
     feed_concurrency: int = Field(default=16, ge=1, le=256, validation_alias="AGENT_MEMORY_FEED_CONCURRENCY")
     backfill_at_once: int = Field(default=20, ge=1, le=1000, validation_alias="AGENT_MEMORY_BACKFILL_AT_ONCE")
@@ -179,9 +181,13 @@ class Environment(BaseSettings):
 
     @property
     def local_cadence(self) -> Cadence:
-        """The cadence of a process that opens the store itself: the defaults, except where set."""
-        given = {name: field for name, field in _CADENCE.items() if field in self.model_fields_set}
-        return replace(Cadence(), **{name: getattr(self, field) for name, field in given.items()})
+        """The cadence of a process that opens the store itself: the defaults, except where set.
+
+        If it is set after how many turns a step runs, that number is taken exactly, unless a stretch is set too.
+        """
+        given = {name: getattr(self, field) for name, field in _CADENCE.items() if field in self.model_fields_set}
+        exact = {"stretch": 1} if {"extract", "summarize"} & given.keys() else {}
+        return replace(DEFAULT_CADENCE, **(exact | given))
 
     @property
     def recall(self) -> RecallSettings:

@@ -21,8 +21,15 @@ class Cadence:
     figures), so it is off by default.
 
     With `one_call`, if extraction and summary of the same turns are due, one call to the language model does both (the
-    prompt `extract_and_summarize`). This saves a call, and the turns are read only once. It is off by default, because
-    no measurement shows that a model does both as well in one call.
+    prompt `extract_and_summarize`). This saves a call, and the turns are read only once. A half that cannot be used is
+    asked for alone.
+
+    With a `stretch` above 1, only the first batch of a thread is as small as `extract` and `summarize` say; later ones
+    wait for `stretch` times as many turns. Meanwhile the turns are indexed and found, and the end of a conversation
+    still processes all of them. Most of a short batch is the prompt, so this nearly halves the calls.
+
+    Without a language model, `one_call` and `stretch` have no effect, because the rules cost nothing.
+    `DEFAULT_CADENCE` is what a memory uses that is given none; numbers of one's own are taken exactly.
     """
 
     extract: int = 10
@@ -35,6 +42,11 @@ class Cadence:
     drift: float = 0.0
     deepen_hours: float = 24.0
     one_call: bool = False
+    stretch: int = 1
+
+
+DEFAULT_CADENCE = Cadence(one_call=True, stretch=2)
+"""The cadence of a memory that is given none: facts and summary in one call, after 10 turns, then after every 20."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class Limits:
     service limits).
     """
 
-    batch_turns: int = 20
+    batch_turns: int = 30
     turn_sentences: int = 50_000
     batch_tokens: int = 4000
     turns_before: int = 4

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutput
 from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
 from agent_memory.steps.candidates import candidates
@@ -40,7 +41,7 @@ class Plan:
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Finds duplicates and contradictions among the newest facts, and older ones similar to new ones.
 
-    None if there are fewer than two.
+    None if there are fewer than two, or if they are those that the same model has compared already.
 
     Raises:
         ModelError: if the model returned nothing usable; the facts stay as they are.
@@ -56,6 +57,8 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     stored, facts = await step.read_ahead(tools, request, read)
     if len(facts) < 2:
         return None
+    if request.n is None and stored.extra.get("seen") == _seen(tools, facts):
+        return await _nothing_new(step, tools, request, stored)
     answer = await tools.chat.run(RECONCILE, ReconcileInput(facts=view_facts(facts)))
     by_ref = {f"f{number}": fact for number, fact in enumerate(facts, 1)}
     plan = make_plan(by_ref, answer.output, tools.embeddings.model_id)
@@ -72,8 +75,25 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         ),
     )
     recorded = max([stored.extra.get("recorded", ""), *(iso(fact.recorded_at) for fact in facts)])
-    extra = await answered(tools, request.user_id) | {"recorded": recorded}
+    losers = {intent.loser_id for intent in plan.supersede}
+    left = [fact for fact in [*facts, *plan.merged] if fact.id not in losers]
+    extra = await answered(tools, request.user_id) | {"recorded": recorded, "seen": _seen(tools, left)}
     return step.draft(request, stored, effects, extra=extra)
+
+
+def _seen(tools: Tools, facts: Sequence[Memory]) -> str:
+    """Names a comparison: of which facts, when each was said last, by which model and prompt."""
+    model = model_of(tools.chat, RECONCILE) or tools.chat
+    said = sorted(f"{fact.id} {iso(fact.last_said_at)}" for fact in facts)
+    return derived_id("set", model.model_id, model.prompt_version(RECONCILE), *said)
+
+
+async def _nothing_new(step: Step, tools: Tools, request: StepRequest, stored: StoredCursor) -> Draft | None:
+    """The draft that counts from now, without a call, if anything was extracted since the last run."""
+    reached = await answered(tools, request.user_id)
+    if reached.items() <= stored.extra.items():
+        return None
+    return step.draft(request, stored, Effects(result=ProcessResult(step=NAME)), extra=dict(stored.extra) | reached)
 
 
 async def count_extractions(tools: Tools, user_id: str) -> int:

@@ -10,9 +10,11 @@ Memories written or corrected by hand, and pinned ones, are not touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from agent_memory.errors import ConfigurationError
 from agent_memory.language.custom import version_with
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
@@ -53,11 +55,13 @@ class Target:
         """The target of a request."""
         model = model_of(tools.chat, EXTRACT) or tools.chat
         custom = await extraction_of(tools.store, request.user_id)
-        version, together = (
-            version_with(model.model_id, model.prompt_version(task), custom)
-            for task in (EXTRACT, EXTRACT_AND_SUMMARIZE)
-        )
-        return cls(model.model_id, version, request.prompt_version, together if tools.one_call else None)
+        together = None
+        if tools.one_call:
+            with suppress(ConfigurationError):  # a prompts folder of one's own may have none; then it is not in use
+                shared = model.prompt_version(EXTRACT_AND_SUMMARIZE)
+                together = version_with(model.model_id, shared, custom)
+        version = version_with(model.model_id, model.prompt_version(EXTRACT), custom)
+        return cls(model.model_id, version, request.prompt_version, together)
 
     @property
     def key(self) -> str:
