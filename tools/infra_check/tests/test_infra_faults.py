@@ -236,6 +236,31 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         "another task hub": ("host.json", '"hubName": "default"', '"hubName": "memory"', "the task hub is default"),
         "scheduler by key": (SCHEDULER, "Authentication=ManagedIdentity", "AccessKey=x", "sign in by"),
     },
+    "azure_yaml_is_what_azd_reads": {
+        "a name with capitals": ("azure.yaml", "name: durable-agent-memory", "name: Durable_Memory", "is no name"),
+        "a word that azd passes over": ("azure.yaml", "infra:\n", "infrastructure:\n", "knows no infrastructure"),
+        "a provider's other name": ("azure.yaml", "  module: main", "  template: main", "infra: azd knows no template"),
+        "settings in the service": (
+            "azure.yaml",
+            "    host: function",
+            "    host: function\n    env: {}",
+            "no env here",
+        ),
+        "a moment of the project": ("azure.yaml", "      prepackage:", "      preprovision:", "no such moment"),
+        "a moment that is none": ("azure.yaml", "  postprovision:", "  afterprovision:", "no such moment"),
+        "a line without a shell": (
+            "azure.yaml",
+            "          shell: sh\n          run: python3",
+            "          run: python3",
+            "prepackage on posix: a command of one line needs its shell",
+        ),
+        "a hook for one system": (
+            "azure.yaml",
+            "          run: python infra",
+            "          do: python infra",
+            "run is missing",
+        ),
+    },
     "azd_is_told_the_same": {
         "name of the service": ("azure.yaml", "  api:\n", "  memory:\n", "the services are ['memory']"),
         "condition of the service": (

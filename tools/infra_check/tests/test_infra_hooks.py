@@ -90,6 +90,14 @@ def test_host_json_is_made_for_the_backend(tmp_path: Path, wanted: str | None):
     assert host.read_text() == committed
 
 
+def test_the_compose_file_pins_every_image_by_its_digest():
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert services
+    assert [
+        name for name, one in services.items() if not re.search(r":[\w.-]+@sha256:[0-9a-f]{64}$", one["image"])
+    ] == []
+
+
 def test_the_compose_file_publishes_on_loopback_only():
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     ports = [port for service in services.values() for port in service["ports"]]

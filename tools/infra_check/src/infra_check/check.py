@@ -23,6 +23,7 @@ from infra_check.app_rules import (
     the_budget_is_asked_for,
     the_scheduler_fits,
 )
+from infra_check.azd_rules import azure_yaml_is_what_azd_reads
 from infra_check.bicep_tokens import BicepError
 from infra_check.package import build, the_package_is_whole
 from infra_check.project import SCENARIOS, Project
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     settings_are_read,
     processing_runs_as_often_as_said,
     the_scheduler_fits,
+    azure_yaml_is_what_azd_reads,
     azd_is_told_the_same,
     quotas_are_left_to_azd,
     the_budget_is_asked_for,
