@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Hit, Turn
-from agent_memory.recall.changes import MARKED, MOVED, Newer, newer_versions, with_newer
+from agent_memory.recall.changes import ADDED, MARKED, Newer, newer_versions, newest_first, with_added
 from agent_memory.screening.injected import without_injected
 from agent_memory.store.chunks import chunk_of
 
@@ -18,7 +18,7 @@ def chunk(number: int, text: str, *, speaker: str | None = None, role: str = "us
     turn = Turn(
         id=f"t{number}", user_id="u", thread_id=f"thread{number}", role=role, content=text, name=speaker, created_at=at
     )
-    return Hit(memory=chunk_of(turn, text, None, name=speaker), score=1.0, similarity=0.5)
+    return Hit(memory=chunk_of(turn, text, None, name=speaker), score=1.0, similarity=0.5, relevance=0.3)
 
 
 def changed(query: str, *texts: str, speakers: tuple[str | None, ...] = ()) -> set[tuple[int, int]]:
@@ -26,7 +26,7 @@ def changed(query: str, *texts: str, speakers: tuple[str | None, ...] = ()) -> s
     hits = [chunk(number, text, speaker=speakers[number] if speakers else None) for number, text in enumerate(texts)]
     number_of = {hit.memory.id: number for number, hit in enumerate(hits)}
     return {
-        (number_of[old], number_of[new.id]) for old, new in newer_versions(hits, query, 20).items() if new.is_change
+        (number_of[old], number_of[new.id]) for old, new in newer_versions(hits, query, hits).items() if new.is_change
     }
 
 
@@ -70,7 +70,7 @@ def test_nobody_changes_what_another_one_said():
     assert changed("How heavy is the tent in kilos?", *talk) == {(0, 1)}
     assert changed("How heavy is the tent in kilos?", *talk, speakers=("Ann", "Ben")) == set()
     mine = chunk(0, talk[0])
-    assert newer_versions([mine, chunk(1, talk[1], role="agent")], "How heavy is the tent in kilos?", 20) == {}
+    assert newer_versions([mine, chunk(1, talk[1], role="agent")], "How heavy is the tent in kilos?", [mine]) == {}
 
 
 def test_the_newest_of_three_overtakes_both():
@@ -80,14 +80,16 @@ def test_the_newest_of_three_overtakes_both():
 
 def test_what_is_said_at_the_same_time_or_in_one_turn_changes_nothing():
     one, other = chunk(0, "The rent is 800 euros."), chunk(1, "The rent is 900 euros.", days=0)
-    assert newer_versions([one, other], "How much rent in euros?", 20) == {}
+    assert newer_versions([one, other], "How much rent in euros?", [one, other]) == {}
 
 
 def test_the_newest_stands_ahead_of_what_it_changes():
     old, new, other = chunk(0, "The rent is 800 euros."), chunk(5, "The rent is 900 euros."), chunk(3, "Hello there.")
     newer = {old.memory.id: Newer(new.memory.id, is_change=True)}
-    assert with_newer([old, other], [old, other, new], newer) == [new, old, other]
-    assert with_newer([other, new], [old, other, new], newer) == [other, new]
+    assert with_added([old, other], [old, other, new], newer) == [new, old, other]
+    assert with_added([other, old, new], [old, other, new], newer) == [other, old, new]
+    assert newest_first([other, old, new], newer) == [other, new, old]
+    assert newest_first([other, new], newer) == [other, new]
 
 
 async def test_a_context_tells_the_newer_one_first_and_marks_the_older():
@@ -114,7 +116,7 @@ def test_a_marked_line_that_comes_back_is_not_remembered():
 
 
 def pair(query: str, old: Hit, new: Hit, *others: Hit) -> dict[str, Newer]:
-    return newer_versions([old, new, *others], query, 20)
+    return newer_versions([old, new, *others], query, [old, new, *others])
 
 
 def test_what_is_said_later_about_one_thing_is_told_in_the_order_of_time():
@@ -125,8 +127,10 @@ def test_what_is_said_later_about_one_thing_is_told_in_the_order_of_time():
     linked = new.model_copy(update={"memory": new.memory.model_copy(update={"near_ids": [old.memory.id]})})
     query = "Where does my router stand?"
     assert pair(query, old, linked, other) == {old.memory.id: Newer(new.memory.id, is_change=False)}
-    beside = [hit.model_copy(update={"score": 0.4}) for hit in (old, linked)]
-    assert pair("What does the cat like?", *beside, other) == {}
+    far = {"score": 0.4, "similarity": 0.1, "relevance": 0.01}
+    beside = [hit.model_copy(update=far) for hit in (old, linked)]
+    best_first = [other, *beside]
+    assert newer_versions(best_first, "What does the cat like?", best_first) == {}
 
 
 def test_a_later_question_makes_nothing_older():
@@ -135,12 +139,11 @@ def test_a_later_question_makes_nothing_older():
 
 
 def test_few_lines_of_a_context_are_marked():
-    hits = [chunk(number, f"Monday choir sings song {'abcdefgh'[number]}.") for number in range(8)]
-    newer = newer_versions(hits, "What does the Monday choir sing?", 20)
-    assert 0 < len(newer) <= MOVED
-    newest_first = newer_versions(hits, "What does the Monday choir sing?", 20, hits[::-1])
-    assert len(newest_first) == MARKED
-    assert not any(one.is_change for one in newer.values())
+    hits = [chunk(number, f"The Monday choir now sings song {'abcdefgh'[number]}.") for number in range(8)]
+    query = "What does the Monday choir sing?"
+    newer = newer_versions(hits, query, hits)
+    assert len(newer) == MARKED
+    assert len({one.id for one in newer_versions(hits, query, hits[:2]).values()} - {hits[1].memory.id}) == ADDED
 
 
 async def test_a_context_fetches_what_is_newer_by_its_link(memory: AsyncMemory):
@@ -171,8 +174,8 @@ def test_all_parts_of_an_older_turn_are_marked_and_nothing_is_marked_that_is_not
     part = Hit(memory=chunk_of(turn, "The flat is bright and quiet.", None, number=1), score=0.4, similarity=0.1)
     other = chunk(1, "The flat has a balcony.").model_copy(update={"score": 0.1, "similarity": 0.05})
     asked = "How much rent in euros?"
-    found = newer_versions([old, new, part, other], asked, 20, [old, part, other])
+    found = newer_versions([old, new, part, other], asked, [old, part, other])
     assert {old_id: one.id for old_id, one in found.items()} == dict.fromkeys(
         (old.memory.id, part.memory.id), new.memory.id
     )
-    assert newer_versions([old, new, part, other], asked, 20, [new, other]) == {}
+    assert newer_versions([old, new, part, other], asked, [new, other]) == {}

@@ -7,7 +7,7 @@ if no memory is relevant to the question, one line says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from agent_memory.calibration import Calibration, calibration_of
@@ -27,8 +27,8 @@ from agent_memory.recall.archive import Conversation
 from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.bearing import bearing, nearness, relevance_of_all
 from agent_memory.recall.bm25 import Bm25, words
-from agent_memory.recall.budget import HINTS, TURNS, fit
-from agent_memory.recall.changes import Newer, newer_versions, with_newer
+from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
+from agent_memory.recall.changes import Newer, newer_versions, newest_first, with_added
 from agent_memory.recall.excerpts import shortened
 from agent_memory.recall.hints import untold
 from agent_memory.recall.questions import Question
@@ -44,7 +44,7 @@ from agent_memory.recall.render import (
     summary_line,
 )
 from agent_memory.settings import RecallSettings
-from agent_memory.store.chunks import spoken
+from agent_memory.store.chunks import spoken, told_by
 from agent_memory.text.folding import folded
 from agent_memory.text.terms import query_terms, says_something
 from agent_memory.text.tokens import TokenCounter
@@ -57,12 +57,19 @@ _PROFILE_WORDS = 0.5
 """A profile line is shown if it has this share of the question's words (rare words count more), or if it comes from a
 memory that is as similar as an answer usually is. A choice."""
 _TALK_SHARE = 0.37
-"""Characters of a turn that a context tells for each token of its budget, if there is no room for all turns: 240 of
-650 tokens. Of 100 contexts, with whole turns, 400, 290, 240 and 180 characters, those of BEAM tell some evidence in
-73, 76, 76, 79 and 82, of REALTALK in 79, 78, 79, 80 and 79; of 100 words of the right answers, those of BEAM have 62,
-65, 64, 64 and 63, of LoCoMo 80, 80, 80, 80 and 78. The project's own turns are shorter."""
+"""Characters of one of the best turns that a context tells for each token of its budget: 240 of 650 tokens. Of 100
+contexts, with whole turns, 400, 290, 240 and 180 characters, those of BEAM tell some evidence in 73, 76, 76, 79 and 82,
+of REALTALK in 79, 78, 79, 80 and 79."""
+_BEST = 6
+"""Memories after which turns are told more briefly."""
+_BRIEF = 0.42
+"""Characters of a later turn, as a share of those of the best: 100 of 240. Of 100 contexts of LoCoMo,
+REALTALK and BEAM, 92.2, 81.6 and 86.1 then tell some evidence instead of 91.4, 79.4 and 81.9, and of 100 words of the
+right answers they have 81.6, 61.4 and 63.6 instead of 81.8, 60.2 and 64.0."""
 _TALK = 120
 """Characters of a turn that are told in any case, about two sentences. A choice."""
+_WORTH_CUTTING = 1.3
+"""A turn is cut if it is longer than what is told of it by this factor. A choice."""
 _SAME_WORDS = 2 / 3
 """Minimum share of a fact's words in its source turn for the turn to say the fact."""
 
@@ -109,11 +116,10 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
     current = found if wanted.as_of is not None else [hit for hit in found if not _is_overtaken(hit)]
-    longest = max(_TALK, int(wanted.budget * _TALK_SHARE))
-    best = bearing(current, query, settings.context_least, wanted.limit, cosines, longest)
+    best = bearing(current, query, settings.context_least, wanted.limit, cosines, _longest(wanted))
     near = [hit for hit in _once([*parts.standing, *best]) if hit.memory.id not in standing][: wanted.limit]
-    newer = _newer(found, query, wanted.limit, near) if wanted.as_of is None else {}
-    told = with_newer(near, found, newer)
+    newer = _newer(found, query, near) if wanted.as_of is None else {}
+    told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
     known = bool(hits or parts.profile)
     is_nothing = parts.question is not None and not told and known and not parts.degraded
@@ -121,7 +127,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     lines: dict[str, list[Line]] = {
         "nothing": [nothing_line(query)] if is_nothing and says_something(query) else [],
         "standing": [standing_line(hit.memory) for hit in parts.standing],
-        "memories": _memory_lines(told, newer, query, longest, tokens, wanted.budget),
+        "memories": [],
         TURNS: [_turn_line(turn) for turn in reversed(shown)],
         HINTS: [hint_line(hit) for hit in untold(parts.hints, told, before, settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
@@ -130,7 +136,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
         "archive": [archive_line(account) for account in parts.archive],
         "static": _static_lines(parts.static, query),
     }
-    kept = fit(lines, tokens, wanted.budget, wanted.format)
+    kept = _kept(lines, told, newer, wanted, tokens)
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(kept.kept[TURNS])]
     used = [line.used for name, part in kept.kept.items() if name not in (TURNS, "nothing") for line in part]
     ids = {item.get("id") for item in used}
@@ -149,15 +155,54 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     return context
 
 
-def _memory_lines(
-    told: Sequence[Hit], newer: Mapping[str, Newer], query: str, longest: int, tokens: TokenCounter, budget: int
-) -> list[Line]:
-    """The lines of what is told. If they need more than the budget, long turns are told by what bears on the query."""
-    lines = [memory_line(hit.memory, hit.score, newer=newer.get(hit.memory.id)) for hit in told]
-    if sum(tokens.count(line.dated) for line in lines) <= budget:
-        return lines
-    weights = Bm25({hit.memory.id: hit.memory.content for hit in told}).weights(query_terms(query))
-    return [shortened(line, hit.memory, weights, longest) for line, hit in zip(lines, told, strict=True)]
+def _kept(
+    lines: dict[str, list[Line]],
+    told: Sequence[Hit],
+    newer: Mapping[str, Newer],
+    wanted: Wanted,
+    tokens: TokenCounter,
+) -> Fit:
+    """What fits, with the lines of the memories. A line is marked as older only if the newer one fits too."""
+    while True:
+        lines["memories"] = _memory_lines(told, newer, wanted, tokens)
+        kept = fit(lines, tokens, wanted.budget, wanted.format)
+        ids = {line.used["id"] for line in kept.kept["memories"]}
+        marked = {memory_id: one for memory_id, one in newer.items() if one.id in ids}
+        if len(marked) == len(newer):
+            kept.kept["memories"].sort(key=lambda line: line.place)
+            return kept
+        newer = marked
+
+
+def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
+    """The lines of what is told, each placed below what is newer.
+
+    Long turns are told by what bears on the query: those after the best ones always, the best ones if all lines need
+    more than the budget.
+    """
+    places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(told, newer))}
+    lines = [
+        replace(memory_line(hit.memory, hit.score, newer=newer.get(hit.memory.id)), place=places[hit.memory.id])
+        for hit in told
+    ]
+    weights = Bm25({hit.memory.id: hit.memory.content for hit in told}).weights(query_terms(wanted.query))
+    longest = _longest(wanted)
+
+    def cut(first: int, last: int, characters: int) -> None:
+        for place in range(first, min(last, len(told))):
+            memory = told[place].memory
+            if len(told_by(memory)) > _WORTH_CUTTING * characters:
+                lines[place] = shortened(lines[place], memory, weights, characters)
+
+    cut(_BEST, len(told), int(longest * _BRIEF))
+    if sum(tokens.count(line.dated) for line in lines) > wanted.budget:
+        cut(0, _BEST, longest)
+    return lines
+
+
+def _longest(wanted: Wanted) -> int:
+    """Characters of a turn that are told at most, if there is no room for more."""
+    return max(_TALK, int(wanted.budget * _TALK_SHARE))
 
 
 def _why_empty(context: Context, parts: Parts) -> str | None:
@@ -195,11 +240,11 @@ def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
     return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
 
 
-def _newer(found: Sequence[Hit], query: str, limit: int, told: Sequence[Hit]) -> dict[str, Newer]:
+def _newer(found: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
     """What is newer than a memory, among those of its own user or group: others' statements do not replace it."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
-    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, limit, told).items()}
+    return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, told).items()}
 
 
 def _is_overtaken(hit: Hit) -> bool:
