@@ -112,19 +112,28 @@ class CosmosTrigger:
 
     async def _read_part(self, feed: ContainerProxy, leases: ContainerProxy, part: str, token: str | None) -> None:
         binding = self._function.trigger
-        start: dict[str, Any] = {"continuation": token} if token else {"feed_range": json.loads(part)}
-        if not token:
-            start["start_time"] = "Beginning" if binding.get("startFromBeginning") else "Now"
+        # The SDK gives no page, and so no token, of a feed that begins now and is empty. So what was there before the
+        # trigger is read and passed over. The token "" says that there was nothing.
+        passes_over = token is None and not binding.get("startFromBeginning")
+        start = {"continuation": token} if token else {"feed_range": json.loads(part), "start_time": "Beginning"}
         pages = feed.query_items_change_feed(
             max_item_count=int(binding.get("maxItemsPerInvocation") or 100), **start
         ).by_page()
+        reached = token or ""
         async for page in pages:
             documents = [document async for document in page]
+            reached = pages.continuation_token or reached  # type: ignore[attr-defined]
+            if passes_over:
+                continue
             if documents:
                 await self._hand_out(leases, documents)
-            came = pages.continuation_token  # type: ignore[attr-defined]
-            if came and came != token:
-                await self._renew(leases, {CONTINUATIONS: self._lease[CONTINUATIONS] | {part: came}})
+            if reached != token:
+                await self._move(leases, part, reached)
+        if reached != self._lease[CONTINUATIONS][part]:
+            await self._move(leases, part, reached)
+
+    async def _move(self, leases: ContainerProxy, part: str, token: str) -> None:
+        await self._renew(leases, {CONTINUATIONS: self._lease[CONTINUATIONS] | {part: token}})
 
     async def _hand_out(self, leases: ContainerProxy, documents: list[dict[str, Any]]) -> None:
         """Runs the function until it is done with a batch, and renews the lease meanwhile."""
