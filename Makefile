@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: clients integrations clients-check mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: clients integrations clients-check screenshots mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,10 @@ format: .venv/.dev  ## Format and regenerate
 	$(BIN)/python tools/generate_sync.py
 	$(BIN)/python tools/generate_containers.py
 	$(BIN)/python tools/generate_typescript.py
+
+screenshots: .venv/.dev  ## The pictures of the explorer in docs/images anew, from the browser test (needs Chromium)
+	EXPLORER_SCREENSHOTS=.cache/screenshots $(BIN)/pytest -n 0 tests/explorer/test_browser.py -k fits
+	for file in docs/images/explorer-*.png; do cp .cache/screenshots/$$(basename $$file) $$file || exit 1; done
 
 docs: .venv/.dev  ## The documentation site, in site/; a broken link is an error (ARGS=--dirty for a quick look)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)

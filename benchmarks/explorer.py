@@ -1,4 +1,4 @@
-"""How fast the explorer shows a store, in a real browser: the time until the timeline appears, and its next pages.
+"""How fast the explorer shows a store, in a real browser: its first paint, and each view until it shows its answer.
 
 python benchmarks/explorer.py [--memories 100 10000 100000]
 """
@@ -11,6 +11,8 @@ import json
 import shutil
 import sys
 import threading
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -47,26 +49,31 @@ async def fill(memory: AsyncMemory, count: int) -> None:
         await user.import_lines(lines)
 
 
-def look(url: str, address: str) -> list[dict[str, float]]:
-    """Opens the page several times; milliseconds to its first paint and to the first bar."""
+VIEWS = {
+    "timeline": ("timeline", ".bar"),
+    "list": ("timeline?show=table", "tbody tr"),
+    "filter": ("timeline?tag=garden", ".bar"),
+    "search": ("playground?q=What+about+the+garden%3F", ".hits li"),
+}
+"""Each view with the element that shows that its answer is there."""
+
+
+def look(url: str, address: str) -> Iterator[tuple[str, float]]:
+    """Opens each view several times; milliseconds until the browser has painted the page, and until it has drawn it."""
     from playwright.sync_api import sync_playwright
 
-    found: list[dict[str, float]] = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(address)
-        for _ in range(RUNS):
-            page.goto("about:blank")
-            page.goto(f"{url}/ui/#/u/maya/timeline", wait_until="commit")
-            page.wait_for_selector(".bar")
-            found.append(
-                page.evaluate(
-                    "({paint: performance.getEntriesByType('paint')[0]?.startTime ?? -1, bars: performance.now()})"
-                )
-            )
+        for name, (route, shown) in VIEWS.items():
+            for _ in range(RUNS):
+                page.goto("about:blank")
+                page.goto(f"{url}/ui/#/u/maya/{route}", wait_until="commit")
+                page.wait_for_selector(shown, timeout=120_000)
+                yield name, page.evaluate("performance.now()")
+                yield "first paint", page.evaluate("performance.getEntriesByType('paint')[0]?.startTime ?? -1")
         browser.close()
-    return found
 
 
 def measure(count: int) -> None:
@@ -86,17 +93,20 @@ def measure(count: int) -> None:
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
     started.wait()
-    found = look(*ready)
+    found = defaultdict(list)
+    for name, milliseconds in look(*ready):
+        found[name].append(milliseconds)
     stop.set()
     thread.join()
-    for name in ("paint", "bars"):
-        times = sorted(one[name] for one in found)
-        print(f"{count:>8} memories  {name:<6} median {times[len(times) // 2]:6.0f} ms  worst {times[-1]:6.0f} ms")
+    for name in ("first paint", *VIEWS):
+        times = sorted(found[name])
+        median = times[len(times) // 2]
+        print(f"{count:>8} memories  {name:<12} median {median:6.0f} ms  worst {times[-1]:6.0f} ms", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--memories", type=int, nargs="+", default=[100, 10_000])
+    parser.add_argument("--memories", type=int, nargs="+", default=[100, 10_000, 100_000])
     sizes = static_files()
     print(f"{sum(map(len, sizes.values()))} bytes in {len(sizes)} files")
     for count in parser.parse_args().memories:

@@ -85,3 +85,13 @@ async def test_over_http(memory: AsyncMemory):
             await remote.user("bob").entity("Ana")
         await remote.group("team").remember("The office of Contoso is in Berlin")
         assert [one.name for one in await remote.group("team").entities(kind="place")] == ["Berlin"]
+
+
+async def test_the_headings_of_a_session_name_nothing(memory: AsyncMemory):
+    trip = memory.user("u").thread("trip")
+    await trip.add("user", "Anna Berg and I fly to Lisbon in May.")
+    await trip.process("archive")
+    assert [one.kind for one in await memory.user("u").memories(types=["episodic"])] == ["session"]
+    names = {one.name for one in await memory.user("u").entities()}
+    assert "Anna Berg" in names
+    assert names.isdisjoint({"Conversation Summary", "Date Range", "Summary"})

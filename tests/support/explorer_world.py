@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -47,7 +48,7 @@ class Looking:
     world: World
     wrong: list[str] = field(default_factory=list)
 
-    def show(self, path: str, user: str = "maya") -> str:
+    def show(self, path: str, user: str = "ann") -> str:
         """Shows a view; the text of its main part."""
         from urllib.parse import quote
 
@@ -70,11 +71,12 @@ def world() -> Iterator[World]:
         explorer = Explorer()
         memory = AsyncMemory.local(
             chat_model=OfflineChat(),
-            embedding_model=HashingEmbeddings(),
+            # Pictures show what the packaged model finds.
+            embedding_model=None if os.environ.get("EXPLORER_SCREENSHOTS") else HashingEmbeddings(),
             cadence=Cadence(extract=0, summarize=0, profile=0, reconcile=0),
             policy=PolicySettings(audit_days=30),
         )
-        async with memory, serving(memory, explorer=explorer) as url:
+        async with memory, serving(memory, explorer=explorer, stream_seconds=60) as url:
             made.append(World(url, memory, explorer, asyncio.get_running_loop()))
             started.set()
             await asyncio.to_thread(stop.wait)

@@ -12,6 +12,8 @@ from agent_memory.store.memories import list_memories
 from agent_memory.text.entities import EntityKind, mentions, most_likely, names_in
 from agent_memory.text.folding import folded
 
+SUMMARY = "## Summary: "
+"""What comes before the summary in a session."""
 MOST_READ = 2000
 """How many memories, the newest, a view reads. A choice: they are read in a second from a near region."""
 MOST_NOTED = 300
@@ -84,7 +86,7 @@ def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
     noted = Counter(_key(name) for memory in memories for name in _noted(memory))
     given = [name for name, _ in noted.most_common(MOST_NOTED)]
     for memory in memories:
-        text = folded(memory.content)
+        text = folded(_said(memory))
         for mention in mentions(text):
             alone = mention.begins and " " not in mention.name and mention.kind != "person"
             if alone:
@@ -100,6 +102,11 @@ def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
         if _key(name) in found:
             found[_key(name)].add(memory, name, kind)
     return dict(found)
+
+
+def _said(memory: Memory) -> str:
+    """What a memory says: a session begins with headings, which name nothing."""
+    return (memory.content.partition(SUMMARY)[2] if memory.kind == "session" else "") or memory.content
 
 
 def _noted(memory: Memory) -> list[str]:

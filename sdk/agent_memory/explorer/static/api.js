@@ -7,10 +7,11 @@ export const snapshot = DATA ? JSON.parse(DATA.textContent) : null;
 export const recorded = new Map();
 
 export class ApiError extends Error {
-  constructor(status, code, message) {
+  constructor(status, code, message, wait) {
     super(message);
     this.status = status;
     this.code = code;
+    this.wait = wait; // seconds after which the server wants to be asked again, if it says so
   }
 }
 
@@ -35,8 +36,8 @@ function headerBytes(text) {
 
 function fromSnapshot(key) {
   const found = snapshot.answers[key] ?? snapshot.answers[key.replace(/\?.*$/, "")];
-  if (found === undefined) throw new ApiError(404, "not_exported", "This file does not hold that. Open the explorer on the store to see it.");
-  if (found === null) throw new ApiError(404, "not_found", "There is none.");
+  if (found === undefined) throw new ApiError(404, "not_exported", "This file does not contain it. Open the explorer on the store to see it.");
+  if (found === null) throw new ApiError(404, "not_found", "It does not exist.");
   return found;
 }
 
@@ -58,19 +59,19 @@ async function ask(user, method, path, { params, body, headers } = {}) {
       redirect: "error",
     });
   } catch {
-    throw new ApiError(0, "unreachable", "The server does not answer. Is it still running?");
+    throw new ApiError(0, "unreachable", "The server does not respond. Is it still running?");
   }
   const text = await response.text();
   let answer = null;
   try {
     answer = text ? JSON.parse(text) : null;
   } catch {
-    throw new ApiError(response.status, "no_json", "The server answered with something else than JSON.");
+    throw new ApiError(response.status, "no_json", "The response is not JSON.");
   }
   if (!response.ok) {
     if (response.status === 404 && method === "GET") recorded.set(key, null);
     const problem = answer?.error || {};
-    throw new ApiError(response.status, problem.code || "error", problem.message || `The server answered ${response.status}.`);
+    throw new ApiError(response.status, problem.code || "error", problem.message || `The server answered with status ${response.status}.`, Number(response.headers.get("retry-after")) || null);
   }
   if (path !== "/session" && path !== "/v1/admin/users") recorded.set(key, answer);
   return answer;
@@ -118,6 +119,48 @@ export function memoryOf(user) {
     deadLetters: () => get("/v1/admin/dead-letters"),
     replay: (id) => post(`/v1/admin/dead-letters/${part(id)}/replay`),
   };
+}
+
+const RETRY = 2000;
+const SLOWER = 5000;
+
+// Calls `changed` whenever a user's memory may have changed: after each event, and when a stream begins, since events may
+// have been missed. A server that cannot stream ends each stream at once; then this is polling. Tells `state` whether a
+// stream is open. Returns what ends it.
+export function follow(user, changed, state) {
+  const stop = new AbortController();
+  const run = async () => {
+    let last = "";
+    while (!stop.signal.aborted) {
+      let wait = RETRY;
+      try {
+        const headers = { "x-user-id": headerBytes(user), accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}) };
+        const response = await fetch("./v1/events?cursor=now", { headers, signal: stop.signal, credentials: "same-origin", cache: "no-store" });
+        if (!response.ok) throw new ApiError(response.status, "error", "no stream");
+        changed();
+        const begun = Date.now();
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        const open = setTimeout(() => state(true), 500);
+        let text = "";
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+          const events = (text + part.value).split("\n\n");
+          text = events.pop();
+          last = events.map((one) => (/^id: (.+)$/m.exec(one) || [])[1]).filter(Boolean).pop() || last;
+          if (events.some((one) => one.includes("\ndata: "))) changed();
+        }
+        clearTimeout(open);
+        if (Date.now() - begun < 500) state(false);
+      } catch {
+        if (stop.signal.aborted) return;
+        state(false);
+        changed();
+        wait = SLOWER;
+      }
+      await new Promise((done) => setTimeout(done, wait));
+    }
+  };
+  run();
+  return () => stop.abort();
 }
 
 export const listUsers = () => ask("", "GET", "/v1/admin/users");

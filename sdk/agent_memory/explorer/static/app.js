@@ -1,7 +1,7 @@
 // The page: who is signed in, whose memory is shown, and which view.
 
 import { html, render, useCallback, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { listUsers, memoryOf, recorded, session as sessionApi, snapshot } from "./api.js";
+import { ApiError, listUsers, memoryOf, recorded, session as sessionApi, snapshot } from "./api.js";
 import { Entities } from "./entities.js";
 import { exportPage } from "./export.js";
 import { Forget } from "./forget.js";
@@ -37,8 +37,8 @@ function SignIn({ error, used, done }) {
     }
   };
   return html`<main class="sign-in"><h1>Agent Memory</h1>
-    ${used ? html`<p class="notice waits">This address was used already; each works once. The terminal shows the next one.</p>` : error.status !== 401 && html`<${Problem} error=${error} />`}
-    <p>Open the address that the server printed when it started. It begins with “explorer” and ends with a token.</p>
+    ${used ? html`<p class="notice waits">This address was used already, or it is too old. Each address works once; the terminal shows the next one.</p>` : error.status !== 401 && html`<${Problem} error=${error} />`}
+    <p>Open the address that “agent-memory explore” or “agent-memory serve” printed. It contains a token.</p>
     <form onSubmit=${sign}><label class="field"><span>Or sign in with an API key</span><input type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value)} /></label>
       <button class="primary" type="submit">Sign in</button></form>
     ${problem && html`<p class="said-wrong" role="alert">${problem.message}</p>`}</main>`;
@@ -53,13 +53,13 @@ function Whose({ user, users, view, go }) {
   return html`<label class="whose">Memory of <select value=${user} onChange=${(event) => go(routeTo(event.target.value, view === "memory" ? "timeline" : view))}>${users.map((one) => html`<option value=${one} selected=${one === user}>${one}</option>`)}</select></label>`;
 }
 
-function Nav({ user, view, names }) {
+function Nav({ user, view, names, signOut }) {
   const list = useRef(null);
   useEffect(() => {
     const here = list.current.querySelector("[aria-current]");
     if (here) list.current.scrollLeft = here.offsetLeft - 24;
   }, [view]);
-  return html`<nav aria-label="Views" ref=${list}><ul>${names.map((name) => html`<li key=${name}><a href=${routeTo(user, name)} aria-current=${view === name || (name === "timeline" && view === "memory") ? "page" : undefined}>${VIEWS[name][0]}</a></li>`)}</ul></nav>`;
+  return html`<nav aria-label="Views" ref=${list}><ul>${names.map((name) => html`<li key=${name}><a href=${routeTo(user, name)} aria-current=${view === name || (name === "timeline" && view === "memory") ? "page" : undefined}>${VIEWS[name][0]}</a></li>`)}${signOut && html`<li key="out"><button class="link" onClick=${signOut}>Sign out</button></li>`}</ul></nav>`;
 }
 
 function useRoute() {
@@ -132,9 +132,13 @@ function App() {
   }, [at]);
 
   if (error) return html`<${SignIn} error=${error} used=${route.view === "used"} done=${begin} />`;
-  if (!session || !users) return html`<${Loading} what="Opening" />`;
+  if (!session || !users) return html`<${Loading} what="Loading" />`;
   const names = snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS);
   const lock = async (locked) => setSession(await sessionApi.lock(locked));
+  const signOut = async () => {
+    await sessionApi.signOut().catch(() => null);
+    setError(new ApiError(401, "unauthenticated", ""));
+  };
   const save = async () => {
     setExporting("Exporting…");
     try {
@@ -146,18 +150,18 @@ function App() {
   };
   const page = { user, memory: memoryOf(user), session, params: route.params, id: route.id, go, unlock };
   return html`<${Page.Provider} value=${page}>
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>To the content</a>
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
     <header class="top"><a class="brand" href=${user ? routeTo(user, "timeline") : "#"}>Agent Memory</a>
       ${user && html`<${Whose} user=${user} users=${users} view=${view} go=${go} />`}
       <span class="space"></span>
-      ${snapshot ? html`<span class="quiet">a file made ${minute(snapshot.at)}</span>` : html`
+      ${snapshot ? html`<span class="quiet">exported ${minute(snapshot.at)}</span>` : html`
         ${user && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
         <button class=${session.locked ? "" : "unlocked"} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
     </header>
-    <div class="body"><${Nav} user=${user || ""} view=${view} names=${names} />
-      <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<${Empty} title="This store is empty">It knows no user yet. “agent-memory ingest FILE --user ann” writes a conversation.<//>`}</main></div>
+    <div class="body"><${Nav} user=${user || ""} view=${view} names=${names} signOut=${!snapshot && signOut} />
+      <main id="main" tabindex="-1">${user ? html`<${View} key=${at} />` : html`<${Empty} title="This store is empty">It has no users yet. Write a conversation with “agent-memory ingest FILE --user ann”.<//>`}</main></div>
     ${asking && html`<${Dialog} title="Allow changes?" close=${() => { asking(false); setAsking(null); }}>
-      <p>The explorer only reads until you allow changes to the memory of <strong>${user}</strong>. They stay allowed for 15 minutes.</p>
+      <p>The explorer changes nothing until you allow it. You can then change the memory of <strong>${user}</strong> for 15 minutes.</p>
       <div class="actions"><button class="primary" onClick=${async () => { try { await lock(false); asking(true); } catch (problem) { setError(problem); asking(false); } setAsking(null); }}>Allow changes</button>
       <button onClick=${() => { asking(false); setAsking(null); }}>Stay read-only</button></div><//>`}
   <//>`;

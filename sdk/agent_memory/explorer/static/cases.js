@@ -16,7 +16,7 @@ export async function evaluationCase(memory, question, hits) {
   const proofs = await Promise.all(best.map((hit) => memory.why(hit.memory.id)));
   const named = new Set(proofs.flatMap((proof) => proof.turns.map((turn) => turn.id)));
   const threads = [...new Set(proofs.flatMap((proof) => proof.turns.map((turn) => turn.thread_id)))];
-  if (threads.length === 0) throw new Error("What was found rests on no conversation.");
+  if (threads.length === 0) throw new Error("The hits come from no conversation.");
   const conversation = { speaker_a: "user", speaker_b: "assistant" };
   const evidence = [];
   for (const [at, thread] of threads.entries()) {

@@ -7,7 +7,7 @@ const MARK = "EXPLORER-DATA";
 
 export async function exportPage(user, route, title) {
   const response = await fetch("./explorer.html", { cache: "no-store", credentials: "same-origin" });
-  if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+  if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
   const data = { title, at: new Date().toISOString(), route, users: [user], answers: Object.fromEntries(recorded) };
   const text = JSON.stringify(data).replace(/</g, "\\u003c").replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
   const [before, after] = (await response.text()).split(`>${MARK}<`);

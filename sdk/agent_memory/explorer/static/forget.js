@@ -1,9 +1,9 @@
 // Forget: what would go and why, a confirmation that is typed, and the receipt.
 
-import { html, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, download, endOfDay, minute } from "./text.js";
+import { counted, download, endOfDay, lineOf, minute } from "./text.js";
 import { Answered, Change, Empty, Field, useAnswer, usePage } from "./ui.js";
 
 const WAYS = { query: "Topic", id: "Id", thread: "Conversation", project: "Project", time: "Time" };
@@ -33,16 +33,16 @@ export function Tree({ items, open }) {
     for (const item of found) reasons.set(item.why, [...(reasons.get(item.why) || []), item]);
     return html`<li key=${type}><details open=${open}><summary>${NAMES[type] || type} <span class="quiet">${found.length}</span></summary>
       <ul>${[...reasons].map(([why, of]) => html`<li key=${why}><details open=${open && of.length <= 20}><summary>${why} <span class="quiet">${of.length}</span></summary>
-        <ul>${of.map((item) => html`<li key=${item.id}>${item.content || html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`)}</ul></details></li>`)}</ul></details></li>`;
+        <ul>${of.map((item) => html`<li key=${item.id}>${item.content ? lineOf(item, 600) : html`<span class="code">${item.id}</span>`} ${item.thread_id && !item.thread_id.startsWith("__") && html`<span class="quiet">in ${item.thread_id}</span>`}</li>`)}</ul></details></li>`)}</ul></details></li>`;
   })}</ul>`;
 }
 
 function Receipt({ receipt }) {
   const number = Object.values(receipt.deleted).reduce((sum, ids) => sum + ids.length, 0);
   return html`<section class="notice done" role="status"><h2>Forgotten</h2>
-    <p>${counted(number, "document")} went at ${minute(receipt.at)}: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
-    ${receipt.rebuilt.length > 0 && html`<p>Made again: ${receipt.rebuilt.join(", ")}.</p>`}
-    ${receipt.pending.length > 0 && html`<p>Still to do in the background: ${receipt.pending.join(", ")}.</p>`}
+    <p>${counted(number, "document")} deleted at ${minute(receipt.at)}: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
+    ${receipt.rebuilt.length > 0 && html`<p>Rebuilt: ${receipt.rebuilt.join(", ")}.</p>`}
+    ${receipt.pending.length > 0 && html`<p>Still pending in the background: ${receipt.pending.join(", ")}.</p>`}
     <button onClick=${() => download("receipt.json", "application/json", JSON.stringify(receipt, null, 2))}>Save the receipt</button></section>`;
 }
 
@@ -52,14 +52,14 @@ function Plan({ asked }) {
   const [receipt, setReceipt] = useState(null);
   const answer = useAnswer(() => memory.forget({ ...asked, dry_run: true }), [user, asked]);
   if (receipt) return html`<${Receipt} receipt=${receipt} />`;
-  return html`<${Answered} of=${answer} what="Finding what says it">${(plan) => {
-    if (plan.items.length === 0) return html`<${Empty} title="Nothing would go">No turn and no memory says this.<//>`;
+  return html`<${Answered} of=${answer} what="Making the plan">${(plan) => {
+    if (plan.items.length === 0) return html`<${Empty} title="Nothing to delete">No turn and no memory matches.<//>`;
     const words = `forget ${plan.items.length}`;
-    return html`<section><h2>${counted(plan.items.length, "document")} would go</h2><${Tree} items=${plan.items} open=${true} /></section>
-      ${plan.kept.length > 0 && html`<section><h2>What stays, though it rests on the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
+    return html`<section><h2>${counted(plan.items.length, "document")} would be deleted</h2><${Tree} items=${plan.items} open=${true} /></section>
+      ${plan.kept.length > 0 && html`<section><h2>Kept, although it comes from the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
       ${!snapshot && html`<form class="confirm" onSubmit=${(event) => event.preventDefault()}>
-        <p>This cannot be undone. It does not come back unless it is said again.</p>
-        <${Field} label=${`To go on, type: ${words}`}><input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /><//>
+        <p>This cannot be undone. It is remembered again only if somebody says it again.</p>
+        <${Field} label=${`To confirm, type: ${words}`}><input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /><//>
         <${Change} danger disabled=${typed.trim() !== words} does=${() => memory.forget(asked)} done=${setReceipt}>Forget it<//>
       </form>`}`;
   }}<//>`;
@@ -68,10 +68,11 @@ function Plan({ asked }) {
 export function Forget() {
   const { params, user, go } = usePage();
   const [form, setForm] = useState({ by: "query", ...params });
+  useEffect(() => setForm({ by: "query", ...params }), [JSON.stringify(params)]);
   const key = (name) => ({ value: form[name] || "", onInput: (event) => setForm({ ...form, [name]: event.target.value }) });
   const asked = request(params);
   return html`<div class="view forget"><h1>Forget</h1>
-    <p class="quiet">First you see what would go and why. Nothing is deleted until you confirm it.</p>
+    <p class="quiet">You first see what would be deleted, and why. Nothing is deleted until you confirm it.</p>
     ${!snapshot && html`<form class="ask" onSubmit=${(event) => { event.preventDefault(); go(routeTo(user, "forget", "", form)); }}>
       <${Field} label="By"><select value=${form.by} onChange=${(event) => setForm({ ...form, by: event.target.value })}>${Object.entries(WAYS).map(([value, name]) => html`<option value=${value} selected=${form.by === value}>${name}</option>`)}</select><//>
       ${form.by === "query" && html`<${Field} label="Topic" wide><input ...${key("query")} placeholder="my budget for the trip" /><//>`}
@@ -79,7 +80,7 @@ export function Forget() {
       ${form.by === "thread" && html`<${Field} label="Conversation" wide><input ...${key("thread")} /><//>`}
       ${form.by === "project" && html`<${Field} label="Project" wide><input ...${key("project")} /><//>`}
       ${form.by === "time" && html`<${Field} label="From"><input type="date" ...${key("since")} /><//><${Field} label="To"><input type="date" ...${key("until")} /><//>`}
-      <button class="primary" type="submit" disabled=${!request(form)}>Show what would go</button>
+      <button class="primary" type="submit" disabled=${!request(form)}>Show the plan</button>
     </form>`}
     ${asked && html`<${Plan} key=${JSON.stringify(asked)} asked=${asked} />`}
   </div>`;

@@ -22,19 +22,23 @@ function Meter({ name, spent, most }) {
 }
 
 function Service({ health }) {
-  return html`<div class=${`notice ${health.ok ? "done" : "problem"}`}><strong>${health.ok ? "All parts answer" : "Something does not answer"}</strong>
+  return html`<div class=${`notice ${health.ok ? "done" : "problem"}`}><strong>${health.ok ? "Everything responds" : "Something does not respond"}</strong>
       ${health.warnings.map((one) => html`<p>${one}</p>`)}</div>
     <dl class="figures">
-      <${Figure} name="Turns waiting" value=${health.unprocessed_turns} note=${health.oldest_unprocessed ? `the oldest for ${ago(health.oldest_unprocessed)}` : "no lag"} />
+      <${Figure} name="Unprocessed turns" value=${health.unprocessed_turns.toLocaleString("en")} />
+      <${Figure} name="Lag" value=${health.oldest_unprocessed ? ago(health.oldest_unprocessed) : "none"} note="age of the oldest unprocessed turn" />
       <${Figure} name="Dead letters" value=${health.dead_letters} bad=${health.dead_letters > 0} />
       <${Figure} name="Users over budget" value=${health.paused_users} bad=${health.paused_users > 0} />
+      <${Figure} name="Model calls" value=${health.usage.model_calls.toLocaleString("en")} note="by background work since the start" />
+      <${Figure} name="Tokens" value=${(health.usage.input_tokens + health.usage.output_tokens).toLocaleString("en")} note="by background work since the start" />
+      ${health.budget && html`<${Meter} name="Model calls today, all users" spent=${health.budget.model_calls} most=${health.budget.most_model_calls} /><${Meter} name="Tokens today, all users" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
       ${health.budget && html`<${Meter} name="Tokens of all users today" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
     </dl>
-    <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Which</th><th>State</th></tr></thead><tbody>
-      <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "answers" : "does not answer"}</td></tr>
-      ${[["chat", health.chat_model], ["embeddings", health.embedding_model]].map(([name, id]) => {
-        const state = health.models[name];
-        return html`<tr key=${name}><td>${name}</td><td>${id}</td><td>${!state || state.answers === null ? "not asked yet" : state.answers ? "answers" : `fails: ${state.fault || "unknown"}${state.failing_since ? ` since ${minute(state.failing_since)}` : ""}`}</td></tr>`;
+    <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Name</th><th>Status</th></tr></thead><tbody>
+      <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "responds" : "does not respond"}</td></tr>
+      ${[["chat", "Chat model", health.chat_model], ["embeddings", "Embedding model", health.embedding_model]].map(([role, name, id]) => {
+        const state = health.models[role];
+        return html`<tr key=${role}><td>${name}</td><td>${id}</td><td>${!state || state.answers === null ? "not used yet" : state.answers ? "responds" : `fails: ${state.fault || "unknown"}${state.failing_since ? ` since ${minute(state.failing_since)}` : ""}`}</td></tr>`;
       })}
     </tbody></table></div>`;
 }
@@ -43,7 +47,7 @@ function DeadLetters() {
   const { memory } = usePage();
   const answer = useAnswer(() => memory.deadLetters(), []);
   return html`<h2>Dead letters</h2><${Answered} of=${answer}>${({ dead_letters: letters }) =>
-    letters.length === 0 ? html`<p class="quiet">None: no work was given up.</p>`
+    letters.length === 0 ? html`<p class="quiet">None. No step has given up.</p>`
       : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of ${one.user_id}${one.thread_id.startsWith("__") ? "" : `, ${one.thread_id}`}, ${minute(one.created_at)}
         <p class="said">${one.error}</p><p class="meta">${counted(one.turn_ids.length, "turn")} · ${counted(one.usage.model_calls, "model call")} · ${counted(one.usage.input_tokens + one.usage.output_tokens, "token")}</p>
         <${Change} does=${() => memory.replay(one.id)} done=${answer[2]}>Replay<//></div>`)}<//>`;
@@ -54,12 +58,12 @@ export function Health() {
   const stats = useAnswer(() => memory.stats(), [user]);
   const health = useAnswer(() => (session.operates ? memory.health() : Promise.resolve(null)), []);
   return html`<div class="view"><h1>Health</h1>
-    ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">The state of the service is for its operator.</p>`}
+    ${session.operates ? html`<${Answered} of=${health}>${(found) => html`<${Service} health=${found} />`}<//><${DeadLetters} />` : html`<p class="quiet">Only the operator sees the state of the service.</p>`}
     <h2>Memory of ${user}</h2><${Answered} of=${stats}>${(found) => html`<dl class="figures">
       <${Figure} name="Memories" value=${found.memories.toLocaleString("en")} note=${`${found.superseded.toLocaleString("en")} replaced`} />
-      <${Figure} name="Turns" value=${found.turns.toLocaleString("en")} note=${`${found.unprocessed_turns} waiting`} />
+      <${Figure} name="Turns" value=${found.turns.toLocaleString("en")} note=${`${found.unprocessed_turns} unprocessed`} />
       <${Figure} name="Conversations" value=${found.threads.toLocaleString("en")} />
-      ${found.budget ? html`<${Meter} name="Model calls today" spent=${found.budget.model_calls} most=${found.budget.most_model_calls} /><${Meter} name="Tokens today" spent=${found.budget.tokens} most=${found.budget.most_tokens} />` : html`<${Figure} name="Budget" value="none" note="calls and tokens are not counted" />`}
+      ${found.budget ? html`<${Meter} name="Model calls today" spent=${found.budget.model_calls} most=${found.budget.most_model_calls} /><${Meter} name="Tokens today" spent=${found.budget.tokens} most=${found.budget.most_tokens} />` : html`<${Figure} name="Budget" value="none" note="no daily limit is set" />`}
     </dl>${found.paused && html`<p class="notice waits">${found.paused}.</p>`}${!found.memory_enabled && html`<p class="notice waits">Memory is switched off for this user.</p>`}`}<//>
   </div>`;
 }
@@ -67,11 +71,16 @@ export function Health() {
 export function Audit() {
   const { memory, user, params } = usePage();
   const limit = Number(params.limit) || 100;
+  const only = params.only === "changes";
+  const set = (changes) => replaceRoute(routeTo(user, "audit", "", { ...params, ...changes }));
   const answer = useAnswer(() => memory.audit({ limit }), [user, limit]);
-  return html`<div class="view"><h1>Audit</h1><${Answered} of=${answer}>${({ entries }) =>
-    entries.length === 0 ? html`<${Empty} title="Nothing is recorded">Who reads and changes a memory is recorded if MEMORY_AUDIT_DAYS is set, for example to 90.<//>`
-      : html`<${Field} label="Entries"><select value=${limit} onChange=${(event) => replaceRoute(routeTo(user, "audit", "", { limit: event.target.value }))}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
-      <div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>When (UTC)</th><th>Who</th><th>What</th><th>Of</th><th>How many</th></tr></thead><tbody>
+  return html`<div class="view"><h1>Audit</h1><${Answered} of=${answer}>${(found) => {
+    const entries = found.entries.filter((one) => !only || one.changes);
+    const choice = html`<div class="filters"><${Field} label="Entries"><select value=${limit} onChange=${(event) => set({ limit: event.target.value })}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
+      <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;
+    return html`${found.entries.length > 0 && choice}${entries.length === 0 ? html`<${Empty} title="No entries">${only ? "No changes among the entries read." : "Reads and changes are recorded only if MEMORY_AUDIT_DAYS is set, for example to 90."}<//>`
+      : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time (UTC)</th><th>Caller</th><th>Action</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
         ${entries.map((one, at) => html`<tr key=${at}><td>${minute(one.at)}</td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
-      </tbody></table></div>`}<//></div>`;
+      </tbody></table></div>`}`;
+  }}<//></div>`;
 }

@@ -40,7 +40,7 @@ export function lanesOf(memories, by) {
   const counts = new Map();
   for (const chain of chains) for (const tag of new Set(chain.flatMap((one) => one.tags))) counts.set(tag, (counts.get(tag) || 0) + 1);
   const subject = (chain) => {
-    const tags = [...new Set(chain.flatMap((one) => one.tags))].filter((tag) => counts.get(tag) > 1);
+    const tags = [...new Set(chain.flatMap((one) => one.tags))].filter((tag) => counts.get(tag) > 1 && /^[\p{L}\p{N}][\p{L}\p{N} _-]+$/u.test(tag));
     return tags.sort((a, b) => counts.get(b) - counts.get(a) || (a < b ? -1 : 1))[0] || "other";
   };
   const lanes = new Map();
@@ -49,6 +49,13 @@ export function lanesOf(memories, by) {
     if (!lanes.has(name)) lanes.set(name, []);
     lanes.get(name).push(chain);
   }
+  // One row with one memory is no subject.
+  if (!GROUPS[by])
+    for (const [name, rows] of [...lanes]) {
+      if (name === "other" || rows.length > 1 || rows[0].length > 1) continue;
+      lanes.delete(name);
+      lanes.set("other", [...(lanes.get("other") || []), ...rows]);
+    }
   const newest = (chain) => span(chain[chain.length - 1]).from;
   for (const rows of lanes.values()) rows.sort((a, b) => newest(b) - newest(a));
   return [...lanes].map(([name, rows]) => ({ name, rows })).sort((a, b) => (a.name === "other") - (b.name === "other") || b.rows.length - a.rows.length);

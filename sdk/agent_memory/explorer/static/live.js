@@ -1,56 +1,71 @@
 // Live: a conversation beside the facts that appear, and are struck through, as it is processed.
 
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
-import { snapshot } from "./api.js";
-import { routeTo } from "./route.js";
-import { reasonOf } from "./text.js";
-import { Change, Empty, Kind, Problem, Turn, usePage } from "./ui.js";
+import { follow, snapshot } from "./api.js";
+import { replaceRoute, routeTo } from "./route.js";
+import { counted, lineOf, reasonOf } from "./text.js";
+import { Change, Empty, Kind, Loading, Problem, Turn, usePage } from "./ui.js";
 
-const RHYTHM = 1500;
+const LOOK = 10_000;
 
-export function Live() {
-  const { memory, user, id } = usePage();
-  const [thread] = useState(id || `live-${new Date().toISOString().slice(0, 16).replace(/\D/g, "")}`);
-  const [turns, setTurns] = useState([]);
-  const [facts, setFacts] = useState([]);
-  const [waiting, setWaiting] = useState(0);
-  const [text, setText] = useState("");
-  const [role, setRole] = useState("user");
+// The conversation and the memories, read again whenever something may have changed: [found, error, connected, read].
+function useLive(memory, user, thread) {
+  const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
-  const [told, setTold] = useState("");
+  const [connected, setConnected] = useState(null);
   const known = useRef(null);
-  const look = async () => {
+  const reading = useRef(null);
+  const read = async () => {
     try {
-      const [talk, found, threads] = await Promise.all([
+      const [talk, facts, threads] = await Promise.all([
         memory.turns(thread, { last: 100 }),
         memory.memories({ include_superseded: true, limit: 100, types: ["fact", "procedural"] }),
         memory.threads({ limit: 20 }),
       ]);
-      setTurns(talk.turns);
-      if (known.current === null) known.current = new Set(found.memories.filter((one) => !one.superseded_by && one.thread_id !== thread).map((one) => one.id));
-      setFacts(found.memories);
+      const items = facts.memories;
+      if (known.current === null) known.current = new Set(items.filter((one) => !one.superseded_by && one.thread_id !== thread).map((one) => one.id));
+      const fresh = items.filter((one) => one.thread_id === thread || known.current.has(one.id) === !!one.superseded_by);
       const here = threads.threads.find((one) => one.thread_id === thread);
-      setWaiting(here ? here.unprocessed_turns : 0);
+      setFound({ turns: talk.turns, fresh, waiting: here ? here.unprocessed_turns : 0 });
       setError(null);
     } catch (problem) {
       setError(problem);
     }
   };
+  // One at a time: what changes meanwhile is read once more afterwards.
+  const look = () => {
+    if (document.hidden) return reading.current;
+    reading.current = (reading.current || Promise.resolve()).then(read);
+    return reading.current;
+  };
   useEffect(() => {
-    if (snapshot) return undefined;
-    let timer = 0;
-    let over = false;
-    const go_on = async () => {
-      if (!document.hidden) await look();
-      if (!over) timer = setTimeout(go_on, RHYTHM);
-    };
-    go_on();
+    const end = follow(user, look, setConnected);
+    const timer = setInterval(look, LOOK);
+    document.addEventListener("visibilitychange", look);
     return () => {
-      over = true;
-      clearTimeout(timer);
+      end();
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
     };
   }, [user, thread]);
-  if (snapshot) return html`<div class="view"><h1>Live</h1><${Empty} title="Not in a file">Open the explorer on a store to talk.<//></div>`;
+  return [found || { turns: [], fresh: [], waiting: 0 }, error, connected, look];
+}
+
+export function Live() {
+  const { user, id } = usePage();
+  useEffect(() => {
+    if (!id && !snapshot) replaceRoute(routeTo(user, "live", `live-${new Date().toISOString().slice(0, 16).replace(/\D/g, "")}`));
+  }, [user, id]);
+  if (snapshot) return html`<div class="view"><h1>Live</h1><${Empty} title="Not in an exported page">Open the explorer on a store to write turns.<//></div>`;
+  return id ? html`<${Conversation} thread=${id} />` : html`<${Loading} />`;
+}
+
+function Conversation({ thread }) {
+  const { memory, user } = usePage();
+  const [{ turns, fresh, waiting }, error, connected, look] = useLive(memory, user, thread);
+  const [text, setText] = useState("");
+  const [role, setRole] = useState("user");
+  const [note, setNote] = useState("");
   const say = async () => {
     await memory.add(thread, [{ role, content: text.trim() }]);
     setText("");
@@ -59,24 +74,24 @@ export function Live() {
   const process = async () => {
     const run = await memory.process("extract", thread);
     const { rejected = [], skipped_reason: skipped } = run.result || {};
-    setTold(run.error || skipped || rejected.join("; ") || "");
-    await memory.process("reconcile").catch((problem) => setError(problem));
+    setNote(run.error || skipped || rejected.join("; ") || "");
+    await memory.process("reconcile");
     await look();
   };
-  const fresh = facts.filter((one) => one.thread_id === thread || (known.current && known.current.has(one.id) && one.superseded_by) || (known.current && !known.current.has(one.id) && !one.superseded_by));
-  return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">in ${thread}</span></div>
+  const waits = `${counted(waiting, "turn is", "turns are")} unprocessed. Processing starts after ten turns or a pause, or with “Process now”.`;
+  return html`<div class="view live"><div class="head"><h1>Live</h1><span class="quiet">${thread}${connected === null ? "" : connected ? " · connected" : " · checking every few seconds"}</span></div>
     ${error && html`<${Problem} error=${error} />`}
-    <div class="pair"><section aria-label="Conversation"><h2>Say something</h2>
-      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="An empty conversation">Say “My budget for the trip is $3,000.”, learn, then “We raised the budget for the trip to $4,000.”, and learn again.<//>`}</div>
+    <div class="pair"><section aria-label="Conversation"><h2>Conversation</h2>
+      <div class="talk">${turns.map((turn) => html`<${Turn} key=${turn.id} turn=${turn} />`)}${turns.length === 0 && html`<${Empty} title="No turns yet">Write “My budget for the trip is $3,000.” and process it. Then write “We raised the budget for the trip to $4,000.” and process it, too.<//>`}</div>
       <form class="say" onSubmit=${(event) => event.preventDefault()}>
         <label class="field"><span>Turn</span><textarea rows="2" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-        <div class="actions"><select aria-label="Who says it" value=${role} onChange=${(event) => setRole(event.target.value)}><option value="user">as the user</option><option value="assistant">as the assistant</option></select>
-          <${Change} primary disabled=${!text.trim()} does=${say}>Say it<//>
-          <${Change} disabled=${waiting === 0} does=${process}>Learn now<//></div>
-        <p class="quiet" role="status">${waiting > 0 ? `${waiting} turns wait; they are learned from after ten turns or a pause, or with “Learn now”.` : "Nothing waits."}${told && ` Not kept: ${told}.`}</p>
+        <div class="actions"><select aria-label="Role" value=${role} onChange=${(event) => setRole(event.target.value)}><option value="user">as the user</option><option value="assistant">as the assistant</option></select>
+          <${Change} primary disabled=${!text.trim()} does=${say}>Send<//>
+          <${Change} disabled=${waiting === 0} does=${process}>Process now<//></div>
+        <p class="quiet" role="status">${waiting > 0 ? waits : "All turns are processed."}${note && ` Not stored: ${note}.`}</p>
       </form></section>
-    <section aria-label="What is remembered" aria-live="polite"><h2>Remembered</h2>
-      ${fresh.length === 0 && html`<${Empty} title="Nothing new yet">What is learned from this conversation appears here.<//>`}
-      <ul class="plain facts-live">${fresh.map((one) => html`<li key=${one.id} class=${one.superseded_by ? "struck" : "fresh"}><a href=${routeTo(user, "memory", one.id)}>${one.content}</a> <${Kind} memory=${one} /> ${one.superseded_by && html`<span class="quiet">${reasonOf(one)}</span>`}</li>`)}</ul>
+    <section aria-label="Memories" aria-live="polite"><h2>Memories</h2>
+      ${fresh.length === 0 && html`<${Empty} title="No new memories">Memories from this conversation appear here.<//>`}
+      <ul class="plain facts-live">${fresh.map((one) => html`<li key=${one.id} class=${one.superseded_by ? "struck" : "fresh"}><a href=${routeTo(user, "memory", one.id)}>${lineOf(one)}</a> <${Kind} memory=${one} /> ${one.superseded_by && html`<span class="quiet">${reasonOf(one)}</span>`}</li>`)}</ul>
     </section></div></div>`;
 }

@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { day, difference, minute, percent, reasonOf, short, split } from "./text.js";
+import { day, difference, lineOf, minute, percent, reasonOf, split } from "./text.js";
 import { Answered, Change, Empty, Kind, MemoryLine, StateOf, Tags, Turn, useAnswer, usePage } from "./ui.js";
 
 const AROUND = 2;
@@ -18,7 +18,7 @@ function Talk({ memory: shown, turns, missing }) {
   const { memory, user } = usePage();
   const thread = turns.length > 0 ? turns[0].thread_id : "";
   const answer = useAnswer(() => (thread ? memory.turns(thread, { last: 1000 }) : Promise.resolve({ turns: [] })), [user, thread]);
-  if (turns.length === 0 && missing.length === 0) return html`<${Empty} title="No conversation">It was told by hand, or made from other memories.<//>`;
+  if (turns.length === 0 && missing.length === 0) return html`<${Empty} title="No conversation">It was added by hand, or derived from other memories.<//>`;
   const all = answer[0] ? answer[0].turns : turns;
   const named = new Set(turns.map((turn) => turn.id));
   const near = new Set();
@@ -27,7 +27,7 @@ function Talk({ memory: shown, turns, missing }) {
   const elsewhere = turns.filter((turn) => !kept.some((one) => one.id === turn.id));
   return html`<div class="talk">
     ${[...kept, ...elsewhere].map((turn) => html`<${Turn} key=${turn.id} turn=${turn} current=${named.has(turn.id)} quote=${named.has(turn.id) && html`<${Quoted} text=${turn.content} quote=${shown.quote} />`} />`)}
-    ${missing.length > 0 && html`<p class="quiet">${missing.length === 1 ? "One turn" : `${missing.length} turns`} that it names are no longer kept.</p>`}
+    ${missing.length > 0 && html`<p class="quiet">${missing.length === 1 ? "One of its turns was" : `${missing.length} of its turns were`} deleted.</p>`}
     ${thread && html`<p><a href=${routeTo(user, "turns", thread)}>The whole conversation</a></p>`}
   </div>`;
 }
@@ -47,20 +47,20 @@ function Versions({ versions, current }) {
 function Facts({ memory }) {
   const { user } = usePage();
   const rows = [
-    ["Since", day(memory.valid_from || memory.created_at)],
-    ["Until", memory.valid_to ? day(memory.valid_to) : memory.superseded_by ? day(memory.superseded_at) : "still true"],
-    ["Said", minute(memory.created_at)],
-    ["Said again", memory.reaffirmed_at && minute(memory.reaffirmed_at)],
-    ["Learned", minute(memory.recorded_at)],
-    ["Sure", percent(memory.confidence)],
-    ["Important", percent(memory.importance)],
+    ["Valid from", day(memory.valid_from || memory.created_at)],
+    ["Valid until", memory.valid_to ? day(memory.valid_to) : memory.superseded_by ? day(memory.superseded_at) : "still valid"],
+    ["Stated", minute(memory.created_at)],
+    ["Stated again", memory.reaffirmed_at && minute(memory.reaffirmed_at)],
+    ["Recorded", minute(memory.recorded_at)],
+    ["Confidence", percent(memory.confidence)],
+    ["Importance", percent(memory.importance)],
     ["Source", memory.source],
-    ["Model", memory.model || "none: told by hand, or edited"],
+    ["Model", memory.model || "none: added or edited by hand"],
     ["Prompt", memory.prompt_version],
-    ["Embedding", memory.embedding_model],
+    ["Embedding model", memory.embedding_model],
     ["Agent", memory.agent_id],
     ["Project", memory.project_id],
-    ["Time from", memory.time_phrase],
+    ["Time phrase", memory.time_phrase],
     ["Recalled", memory.access_count ? `${memory.access_count} times` : null],
   ];
   return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
@@ -74,8 +74,8 @@ function Correct({ shown, close }) {
   const [content, setContent] = useState(shown.content);
   const [reason, setReason] = useState("");
   return html`<form class="correct" onSubmit=${(event) => event.preventDefault()}>
-    <label class="field"><span>What it should say</span><textarea rows="3" value=${content} onInput=${(event) => setContent(event.target.value)}></textarea></label>
-    <label class="field"><span>Why (kept in the history)</span><input value=${reason} onInput=${(event) => setReason(event.target.value)} /></label>
+    <label class="field"><span>Corrected text</span><textarea rows="3" value=${content} onInput=${(event) => setContent(event.target.value)}></textarea></label>
+    <label class="field"><span>Reason (kept in the history)</span><input value=${reason} onInput=${(event) => setReason(event.target.value)} /></label>
     <div class="actions"><${Change} primary disabled=${!content.trim() || content === shown.content} does=${() => memory.correct(shown.id, content, reason)} done=${(made) => { close(); go(routeTo(user, "memory", made.id)); }}>Save the correction<//>
     <button onClick=${close}>Cancel</button></div>
   </form>`;
@@ -85,7 +85,7 @@ function Actions({ shown, again }) {
   const { memory, user, go } = usePage();
   const [correcting, setCorrecting] = useState(false);
   if (snapshot) return null;
-  if (shown.superseded_by) return html`<p class="quiet">It was replaced, so it stays as it is.</p>`;
+  if (shown.superseded_by) return html`<p class="quiet">A replaced memory cannot be changed.</p>`;
   const waits = shown.status !== "active";
   return html`<div class="actions">
       ${waits && html`<${Change} primary does=${() => memory.approve(shown.id)} done=${again}>Approve<//>`}
@@ -104,21 +104,22 @@ function Linked({ title, items, empty }) {
 export function MemoryView() {
   const { memory, id, user } = usePage();
   const answer = useAnswer(() => memory.why(id), [user, id]);
-  return html`<div class="view memory">${answer[1] && html`<h1>Memory</h1>`}<${Answered} of=${answer} what="Reading the memory">${(found) => {
+  return html`<div class="view memory">${answer[1] && html`<h1>Memory</h1>`}<${Answered} of=${answer} what="Loading the memory">${(found) => {
     const shown = found.memory;
-    return html`<p class="crumb"><a href=${routeTo(user, "timeline")}>Timeline</a> / ${short(shown.content, 40)}</p>
+    return html`<p class="crumb"><a href=${routeTo(user, "timeline")}>Timeline</a> / ${lineOf(shown, 40)}</p>
     <div class="columns"><div>
-      <header class="statement"><h1>${shown.content}</h1>
+      <header class="statement"><h1>${lineOf(shown, 400)}</h1>
+        ${lineOf(shown, 400) !== shown.content && html`<details><summary>The whole text</summary><p class="said">${shown.content}</p></details>`}
         <p class="meta"><${Kind} memory=${shown} /> <${StateOf} memory=${shown} /> <${Tags} tags=${shown.tags} /></p>
-        ${shown.review_reason && html`<p class="notice waits">It waits for review: ${shown.review_reason}.</p>`}
+        ${shown.review_reason && html`<p class="notice waits">Waiting for review: ${shown.review_reason}.</p>`}
         ${found.replaced_by && html`<p class="notice">It was ${reasonOf(shown)}: <a href=${routeTo(user, "memory", found.replaced_by.id)}>${found.replaced_by.content}</a></p>`}
       </header>
       <${Actions} shown=${shown} again=${answer[2]} />
-      <section><h2>Why it is believed</h2><${Talk} memory=${shown} turns=${found.turns} missing=${found.missing_turn_ids} /></section>
+      <section><h2>Evidence</h2><${Talk} memory=${shown} turns=${found.turns} missing=${found.missing_turn_ids} /></section>
       ${found.history.length > 1 && html`<section><h2>History</h2><${Versions} versions=${found.history} current=${shown.id} /></section>`}
-      <${Linked} title="Made from" items=${found.sources} />
-      <${Linked} title="What was made of it" items=${found.derived || []} empty="Nothing was made of it." />
-      <${Linked} title="Linked with" items=${found.related} />
+      <${Linked} title="Derived from" items=${found.sources} />
+      <${Linked} title="Derived from it" items=${found.derived || []} empty="Nothing was derived from it." />
+      <${Linked} title="Related" items=${found.related} />
     </div><aside aria-label="Details"><${Facts} memory=${shown} /></aside></div>`;
   }}<//></div>`;
 }

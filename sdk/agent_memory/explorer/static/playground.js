@@ -1,15 +1,22 @@
 // Playground: what a question finds and why, and the context as an agent gets it; two settings side by side.
 
-import { html, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { recorded, snapshot } from "./api.js";
 import { evaluationCase } from "./cases.js";
 import { routeTo } from "./route.js";
-import { day, download, endOfDay, percent, short } from "./text.js";
+import { counted, day, download, endOfDay, lineOf, percent, short } from "./text.js";
 import { Answered, Copy, Empty, Field, Kind, useAnswer, usePage } from "./ui.js";
 
 const PARTS = {
-  text: "words in common", vector: "nearness in meaning", neighbours: "the talk around it", thread: "its conversation",
+  text: "words in common", vector: "nearness in meaning", neighbours: "the talk around it", thread: "its conversation", signs: "signs that it answers", speaker: "its speaker",
 };
+
+// One hue for each part, in the bars and in the legend; what is rare shares the last one.
+function hue(name) {
+  const at = Object.keys(PARTS).indexOf(name);
+  return at >= 0 ? at : Object.keys(PARTS).length;
+}
+
 const BUDGET = 650;
 const LIMIT = 10;
 
@@ -26,22 +33,22 @@ function bodies(query, { thread, budget, limit, asof, format }) {
 function Score({ hit, most }) {
   const parts = Object.entries(hit.why).filter(([, value]) => value > 0);
   return html`<div class="score" role="img" aria-label=${`Score ${hit.score.toFixed(2)}: ${parts.map(([name, value]) => `${PARTS[name] || name} ${value.toFixed(2)}`).join(", ")}`}>
-    ${parts.map(([name, value], at) => html`<i key=${name} class=${`part part-${PARTS[name] ? Object.keys(PARTS).indexOf(name) : 4 + (at % 3)}`} style=${{ width: `${(100 * value) / most}%` }} title=${`${PARTS[name] || name}: ${value.toFixed(3)}`}></i>`)}
+    ${parts.map(([name, value]) => html`<i key=${name} class=${`part part-${hue(name)}`} style=${{ width: `${(100 * value) / most}%` }} title=${`${PARTS[name] || name}: ${value.toFixed(3)}`}></i>`)}
   </div>`;
 }
 
 function Hits({ hits }) {
   const { user } = usePage();
-  if (hits.length === 0) return html`<${Empty} title="Nothing found">No memory has the words, and none is near enough in meaning.<//>`;
+  if (hits.length === 0) return html`<${Empty} title="Nothing found">No memory has these words or a similar meaning.<//>`;
   const most = Math.max(...hits.map((hit) => hit.score), 0.001);
   const names = [...new Set(hits.flatMap((hit) => Object.keys(hit.why)))];
   return html`<ol class="hits">${hits.map((hit) => html`<li key=${hit.memory.id}>
-      <a href=${routeTo(user, "memory", hit.memory.id)}>${short(hit.memory.content, 200)}</a>
+      <a href=${routeTo(user, "memory", hit.memory.id)}>${lineOf(hit.memory, 200)}</a>
       <${Score} hit=${hit} most=${most} />
       <div class="meta"><${Kind} memory=${hit.memory} /> ${day(hit.memory.created_at)} · score ${hit.score.toFixed(2)}${hit.relevance !== null && hit.relevance !== undefined ? ` · relevance ${percent(hit.relevance)}` : ""}${hit.found_by.length ? ` · found by ${hit.found_by.join(", ")}` : ""}</div>
       ${hit.explanation && html`<details><summary>Why</summary><p>${hit.explanation}</p></details>`}
     </li>`)}</ol>
-    <p class="legend">${names.map((name) => html`<span key=${name}><i class=${`part part-${Math.max(0, Object.keys(PARTS).indexOf(name))}`}></i> ${PARTS[name] || name}</span>`)}</p>`;
+    <p class="legend">${names.map((name) => html`<span key=${name}><i class=${`part part-${hue(name)}`}></i> ${PARTS[name] || name}</span>`)}</p>`;
 }
 
 // The lines of a context, each with the number of its section.
@@ -55,6 +62,17 @@ function sectionsOf(text) {
   return sections.filter((one) => one.lines.join("").trim());
 }
 
+// What the budget had no room for, in words.
+function LeftOut({ items }) {
+  const { memory, user } = usePage();
+  const ids = items.map((one) => one.id).filter(Boolean).slice(0, 30);
+  const [found] = useAnswer(() => Promise.all(ids.map((id) => memory.memory(id).catch(() => null))), [user, ids]);
+  const words = new Map((found || []).filter(Boolean).map((one) => [one.id, lineOf(one, 160)]));
+  return html`<h3>Left out: no room in the budget</h3><ul class="left-out">${items.map((one) => html`<li key=${one.id}>
+    ${words.has(one.id) ? html`<a href=${routeTo(user, "memory", one.id)}>${words.get(one.id)}</a>` : short(String(one.content || one.id || one.type), 120)}
+    <span class="quiet">${one.type}${one.score ? ` · score ${one.score.toFixed(2)}` : ""}</span></li>`)}</ul>`;
+}
+
 function Context({ context, budget }) {
   const { user } = usePage();
   const sections = sectionsOf(context.text);
@@ -64,12 +82,12 @@ function Context({ context, budget }) {
   return html`<div class="context">
     <p class="meta">${context.tokens} of ${budget} tokens · ${Math.round(context.milliseconds)} ms${context.relevance !== null && context.relevance !== undefined ? ` · relevance ${percent(context.relevance)}` : ""}</p>
     <div class="budget" role="img" aria-label=${`${context.tokens} of ${budget} tokens are used`}>${sections.map((one, at) => html`<i class=${`section section-${at % 6}`} style=${{ width: `${share(at)}%` }} title=${one.title}></i>`)}</div>
-    ${context.skipped_reason && html`<p class="notice waits">Nothing is told: ${context.skipped_reason}.</p>`}
+    ${context.skipped_reason && html`<p class="notice waits">No context: ${context.skipped_reason}.</p>`}
     ${context.degraded.map((one) => html`<p class="notice waits">${one}</p>`)}
     <dl class="decisions">${Object.entries(context.decisions).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}${context.query && html`<div><dt>searched for</dt><dd>${context.query}</dd></div>`}</dl>
-    ${context.text ? html`<div class="told" tabindex="0" role="region" aria-label="The context as the agent gets it">${sections.map((one, at) => html`<div class=${`section section-${at % 6}`}>${one.lines.join("\n")}</div>`)}</div>` : html`<${Empty} title="The context is empty">Nothing in memory bears on this question.<//>`}
-    ${context.left_out.length > 0 && html`<h3>Left out</h3><ul>${context.left_out.map((one) => html`<li>${one.id ? html`<a href=${routeTo(user, "memory", one.id)}>${short(String(one.content || one.text || one.id), 120)}</a>` : short(JSON.stringify(one), 160)} <span class="quiet">${one.reason || one.why || "no room in the budget"}</span></li>`)}</ul>`}
-    ${context.used.some((one) => one.earlier) && html`<p class="quiet">${context.used.filter((one) => one.earlier).length} of its lines are marked as older than another one.</p>`}
+    ${context.text ? html`<div class="told" tabindex="0" role="region" aria-label="The context as the agent gets it">${sections.map((one, at) => html`<div class=${`section section-${at % 6}`}>${one.lines.join("\n")}</div>`)}</div>` : html`<${Empty} title="The context is empty">No memory is relevant to this question.<//>`}
+    ${context.left_out.length > 0 && html`<${LeftOut} items=${context.left_out} />`}
+    ${context.used.some((one) => one.earlier) && html`<p class="quiet">${counted(context.used.filter((one) => one.earlier).length, "line is", "lines are")} marked: a newer memory exists.</p>`}
   </div>`;
 }
 
@@ -111,11 +129,11 @@ function Settings({ params, side, change }) {
   const chosen = settings(params, side);
   const field = (name, value) => (event) => change({ [`${name}${side}`]: event.target.value || value });
   return html`<fieldset class="settings"><legend>${side ? "Second settings" : "Settings"}</legend>
-    <${Field} label="Conversation"><input value=${chosen.thread} placeholder="a new one" onChange=${field("thread", "")} /><//>
+    <${Field} label="Conversation"><input value=${chosen.thread} placeholder="a new one" list="conversations" onChange=${field("thread", "")} /><//>
     <${Field} label="Budget (tokens)"><input type="number" min="0" max="100000" value=${chosen.budget} onChange=${field("budget", "")} /><//>
-    <${Field} label="Most memories"><input type="number" min="1" max="100" value=${chosen.limit} onChange=${field("limit", "")} /><//>
+    <${Field} label="Maximum hits"><input type="number" min="1" max="100" value=${chosen.limit} onChange=${field("limit", "")} /><//>
     <${Field} label="As of"><input type="date" value=${chosen.asof} onChange=${field("asof", "")} /><//>
-    <${Field} label="Form"><select value=${chosen.format} onChange=${field("format", "")}>${["sections", "bullets", "xml"].map((one) => html`<option value=${one} selected=${chosen.format === one}>${one}</option>`)}</select><//>
+    <${Field} label="Format"><select value=${chosen.format} onChange=${field("format", "")}>${["sections", "bullets", "xml"].map((one) => html`<option value=${one} selected=${chosen.format === one}>${one}</option>`)}</select><//>
   </fieldset>`;
 }
 
@@ -126,20 +144,23 @@ function known(user) {
 }
 
 export function Playground() {
-  const { params, user, go } = usePage();
+  const { memory, params, user, go } = usePage();
   const [query, setQuery] = useState(params.q || "");
   const change = (changes) => go(routeTo(user, "playground", "", { ...params, q: query || params.q, ...changes }));
+  useEffect(() => setQuery(params.q || ""), [params.q]);
   const two = params.two === "1";
+  const [talks] = useAnswer(() => (snapshot ? Promise.resolve({ threads: [] }) : memory.threads({ limit: 100 })), [user]);
   return html`<div class="view playground"><h1>Playground</h1>
     ${snapshot
       ? html`<div class="actions">${known(user).map(([text, asof]) => html`<a class="button" href=${routeTo(user, "playground", "", { q: text, asof })}>${text}${asof ? ` (as of ${day(asof)})` : ""}</a>`)}${known(user).length === 0 && html`<p class="quiet">No questions were asked for this file.</p>`}</div>`
       : html`<form class="ask" onSubmit=${(event) => { event.preventDefault(); recorded.clear(); change({ q: query }); }}>
         <${Field} label="Question"><input class="question" value=${query} placeholder="What should I know before I answer?" onInput=${(event) => setQuery(event.target.value)} /><//>
         <button class="primary" type="submit" disabled=${!query.trim()}>Ask</button>
-        <button type="button" aria-pressed=${two} onClick=${() => change({ two: two ? "" : "1" })}>Two settings</button>
+        <button type="button" aria-pressed=${two} onClick=${() => change({ two: two ? "" : "1" })}>Compare two settings</button>
       </form>
+      <datalist id="conversations">${((talks && talks.threads) || []).map((one) => html`<option value=${one.thread_id}></option>`)}</datalist>
       <div class=${two ? "pair" : ""}><${Settings} params=${params} side="" change=${change} />${two && html`<${Settings} params=${params} side="2" change=${change} />`}</div>`}
     ${params.q ? html`<div class=${two ? "pair" : "single"}><${Result} query=${params.q} side="" chosen=${settings(params, "")} />${two && html`<${Result} query=${params.q} side="2" chosen=${settings(params, "2")} />`}</div>`
-      : !snapshot && html`<${Empty} title="Ask something">You see what is found, what each score is made of, and the context that an agent would get.<//>`}
+      : !snapshot && html`<${Empty} title="Ask something">You see the hits, the parts of each score, and the context that an agent would get.<//>`}
   </div>`;
 }

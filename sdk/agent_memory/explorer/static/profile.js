@@ -15,7 +15,7 @@ function Evidence({ ids }) {
   );
   if (error) return html`<${Problem} error=${error} />`;
   if (!found) return html`<${Loading} />`;
-  return found.map((one, at) => (one ? html`<${MemoryLine} key=${one.id} memory=${one} />` : html`<p class="quiet" key=${ids[at]}>A memory that is no longer kept.</p>`));
+  return found.map((one, at) => (one ? html`<${MemoryLine} key=${one.id} memory=${one} />` : html`<p class="quiet" key=${ids[at]}>This memory was deleted.</p>`));
 }
 
 function Line({ text, ids }) {
@@ -28,12 +28,12 @@ function Line({ text, ids }) {
 export function Profile() {
   const { memory, user } = usePage();
   const answer = useAnswer(() => memory.profile().catch((error) => (error.status === 404 && error.code === "not_found" ? null : Promise.reject(error))), [user]);
-  return html`<div class="view"><h1>Profile</h1><${Answered} of=${answer} what="Reading the profile">${(profile) => {
-    const make = html`<${Change} does=${() => memory.process("profile")} done=${answer[2]}>Make it now<//>`;
-    if (!profile) return html`<${Empty} title="There is no profile yet">It is made from the memories of all conversations after some turns.<//><p>${make}</p>`;
+  return html`<div class="view"><h1>Profile</h1><${Answered} of=${answer} what="Loading the profile">${(profile) => {
+    const make = html`<${Change} does=${() => memory.process("profile")} done=${answer[2]}>Update now<//>`;
+    if (!profile) return html`<${Empty} title="No profile yet">It is written from the memories of all conversations, after some turns.<//><p>${make}</p>`;
     return html`${Object.entries(SECTIONS).filter(([name]) => profile[name].length > 0).map(([name, title]) => html`<section key=${name}><h2>${title}</h2><ul class="plain">
         ${profile[name].map((text, at) => html`<${Line} key=${`${name}${at}`} text=${text} ids=${(profile.memory_ids[name] || [])[at] || []} />`)}</ul></section>`)}
       ${Object.keys(SECTIONS).every((name) => profile[name].length === 0) && html`<p class="said">${profile.content}</p>`}
-      <p class="quiet">Made ${minute(profile.updated_at)}${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${profile.source_ids.length} memories</a>. ${make}</p>`;
+      <p class="quiet">Updated ${minute(profile.updated_at)}${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${profile.source_ids.length} memories</a>. ${make}</p>`;
   }}<//></div>`;
 }

@@ -1,9 +1,9 @@
-// Review: what waits until a person decides, with the suspicious words marked.
+// Review: what waits for a decision, with the suspicious words marked.
 
-import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
+import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { Quoted } from "./memory.js";
-import { routeTo } from "./route.js";
+import { replaceRoute, routeTo } from "./route.js";
 import { day } from "./text.js";
 import { Answered, Change, Empty, Kind, Turn, useAnswer, usePage } from "./ui.js";
 
@@ -17,9 +17,10 @@ function Evidence({ memory: waiting }) {
 }
 
 export function Review() {
-  const { memory, user } = usePage();
+  const { memory, user, params } = usePage();
   const answer = useAnswer(() => memory.review(), [user]);
-  const [at, setAt] = useState(0);
+  const at = Number(params.at) || 0;
+  const setAt = (next) => replaceRoute(routeTo(user, "review", "", { at: next || "" }));
   const box = useRef(null);
   const items = answer[0] ? answer[0].memories : [];
   const here = Math.min(at, Math.max(0, items.length - 1));
@@ -37,12 +38,12 @@ export function Review() {
     return () => removeEventListener("keydown", press);
   }, [here, items.length]);
   return html`<div class="view review" ref=${box}><h1>Review</h1>
-    <${Answered} of=${answer} what="Reading what waits">${() =>
+    <${Answered} of=${answer} what="Loading">${() =>
       items.length === 0
-        ? html`<${Empty} title="Nothing waits">What looks like an order to a model, or an instruction from an agent, would wait here and is not recalled.<//>`
+        ? html`<${Empty} title="Nothing to review">Text that looks like an instruction to a model, and instructions from an agent, wait here until you decide. They are not recalled.<//>`
         : html`${!snapshot && html`<p class="quiet">Keys: <kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>a</kbd> approve, <kbd>r</kbd> reject.</p>`}
           ${items.map((one, index) => html`<section key=${one.id} class="waiting" data-current=${index === here ? "1" : undefined}>
-            <p class="meta"><${Kind} memory=${one} /> ${day(one.created_at)} · said by ${one.source} · <strong>${one.review_reason || "an instruction that no person gave"}</strong></p>
+            <p class="meta"><${Kind} memory=${one} /> ${day(one.created_at)} · said by ${one.source} · <strong>${one.review_reason || "an instruction that no user gave"}</strong></p>
             <${Evidence} memory=${one} />
             <div class="actions"><${Change} primary does=${() => memory.approve(one.id)} done=${answer[2]}>Approve<//><${Change} danger does=${() => memory.reject(one.id)} done=${answer[2]}>Reject<//>
             <a href=${routeTo(user, "memory", one.id)}>Open</a></div></section>`)}`}<//>

@@ -32,6 +32,12 @@ export function short(text, length = 90) {
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
 
+// What a memory says, in one line: of a session, its summary without the headings.
+export function lineOf(memory, length = 240) {
+  const said = memory.kind === "session" || memory.type === "episodic" ? memory.content.replace(/^# Conversation Summary[^]*?## Summary:\s*/, "Summary: ") : memory.content;
+  return short(said, length);
+}
+
 export function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
@@ -76,11 +82,11 @@ export function difference(before, after) {
 const REASONS = {
   update: "replaced by a newer value",
   contradict: "contradicted by a later statement",
-  duplicate: "merged with one that says the same",
-  rederived: "derived again from the same talk",
+  duplicate: "merged with a duplicate",
+  rederived: "extracted again from the same conversation",
   expired: "expired",
   revoked: "withdrawn",
-  evicted: "faded: nobody used it",
+  evicted: "removed: rarely used",
 };
 
 export function reasonOf(memory) {

@@ -4,7 +4,7 @@ import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { lanesOf, placeOf, rangeOf, ticksOf } from "./lanes.js";
 import { replaceRoute, routeTo } from "./route.js";
-import { counted, day, endOfDay, held, isoDay, reasonOf, span } from "./text.js";
+import { counted, day, endOfDay, held, isoDay, lineOf, reasonOf, span } from "./text.js";
 import { Answered, Empty, Field, Part, StateOf, useAnswer, usePage } from "./ui.js";
 
 const FIRST = 200;
@@ -74,8 +74,8 @@ function Filters({ items, set, params }) {
     <${Choice} label="Tag" name="tag" values=${distinct((one) => one.tags).slice(0, 300)} set=${set} params=${params} />
     <${Choice} label="Agent" name="agent" values=${distinct((one) => [one.agent_id])} set=${set} params=${params} />
     <${Choice} label="Project" name="project" values=${distinct((one) => [one.project_id])} set=${set} params=${params} />
-    <${Choice} label="At least as sure as" name="sure" values=${["0.5", "0.7", "0.8", "0.9"]} set=${set} params=${params} all="Any" />
-    <${Field} label="Lanes by"><select value=${params.by || ""} onChange=${(event) => set({ by: event.target.value })}>
+    <${Choice} label="Minimum confidence" name="sure" values=${["0.5", "0.7", "0.8", "0.9"]} set=${set} params=${params} all="Any" />
+    <${Field} label="Group by"><select value=${params.by || ""} onChange=${(event) => set({ by: event.target.value })}>
       ${[["", "subject"], ["kind", "kind"], ["thread", "conversation"], ["agent", "agent"], ["project", "project"]].map(([value, name]) => html`<option value=${value} selected=${(params.by || "") === value}>${name}</option>`)}
     </select><//>
     ${some && html`<button type="button" onClick=${() => set({ q: "", kind: "", tag: "", agent: "", project: "", sure: "" })}>Clear</button>`}
@@ -86,23 +86,23 @@ function AsOf({ range, at, set, count }) {
   const days = Math.max(1, Math.round((range.last - range.first) / 86_400_000));
   const position = at === null ? days : Math.round((at - range.first) / 86_400_000);
   return html`<div class="asof">
-    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} ${at === null ? "hold" : "held"}</span></label>
+    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} ${at === null ? "valid" : "were valid"}</span></label>
     <input id="asof" type="range" min="0" max=${days} value=${position} aria-valuetext=${at === null ? "now" : day(at)}
       onInput=${(event) => set(Number(event.target.value) >= days ? "" : isoDay(range.first + Number(event.target.value) * 86_400_000))} />
     <button type="button" disabled=${at === null} onClick=${() => set("")}>Now</button>
   </div>`;
 }
 
-function Bar({ memory, range, at, successor, roomy }) {
+function Bar({ memory, range, at, successor, roomy, alone }) {
   const { user } = usePage();
   const place = placeOf(memory, range);
   const { from, to } = span(memory);
   const out = at === null ? memory.superseded_by !== null && memory.superseded_by !== undefined : !held(memory, at);
-  const words = `${memory.content}. True from ${day(from)}${to === null ? "" : ` to ${day(to)}`}.${memory.superseded_by ? ` ${reasonOf(memory)}${successor ? `: ${successor.content}` : ""}.` : ""}`;
+  const words = `${lineOf(memory)}. Valid from ${day(from)}${to === null ? "" : ` to ${day(to)}`}.${memory.superseded_by ? ` ${reasonOf(memory)}${successor ? `: ${successor.content}` : ""}.` : ""}`;
   const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
-  const beside = place.left > 62 && place.width < 40;
+  const beside = alone && place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
-    <span class=${beside && !memory.superseded_by ? "beside" : ""}>${memory.content}</span>
+    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}</span>
   </a>`;
 }
 
@@ -113,7 +113,7 @@ function Lane({ lane, range, at, ticks }) {
       <div class="grid" aria-hidden="true">${ticks.map((tick) => html`<i style=${{ left: `${(100 * (tick - range.first)) / (range.last - range.first)}%` }}></i>`)}
         ${at !== null && html`<b style=${{ left: `${Math.min(100, Math.max(0, (100 * (at - range.first)) / (range.last - range.first)))}%` }}></b>`}</div>
       <${Part} items=${lane.rows} size=${40} noun="row">${(chain) => html`<div class="row" key=${chain[0].id}>
-        ${chain.map((memory, index) => html`<${Bar} key=${memory.id} memory=${memory} range=${range} at=${at} successor=${chain.find((one) => one.id === memory.superseded_by)} roomy=${index === chain.length - 1 || placeOf(memory, range).width > 9} />`)}
+        ${chain.map((memory, index) => html`<${Bar} key=${memory.id} memory=${memory} range=${range} at=${at} successor=${chain.find((one) => one.id === memory.superseded_by)} alone=${chain.length === 1} roomy=${index === chain.length - 1 || placeOf(memory, range).width > 9} />`)}
       </div>`}<//>
     </div>
   </section>`;
@@ -133,8 +133,8 @@ export function Lanes({ items, by, at, all }) {
 function Table({ items, at }) {
   const { user } = usePage();
   const shown = at === null ? items : items.filter((one) => held(one, at));
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Memories as a table"><table><thead><tr><th>What</th><th>Kind</th><th>From</th><th>To</th><th>Sure</th><th>State</th></tr></thead><tbody>
-    <${Part} items=${shown} size=${100} noun="memory">${(one) => html`<tr key=${one.id}><td><a href=${routeTo(user, "memory", one.id)}>${one.content}</a></td><td>${one.kind || one.type}</td><td>${day(span(one).from)}</td><td>${span(one).to === null ? "" : day(span(one).to)}</td><td>${Math.round(one.confidence * 100)} %</td><td>${one.superseded_by ? reasonOf(one) : html`<${StateOf} memory=${one} />`}</td></tr>`}<//>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Memories as a table"><table><thead><tr><th>Memory</th><th>Kind</th><th>Valid from</th><th>Valid to</th><th>Confidence</th><th>Status</th></tr></thead><tbody>
+    <${Part} items=${shown} size=${100} noun="memory">${(one) => html`<tr key=${one.id}><td><a href=${routeTo(user, "memory", one.id)}>${lineOf(one)}</a></td><td>${one.kind || one.type}</td><td>${day(span(one).from)}</td><td>${span(one).to === null ? "" : day(span(one).to)}</td><td>${Math.round(one.confidence * 100)} %</td><td>${one.superseded_by ? reasonOf(one) : html`<${StateOf} memory=${one} />`}</td></tr>`}<//>
   </tbody></table></div>`;
 }
 
@@ -152,16 +152,16 @@ export function Timeline() {
       <div class="switch" role="group" aria-label="How it is shown">
         <button aria-pressed=${!table} onClick=${() => set({ show: "" })}>Lanes</button><button aria-pressed=${table} onClick=${() => set({ show: "table" })}>Table</button>
       </div></div>
-    <${Answered} of=${found.answer} what="Reading the memories">${() => {
+    <${Answered} of=${found.answer} what="Loading memories">${() => {
       const filtered = ["q", "kind", "tag", "agent", "project", "sure"].some((name) => params[name]);
-      if (found.items.length === 0 && !filtered) return html`<${Empty} title="Nothing is remembered yet">Turns become memories in the background. <a href=${routeTo(user, "live")}>Write some in Live</a>, or ingest a conversation with “agent-memory ingest FILE”.<//>`;
+      if (found.items.length === 0 && !filtered) return html`<${Empty} title="No memories yet">Memories are made from turns in the background. <a href=${routeTo(user, "live")}>Write turns in Live</a>, or ingest a conversation with “agent-memory ingest FILE”.<//>`;
       return html`<${Filters} items=${found.items} set=${set} params=${params} />
-        ${items.length === 0 ? html`<${Empty} title="Nothing matches">Take a filter away to see more.<//>` : html`
+        ${items.length === 0 ? html`<${Empty} title="Nothing matches">Remove a filter to see more.<//>` : html`
         <${AsOf} range=${range} at=${at} count=${count} set=${(value) => set({ asof: value })} />
         ${table ? html`<${Table} items=${items} at=${at} />` : html`<${Lanes} items=${items} by=${params.by} at=${at} all=${params.range === "all"} />`}
-        <p class="legend"><span class="sample"></span> holds <span class="sample replaced"></span> replaced <span class="sample waits"></span> waits for review
-          <button class="link" onClick=${() => set({ range: params.range === "all" ? "" : "all" })}>${params.range === "all" ? "Show the time of the talk" : "Show all time"}</button></p>`}
-        ${found.next && !snapshot && html`<p class="more-line">The newest ${counted(found.items.length, "memory", "memories")} are shown. <button disabled=${found.busy} onClick=${found.more}>${found.busy ? "Reading…" : "Read older ones"}</button>${found.problem && html` <span class="said-wrong" role="alert">${found.problem.message}</span>`}</p>`}`;
+        <p class="legend"><span class="sample"></span> valid <span class="sample replaced"></span> replaced <span class="sample waits"></span> waits for review
+          <button class="link" onClick=${() => set({ range: params.range === "all" ? "" : "all" })}>${params.range === "all" ? "Fit to the conversations" : "Show all time"}</button></p>`}
+        ${found.next && !snapshot && html`<p class="more-line">The newest ${counted(found.items.length, "memory", "memories")} are shown. <button disabled=${found.busy} onClick=${found.more}>${found.busy ? "Loading…" : "Load older ones"}</button>${found.problem && html` <span class="said-wrong" role="alert">${found.problem.message}</span>`}</p>`}`;
     }}<//>
   </div>`;
 }

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { Quoted } from "./memory.js";
 import { routeTo } from "./route.js";
-import { counted, minute, short } from "./text.js";
+import { counted, lineOf, minute, short } from "./text.js";
 import { Answered, Empty, Part, StateOf, Turn, useAnswer, usePage } from "./ui.js";
 
 function Threads() {
@@ -12,7 +12,7 @@ function Threads() {
   const answer = useAnswer(() => memory.threads({ limit: 200 }), [user]);
   const [rest, setRest] = useState([]);
   const [next, setNext] = useState(undefined);
-  return html`<h1>Turns</h1><${Answered} of=${answer} what="Reading the conversations">${(found) => {
+  return html`<h1>Turns</h1><${Answered} of=${answer} what="Loading the conversations">${(found) => {
     const threads = [...found.threads, ...rest];
     const continuation = next === undefined ? found.next : next;
     const more = async () => {
@@ -20,9 +20,9 @@ function Threads() {
       setRest([...rest, ...page.threads]);
       setNext(page.next);
     };
-    if (threads.length === 0) return html`<${Empty} title="No conversations">Nothing was said yet.<//>`;
+    if (threads.length === 0) return html`<${Empty} title="No conversations">No turns have been written yet.<//>`;
     return html`<ul class="cards">${threads.map((one) => html`<li key=${one.thread_id}><a class="card" href=${routeTo(user, "turns", one.thread_id)}>
-        <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last ${minute(one.last_turn_at)}${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} wait` : ""}</span></a></li>`)}</ul>
+        <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last ${minute(one.last_turn_at)}${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} unprocessed` : ""}</span></a></li>`)}</ul>
       ${continuation && !snapshot && html`<button class="more" onClick=${more}>Show more conversations</button>`}`;
   }}<//>`;
 }
@@ -31,7 +31,7 @@ function Summary({ summary }) {
   if (!summary) return null;
   const list = (title, items) => items && items.length > 0 && html`<div><h3>${title}</h3><ul>${items.map((one) => html`<li>${one}</li>`)}</ul></div>`;
   return html`<details class="summary" open><summary>${summary.topic || "Summary"}</summary><p class="said">${summary.content}</p>
-    ${list("Decisions", summary.decisions)}${list("Open", summary.open_issues)}${list("Next", summary.next_steps)}</details>`;
+    ${list("Decisions", summary.decisions)}${list("Open issues", summary.open_issues)}${list("Next steps", summary.next_steps)}</details>`;
 }
 
 export function Turns() {
@@ -48,23 +48,23 @@ export function Turns() {
   const [older, setOlder] = useState({ of: null, turns: [] });
   if (!id) return html`<div class="view"><${Threads} /></div>`;
   return html`<div class="view"><p class="crumb"><a href=${routeTo(user, "turns")}>Turns</a> / ${short(id, 60)}</p>
-    <h1>${id}</h1><${Answered} of=${answer} what="Reading the conversation">${({ talk, learned, summary }) => {
+    <h1>${id}</h1><${Answered} of=${answer} what="Loading the conversation">${({ talk, learned, summary }) => {
       const before = older.of === talk ? older : { turns: [], next: talk.next };
       const turns = [...before.turns, ...talk.turns];
       const byTurn = new Map();
-      for (const one of learned) for (const turn of one.source_turn_ids) byTurn.set(turn, [...(byTurn.get(turn) || []), one]);
+      for (const one of learned) if (one.kind !== "session") for (const turn of one.source_turn_ids) byTurn.set(turn, [...(byTurn.get(turn) || []), one]);
       const more = async () => {
         const page = await memory.turns(id, { last: 300, continuation: before.next });
         setOlder({ of: talk, turns: [...page.turns, ...before.turns], next: page.next });
       };
-      if (turns.length === 0) return html`<${Empty} title="No turns">This conversation holds none, or they were forgotten.<//>`;
+      if (turns.length === 0) return html`<${Empty} title="No turns">This conversation has none, or they were deleted.<//>`;
       return html`<${Summary} summary=${summary} />
         ${before.next && !snapshot && html`<button class="more" onClick=${more}>Show earlier turns</button>`}
         <div class="talk"><${Part} items=${turns} size=${300} noun="turn">${(turn) => {
           const facts = (byTurn.get(turn.id) || []).sort((a, b) => a.created_at < b.created_at ? -1 : 1);
           const quoted = facts.find((one) => one.quote && turn.content.includes(one.quote));
           return html`<${Turn} key=${turn.id} turn=${turn} quote=${quoted && html`<${Quoted} text=${turn.content} quote=${quoted.quote} />`}>
-            ${facts.length > 0 && html`<ul class="learned" aria-label="Learned from this turn">${facts.map((one) => html`<li key=${one.id}><a class=${one.superseded_by ? "replaced" : ""} href=${routeTo(user, "memory", one.id)}>${short(one.content, 160)}</a> <${StateOf} memory=${one} /></li>`)}</ul>`}
+            ${facts.length > 0 && html`<ul class="learned" aria-label="Learned from this turn">${facts.map((one) => html`<li key=${one.id}><a class=${one.superseded_by ? "replaced" : ""} href=${routeTo(user, "memory", one.id)}>${lineOf(one, 160)}</a> <${StateOf} memory=${one} /></li>`)}</ul>`}
           <//>`;
         }}<//></div>`;
     }}<//></div>`;

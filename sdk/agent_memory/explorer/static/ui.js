@@ -3,7 +3,7 @@
 import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, day, short } from "./text.js";
+import { counted, day, lineOf } from "./text.js";
 
 export const Page = createContext(null);
 
@@ -36,11 +36,13 @@ export function Loading({ what = "Loading" }) {
   return html`<p class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</p>`;
 }
 
+const PROBLEMS = { 0: "No connection", 401: "You are signed out", 403: "Not allowed", 404: "Not found", 429: "Too many requests" };
+
 export function Problem({ error, again }) {
   return html`<div class="notice problem" role="alert">
-    <strong>${error.status === 404 ? "Not found" : error.status === 403 ? "Not allowed" : "That did not work"}</strong>
-    <p>${error.message}</p>
-    ${again && !snapshot && html`<button onClick=${again}>Try again</button>`}
+    <strong>${PROBLEMS[error.status] || (error.status >= 500 ? "The server failed" : "That did not work")}</strong>
+    <p>${error.message}${error.wait ? ` Try again in ${counted(error.wait, "second")}.` : ""}</p>
+    ${error.status === 401 ? html`<button onClick=${() => location.reload()}>Sign in</button>` : again && !snapshot && html`<button onClick=${again}>Try again</button>`}
   </div>`;
 }
 
@@ -78,7 +80,7 @@ export function StateOf({ memory }) {
 export function MemoryLine({ memory, note }) {
   const { user } = usePage();
   return html`<a class=${`memory-line${memory.superseded_by ? " replaced" : ""}`} href=${routeTo(user, "memory", memory.id)}>
-    <span class="memory-text">${short(memory.content, 240)}</span>
+    <span class="memory-text">${lineOf(memory)}</span>
     <span class="meta"><${Kind} memory=${memory} /> ${day(memory.created_at)} <${StateOf} memory=${memory} />${note && html` <span>${note}</span>`}</span>
   </a>`;
 }
