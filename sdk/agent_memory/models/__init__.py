@@ -12,6 +12,7 @@ from agent_memory.models.base import (
     day,
     iso,
     now,
+    there,
     time_zone,
 )
 from agent_memory.models.changes import Changes, ChangeType, MemoryChange, hashed
@@ -139,5 +140,6 @@ __all__ = [
     "hashed",
     "iso",
     "now",
+    "there",
     "time_zone",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Annotated, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -35,6 +35,12 @@ def time_zone(name: str) -> ZoneInfo:
 def day(value: datetime) -> str:
     """Writes the day of a time as people do: 5 March 2026."""
     return f"{value.day} {value:%B %Y}"
+
+
+def there(value: datetime, zone: tzinfo) -> datetime:
+    """A time as clocks in a zone show it. What is given as a day, at midnight UTC, is this day everywhere."""
+    is_day = value.utcoffset() == timedelta(0) and value.time() == time.min
+    return value.replace(tzinfo=zone) if is_day else value.astimezone(zone)
 
 
 def one_line(text: str, limit: int = 80) -> str:

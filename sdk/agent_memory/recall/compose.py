@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from agent_memory.calibration import Calibration, calibration_of
 from agent_memory.models import (
@@ -103,6 +103,8 @@ class Wanted:
     format: ContextFormat
     settings: RecallSettings
     embedding_model: str
+    zone: tzinfo = UTC
+    """Where the user is: days are those there."""
 
 
 def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
@@ -126,14 +128,14 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     before = [query, *(turn.content for turn in shown)]
     lines: dict[str, list[Line]] = {
         "nothing": [nothing_line(query)] if is_nothing and says_something(query) else [],
-        "standing": [standing_line(hit.memory) for hit in parts.standing],
+        "standing": [standing_line(hit.memory, wanted.zone) for hit in parts.standing],
         "memories": [],
         TURNS: [_turn_line(turn) for turn in reversed(shown)],
-        HINTS: [hint_line(hit) for hit in untold(parts.hints, told, before, settings)],
+        HINTS: [hint_line(hit, wanted.zone) for hit in untold(parts.hints, told, before, settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
         "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
         "profile": profile,
-        "archive": [archive_line(account) for account in parts.archive],
+        "archive": [archive_line(account, wanted.zone) for account in parts.archive],
         "static": _static_lines(parts.static, query),
     }
     kept = _kept(lines, told, newer, wanted, tokens)
@@ -182,7 +184,10 @@ def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wante
     """
     places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(told, newer))}
     lines = [
-        replace(memory_line(hit.memory, hit.score, newer=newer.get(hit.memory.id)), place=places[hit.memory.id])
+        replace(
+            memory_line(hit.memory, hit.score, newer=newer.get(hit.memory.id), zone=wanted.zone),
+            place=places[hit.memory.id],
+        )
         for hit in told
     ]
     weights = Bm25({hit.memory.id: hit.memory.content for hit in told}).weights(query_terms(wanted.query))

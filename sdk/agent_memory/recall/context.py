@@ -166,6 +166,7 @@ def _wanted(recaller: Recaller, request: ContextRequest) -> Wanted:
         format=request.format,
         settings=searcher.settings,
         embedding_model=searcher.embeddings.model_id,
+        zone=searcher.zone,
     )
 
 

@@ -10,9 +10,9 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from agent_memory.models import Memory
+from agent_memory.models import Memory, day, there
 from agent_memory.recall.bm25 import words
 from agent_memory.text import dates
 from agent_memory.text.patterns import linear
@@ -39,8 +39,10 @@ class Period:
     every_year: bool = False
 
     def holds(self, time: datetime) -> bool:
-        """Whether a time is within it."""
+        """Whether a time is within it. A day, which is given as its midnight UTC, is one of the period's time zone."""
         first, last = self.first, self.last
+        zone = (first or last or time).tzinfo or UTC
+        time = there(time, zone)
         if self.every_year and first is not None and last is not None:
             if first.month == 2 and first.day == 29:
                 return (time.month, time.day) == (2, 29)
@@ -50,7 +52,11 @@ class Period:
 
 
 def periods(query: str, now: datetime) -> list[Period]:
-    """The times named in a question, relative ones seen from `now`; a month without a year may be of any year."""
+    """The times named in a question; a month without a year may be of any year.
+
+    Relative ones are seen from `now`, and all are times in its time zone.
+    """
+    zone = now.tzinfo
     try:
         moments = dates.find(" ".join(query.split()), now, side="past")
     except ImportError as error:  # the extra `local` reads written dates
@@ -58,8 +64,8 @@ def periods(query: str, now: datetime) -> list[Period]:
         return []
     return [
         Period(
-            moment.first,
-            moment.last,
+            moment.first.replace(tzinfo=zone),
+            moment.last.replace(tzinfo=zone) if moment.last else None,
             moment.label,
             every_year=_MONTH.search(moment.phrase) is not None
             and _YEAR.search(moment.phrase) is None
@@ -73,6 +79,14 @@ def periods(query: str, now: datetime) -> list[Period]:
 def date_terms(found: Iterable[Period]) -> list[str]:
     """The words that find dated turns: they have "March 2026" for "last March"."""
     return [word for period in found if not period.every_year for word in _IN_LABEL.findall(period.label)]
+
+
+def stored_days(found: Iterable[Period]) -> list[str]:
+    """The words for the days of single-day periods as turns are stored with them, in UTC."""
+    zoned = [(one.first, one.last) for one in found if one.first and one.last and one.first.utcoffset() != timedelta(0)]
+    single = [(first, last) for first, last in zoned if last - first <= timedelta(days=1)]
+    ends = (at.astimezone(UTC) for first, last in single for at in (first, last - timedelta(seconds=1)))
+    return list(dict.fromkeys(word for end in ends for word in _IN_LABEL.findall(day(end))))
 
 
 def beside_event(query: str, memories: Sequence[Memory]) -> Period | None:

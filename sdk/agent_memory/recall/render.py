@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from agent_memory.models import ContextFormat, Hit, Memory, day
+from agent_memory.models import ContextFormat, Hit, Memory, day, there
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.changes import Newer
 from agent_memory.recall.quoting import escaped, quoted
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
+from agent_memory.store.chunks import head_of
 from agent_memory.store.ids import group_of
 
 STATIC = "Known Facts:"
@@ -81,8 +83,10 @@ class Line:
         return f"{self.text} ({self.note})" if self.note else self.text
 
 
-def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | None = None) -> Line:
+def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | None = None, zone: tzinfo = UTC) -> Line:
     """The line of a memory, with the day on which it was said, and until when it was true if it no longer is.
+
+    Days are those in `zone`.
 
     If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
     report has `earlier` and `newer_id`.
@@ -91,9 +95,9 @@ def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | No
     if memory.type == "static":
         place = memory.id
     elif memory.kind != "chunk":  # the text of a chunk begins with its day
-        note = f"said {day(memory.created_at)}"
+        note = f"said {day(there(memory.created_at, zone))}"
         if memory.valid_to is not None and memory.superseded_by is not None:
-            note += f", until {day(memory.valid_to)}"
+            note += f", until {day(there(memory.valid_to, zone))}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
     group = group_of(memory.user_id)
     if group is not None:
@@ -109,16 +113,16 @@ def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | No
     talk = None
     if memory.kind == "chunk":
         used["kind"] = memory.kind
-        head, position = f"[{day(memory.created_at)}] ", memory.metadata.get("position")
-        if position is not None and memory.content.startswith(head):
+        head, position = head_of(memory), memory.metadata.get("position")
+        if position is not None and head:
             talk = Talk(f"{memory.user_id} {memory.thread_id}", head, int(position))
     used |= {} if score is None else {"score": score}
     return Line(section_of(memory), memory.content, used, note, place, talk)
 
 
-def hint_line(hit: Hit) -> Line:
+def hint_line(hit: Hit, zone: tzinfo = UTC) -> Line:
     """The line of a procedure or an insight that nobody asked for."""
-    line = memory_line(hit.memory, hit.score)
+    line = memory_line(hit.memory, hit.score, zone=zone)
     return replace(line, section=HINTS, used=line.used | {"hint": True})
 
 
@@ -138,9 +142,9 @@ def profile_line(text: str, memory_ids: Sequence[str] = ()) -> Line:
     return Line(PROFILE, text, {"type": "user_summary"} | ({"ids": list(memory_ids)} if memory_ids else {}))
 
 
-def standing_line(memory: Memory) -> Line:
+def standing_line(memory: Memory, zone: tzinfo = UTC) -> Line:
     """The line of a standing request, for every answer or for questions like this one."""
-    line = memory_line(memory)
+    line = memory_line(memory, zone=zone)
     return replace(line, section=STANDING, used=line.used | {"standing": True})
 
 
@@ -156,11 +160,11 @@ def summary_line(text: str) -> Line:
     return Line(SUMMARY, text, {"type": "summary"})
 
 
-def archive_line(account: Conversation) -> Line:
+def archive_line(account: Conversation, zone: tzinfo = UTC) -> Line:
     """The line of another conversation: its account, with its last day."""
     used: dict[str, Any] = {"id": account.id, "type": account.type, "thread_id": account.thread_id}
     score = {} if account.similarity is None else {"score": account.similarity}
-    return Line(ARCHIVE, account.content, used | score, f"a conversation of {day(account.at)}")
+    return Line(ARCHIVE, account.content, used | score, f"a conversation of {day(there(account.at, zone))}")
 
 
 def state_lines(state: dict[str, Any]) -> list[Line]:

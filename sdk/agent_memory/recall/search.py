@@ -18,7 +18,7 @@ from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
 from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.cache import cache_key
-from agent_memory.recall.dates import date_terms, periods
+from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
@@ -28,7 +28,7 @@ from agent_memory.recall.searcher import Searcher
 from agent_memory.recall.standing import STANDING_READ, applying
 from agent_memory.recall.talk import Talk, is_within, spans_around
 from agent_memory.store import queries, search_queries
-from agent_memory.store.chunks import chunk_id
+from agent_memory.store.chunks import chunk_id, in_zone
 from agent_memory.store.filters import ANYTHING, condition
 from agent_memory.store.filters import parameters as filter_parameters
 from agent_memory.store.uses import read_uses
@@ -90,6 +90,7 @@ async def search(
         ("off", searcher.threads_off),
         ("standing", standing),
         ("links", links),
+        ("zone", str(searcher.zone)),
     ]
     key = cache_key(tuple(partition), mark, query, limit, options, searcher.embeddings.model_id, searcher.settings)
     hits = cache.get(key)
@@ -114,8 +115,9 @@ async def _search(
     links: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
-    times = periods(query, at)
-    terms = list(dict.fromkeys([*query_terms(query), *(term.lower() for term in date_terms(times))]))[:MAX_TERMS]
+    times = periods(query, at.astimezone(searcher.zone))
+    dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
+    terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
     where = condition(filters)
     parameters: dict[str, Any] = filter_parameters(filters)
     if off := searcher.threads_off:
@@ -143,6 +145,7 @@ async def _search(
     if searcher.settings.use_weight:
         found = await _with_uses(searcher, partition[0], found, degraded)
     best = searcher.settings.rerank if searcher.chat is not None else 0
+    found = [replace(one, memory=in_zone(one.memory, searcher.zone)) for one in found]
     hits = rank(
         found,
         query,
@@ -171,7 +174,7 @@ async def _search(
     if searcher.misses is not None and vector.result() is not None:
         near = parameters | {"vector": vector.result(), "model": searcher.embeddings.model_id}
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
-    behind = [linked_hit(one) for one in linked]
+    behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
     return Found([*hits[:limit], *behind], degraded, orders)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from typing import Any
 
 from agent_memory.language.current import for_asking
@@ -33,6 +34,8 @@ class Searcher:
     policy: PolicySettings = field(default_factory=PolicySettings)
     rules: Rules | None = None
     """The rules of the searched scope for fresh turns. None: none may be shown."""
+    zone: tzinfo = UTC
+    """Where the asking user is: "yesterday" and the days of what is found are those there."""
     outage: Outage = field(default_factory=Outage)
     """Whether questions have vectors; one for all scopes of a memory."""
     misses: MissMeter | None = None

@@ -26,6 +26,7 @@ from agent_memory.models import (
     ThreadInfo,
     TurnInput,
     UtcTime,
+    time_zone,
 )
 from agent_memory.models.filters import VOCABULARY
 from agent_memory.recall.context import ContextRequest, Read, build_context, dismiss, last_turns
@@ -125,7 +126,7 @@ async def find(
         filters["threshold"] = max(least, filters.get("threshold") or least)
     if most < limit:
         logger.info("Memory: at most %d hits, not %d: %s", most, limit, _bound(rules, asked, most))
-    searcher = reaching(replace(runtime.searcher, rules=rules), most)
+    searcher = reaching(replace(runtime.searcher, rules=rules, zone=time_zone(rules.time_zone)), most)
     found = await search(searcher, partition, query, limit=most, filters=filters)
     note_degraded(found.degraded)
     runtime.uses.note(partition[0], (hit.memory.id for hit in found.hits if hit.memory.kind != "chunk"))
@@ -209,7 +210,8 @@ async def tell(runtime: Runtime, request: ContextRequest, asked: Asked) -> Conte
             await asyncio.wait([turns], timeout=max(0.0, deadline - loop.time()))
             return Context(skipped_reason=rules.reason, milliseconds=_since(started))
         most = min(request.limit, rules.tier.retrieval_limit, asked.config.retrieval_limit or request.limit)
-        searcher = with_threshold(replace(runtime.searcher, rules=rules), asked.config.similarity_threshold)
+        searcher = replace(runtime.searcher, rules=rules, zone=time_zone(rules.time_zone))
+        searcher = with_threshold(searcher, asked.config.similarity_threshold)
         missing: list[str] = []
         async with asyncio.timeout_at(deadline):
             shared = await searchers_of(searcher, check_groups(request.groups), asked, missing)

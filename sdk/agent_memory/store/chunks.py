@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any, NamedTuple
 
-from agent_memory.models import Memory, Turn, content_hash, day, now
+from agent_memory.models import Memory, Turn, content_hash, day, now, there
 from agent_memory.store.ids import derived_id
 from agent_memory.text.folding import folded
 
@@ -43,6 +44,21 @@ def heads_of(turn: Turn) -> list[tuple[str | None, str]]:
 
 def _head(turn: Turn, speaker: str) -> str:
     return f"[{day(turn.created_at)}] {speaker}: "
+
+
+def in_zone(memory: Memory, zone: tzinfo) -> Memory:
+    """A memory as a user in a zone reads it: the text of a chunk begins with the day there, not with the stored one."""
+    stored = f"[{day(memory.created_at)}] "
+    shown = f"[{day(there(memory.created_at, zone))}] "
+    if memory.kind != "chunk" or shown == stored or not memory.content.startswith(stored):
+        return memory
+    return memory.model_copy(update={"content": shown + memory.content.removeprefix(stored)})
+
+
+def head_of(chunk: Memory) -> str:
+    """The day at the beginning of a chunk's text, with its brackets; empty if there is none."""
+    head, mark, _ = chunk.content.partition("] ")
+    return head + mark if mark and head.startswith("[") else ""
 
 
 def words_of(memory: Memory) -> str:
