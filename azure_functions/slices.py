@@ -14,7 +14,6 @@ import azure.durable_functions as df
 
 from agent_memory.forgetting.deletion import carry_out
 from agent_memory.processing.clock import Deepening, end_deepening
-from agent_memory.processing.due import instance_id
 from agent_memory.processing.maintenance import recount
 from agent_memory.processing.sweeps import waiting
 from agent_memory.steps.commit import finish
@@ -114,16 +113,6 @@ async def _start_due(parts: Parts, client: df.DurableOrchestrationClient, rows: 
     return await _each(parts, (partial(start_due_of_user, parts, client, user) for user in users))
 
 
-async def _deepen(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
-    starts = [of_deepening(user) for user in sorted({row["user_id"] for row in rows})]
-    return await _each(parts, (partial(start, client, one) for one in starts))
-
-
-def of_deepening(user_id: str) -> Start:
-    """The start of a user's deepening by the clock."""
-    return Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id})
-
-
 async def _erase(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
     return await _each(parts, (partial(start, client, of_erasure(row["user_id"])) for row in rows))
 
@@ -159,8 +148,6 @@ _ACTS: dict[str, tuple[str, Act]] = {
     "idle": ("idle", _settle),
     "recount": ("recount", _recount),
     "extracted": ("extracted", _start_due),
-    "deepen extracted": ("extracted", _deepen),
-    "deepen fading": ("fading", _deepen),
     "intents": ("intents", _finish(MEMORIES)),
     "intents of summaries": ("intents of summaries", _finish(SUMMARIES)),
     "forgettings": ("forgettings", _forget),

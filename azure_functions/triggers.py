@@ -9,12 +9,11 @@ from datetime import timedelta
 import azure.durable_functions as df
 import azure.functions as func
 
-from agent_memory.models import iso
 from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.intake import count_batch
 from agent_memory.telemetry import change_feed_failures
-from azure_functions.imported import of_backfill
-from azure_functions.slices import of_deepening, slices_of_histories, start_of
+from azure_functions.lanes import DEEPENING, of_backfill, of_deepenings
+from azure_functions.slices import slices_of_histories, start_of
 from azure_functions.starts import is_active, of_reembedding, start, start_due
 from azure_functions.wiring import open_parts
 
@@ -97,22 +96,17 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Starts the deepening of memories (consolidate, synthesize, reflect, prune) when it is due.
 
-    The clock moves when the sweep has started all runs. Each run is durable and repeats temporary failures itself.
+    The lane runs them for a limited number of users at the same time. When all are done, the clock moves.
     """
-    if await is_active(client, start_of("deepen", []).instance_id):
-        return  # the claim is the sweep's
     parts = await open_parts()
     store = parts.runtime.store
+    if await is_active(client, DEEPENING):
+        return  # the claim is the lane's
     due = await claim_deepening(store, parts.cadence, listed=False)
     if due is None:
         return
     try:
-        for user_id in due.users:
-            await start(client, of_deepening(user_id))
-        until = int(time.time()) + 1
-        since = until if due.since is None else int(due.since.timestamp())
-        slices = [["deepen extracted", since, until], ["deepen fading", 0, until if due.since else 0]]
-        await start(client, start_of("deepen", slices, {"at": iso(due.at), "clock": due.clock}))
+        await start(client, of_deepenings(due, int(time.time()) + 1))
     except BaseException:
         await end_deepening(store, due, through=False)
         raise

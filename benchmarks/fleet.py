@@ -51,7 +51,7 @@ SCALE_OUT = 10.0
 QUIET = 300.0
 """Seconds after which the sweep finds an idle thread, as the templates deploy it."""
 LOOK = 5.0
-"""Seconds between two looks of the backfill, as `azure_functions/backfill.py` says."""
+"""Seconds between two looks of the backfill, as `azure_functions/lane.py` says."""
 ENOUGH = {"chat_capacity": 1_000_000, "instances": 1000}
 """A quota of the model and instances that are no limit, to see the others."""
 

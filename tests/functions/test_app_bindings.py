@@ -45,10 +45,10 @@ async def test_the_change_feed_trigger_reads_turns_and_makes_no_container(functi
 
 async def test_each_workflow_is_an_orchestrator_and_each_activity_a_function(functions: dict[str, Function]):
     kinds = {name: function.kind for name, function in functions.items()}
-    orchestrators = {*map(orchestrator_name, workflow_names()), "sweep", "backfill"}
+    orchestrators = {*map(orchestrator_name, workflow_names()), "sweep", "lane"}
     assert {name for name, kind in kinds.items() if kind == "orchestrationTrigger"} == orchestrators
     activities = {name.replace(".", "_") for name in activity_names()}
-    activities |= {"finish", "sweep_slice", "sweep_end", "backfill_list", "backfill_start"}
+    activities |= {"finish", "sweep_slice", "sweep_end", "lane_list", "lane_start"}
     assert {name for name, kind in kinds.items() if kind == "activityTrigger"} == activities
     assert len({name.lower() for name in kinds}) == len(kinds)
 

@@ -175,7 +175,7 @@ async def test_deepening_that_could_not_be_started_is_claimed_by_the_next_look(
     await memory.user("alice").thread("t1").process("extract")
     await look(None, client)  # starts the clock
     await set_clock(store, now() - timedelta(hours=25))
-    with pytest.raises(Exception, match=r"sweep.*doesn't exist"):  # it is started, and the toy app has none
+    with pytest.raises(Exception, match=r"lane.*doesn't exist"):  # it is started, and the toy app has none
         await look(None, client)
     due = await claim_deepening(store, cadence)
     assert due is not None

@@ -19,7 +19,7 @@ from agent_memory.processing.sweeps import LISTINGS, waiting
 from agent_memory.settings import Environment
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from azure_functions import slices, sweeps, wiring
-from azure_functions.backfill import BACKFILL
+from azure_functions.lanes import BACKFILL
 from azure_functions.sweeps import END, SLICE, sweep
 from azure_functions.wiring import Parts
 from functions_host.replay import Task
@@ -102,7 +102,7 @@ async def test_each_kind_of_slice_is_listed_by_what_is_indexed(memory: AsyncMemo
     assert await found("erasures") == [{"user_id": "bob"}]
     for of in LISTINGS:
         assert await waiting(runtime.store, of, newest, newest + 10) == []
-    assert {of for of, _ in slices._ACTS.values()} | {BACKFILL} == set(LISTINGS)
+    assert {of for of, _ in slices._ACTS.values()} | {BACKFILL, "fading"} == set(LISTINGS)
 
 
 async def test_a_row_that_fails_stops_no_other(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):

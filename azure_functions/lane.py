@@ -1,8 +1,8 @@
-"""Backfill: an orchestration that processes imported threads for a limited number of users at the same time.
+"""The lane: an orchestration for work of many users that can wait, done for a limited number of them at the same time.
 
-Live talk never waits for an import: the change feed starts nothing for imported turns, the sweep of idle threads leaves
-them out, and `process` starts what a person asks for at once. The timer of idle threads starts this orchestration. It
-looks every few seconds how many of its users are done, and starts the next. Replay runs this code many times.
+Imported threads (`lane-backfill`) and deepening by the clock (`lane-deepen`) have one each. So live talk never waits
+behind the work of a whole store. The lane lists users slice by slice of time, starts as many as there is room for,
+looks every few seconds who is done, and starts the next. Replay runs this code many times.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 import azure.durable_functions as df
 
 from azure_functions.orchestrators import RETRY
+from azure_functions.sweeps import END, Slice
 
 blueprint = df.Blueprint()
 
-BACKFILL = "backfill"
-LIST = "backfill_list"
-START = "backfill_start"
+LANE = "lane"
+LIST = "lane_list"
+START = "lane_start"
 LOOK = timedelta(seconds=5)
 """How often it looks whether users are done."""
 AHEAD = 50
@@ -29,24 +30,24 @@ ROUNDS = 25
 
 Json = dict[str, Any]
 User = list[Any]
-"""The id of a user, and their imported threads with their numbers of turns."""
+"""The kind of work, the id of a user and, of an import, their threads with their numbers of turns."""
 
 
-def backfill(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
-    """Processes the imported threads of some slices of time; returns for how many users it started that."""
+def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
+    """Does the work of the users in some slices of time; returns for how many users it was started."""
     given: Json = context.get_input()
     request: Json = given["request"]
-    slices: list[list[int]] = request["slices"]
+    slices: list[Slice] = request["slices"]
     users: list[User] = request.get("users", [])
     running: list[str] = request.get("running", [])
     started: int = request.get("started", 0)
     for _ in range(ROUNDS):
         if slices and not users:
-            since, until = slices.pop(0)
-            listed = yield context.call_activity_with_retry(LIST, RETRY, [since, until])
+            of, since, until = slices.pop(0)
+            listed = yield context.call_activity_with_retry(LIST, RETRY, [of, since, until])
             if listed is None:
                 middle = (since + until) // 2
-                slices = [[since, middle], [middle, until], *slices]
+                slices = [[of, since, middle], [of, middle, until], *slices]
             else:
                 users = listed
         elif users or running:
@@ -55,13 +56,15 @@ def backfill(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int
             if running and (users or not slices):
                 yield context.create_timer(context.current_utc_datetime + LOOK)
         else:
+            if "end" in request:
+                yield context.call_activity_with_retry(END, RETRY, request["end"])
             return started
     left = {"slices": slices, "users": users, "running": running, "started": started}
-    context.continue_as_new(given | {"request": left})
+    context.continue_as_new(given | {"request": request | left})
     return None
 
 
-@blueprint.function_name(BACKFILL)
+@blueprint.function_name(LANE)
 @blueprint.orchestration_trigger(context_name="context")
-def _backfill(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
-    return backfill(context)
+def _lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
+    return lane(context)
