@@ -25,8 +25,9 @@ from agent_memory.processing.worker import Pace
 from agent_memory.scopes import AsyncUserScope
 
 SUPPORT = Path(__file__).parents[2] / "sdk/embedded_cosmos/tests/support"
-WORDS = ("zorptak", "quizzabella", "84731")
-TOLD = "My landlady is Quizzabella Zorptak and her phone number is 84731."
+WORDS = ("zorptak", "quizzabella", "847315296")
+"""Long enough to be in no random id by chance."""
+TOLD = "My landlady is Quizzabella Zorptak and her phone number is 847315296."
 OTHERS = 60
 
 
@@ -37,7 +38,7 @@ async def tell(memory: AsyncMemory) -> AsyncUserScope:
         [{"role": "user", "content": f"{text} " * (number % 7 + 1)} for number, text in enumerate(["I like tea."] * 20)]
     )
     await user.thread("home").add("user", TOLD, id="told")
-    await user.thread("home").add("assistant", "Quizzabella Zorptak, 84731: noted.")
+    await user.thread("home").add("assistant", "Quizzabella Zorptak, 847315296: noted.")
     await user.thread("work").add_many([{"role": "user", "content": f"Task {n} is done."} for n in range(OTHERS)])
     await user.remember(TOLD)
     await memory.drain(timeout=60)
@@ -62,7 +63,7 @@ async def by_id(user: AsyncUserScope) -> None:
 
 async def by_query(user: AsyncUserScope) -> None:
     await user.forget(query="my landlady Quizzabella Zorptak")
-    await user.forget(query="84731")
+    await user.forget(query="847315296")
 
 
 async def changed_and_forgotten(user: AsyncUserScope) -> None:
@@ -210,13 +211,13 @@ def test_a_running_server_keeps_no_byte(served: tuple[Memory, Path]):
     memory.user("bob").remember("I like tea")
     user = memory.user("alice")
     user.thread("home").add("user", TOLD)
-    user.thread("home").add("assistant", "Quizzabella Zorptak, 84731: noted.")
+    user.thread("home").add("assistant", "Quizzabella Zorptak, 847315296: noted.")
     user.thread("home").process("extract")
     user.thread("home").process("index")
     assert traces(path, *WORDS)
     with reading(memory) as answers:
         user.forget(query="my landlady Quizzabella Zorptak")
-        user.forget(query="84731")
+        user.forget(query="847315296")
         assert traces(path, *WORDS) == {}
         user.thread("home").add("user", TOLD)
         user.remember(TOLD)
