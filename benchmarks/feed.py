@@ -14,18 +14,18 @@ import asyncio
 import json
 import logging
 import os
-import selectors
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 os.environ.setdefault("EMBEDDED_COSMOS_STRICT", "1")
 os.environ.setdefault("COSMOS_DB_DATABASE", "ai_memory")
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from azure.core.pipeline.transport import AsyncHttpResponse, HttpRequest
+from simulation import VirtualLoop
 
 import embedded_cosmos
 from agent_memory import AsyncMemory, Cadence
@@ -39,43 +39,11 @@ from azure_functions import triggers, wiring
 from azure_functions.wiring import Parts
 from embedded_cosmos import AsyncTransport
 
-T = TypeVar("T")
 CADENCE = Cadence(extract=10, summarize=10, profile=20, reconcile=5, idle_seconds=0)
 """That of the templates."""
 BATCH = 100
 OLDER = 100
 """Threads that a user with a history has."""
-
-
-class _Jumping(selectors.SelectSelector):
-    """Waits by moving the clock on."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        self.now += timeout or 0.0
-        return super().select(0)
-
-
-class _SimulatedLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock moves only while everything waits; work for threads is done immediately."""
-
-    def __init__(self) -> None:
-        self._jumping = _Jumping()
-        super().__init__(self._jumping)
-
-    def time(self) -> float:
-        """The simulated time, in seconds."""
-        return self._jumping.now
-
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
-        """Does it now."""
-        future: asyncio.Future[T] = self.create_future()
-        try:
-            future.set_result(func(*args))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 class Distant(AsyncTransport):
@@ -181,7 +149,7 @@ def main() -> int:
     arguments = options.parse_args()
     logging.disable(logging.WARNING)
     embedded_cosmos.AsyncTransport = Distant  # type: ignore[misc]
-    with asyncio.Runner(loop_factory=_SimulatedLoop) as runner:
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         rows = runner.run(measure(arguments.milliseconds / 1000))
     print(json.dumps(rows, indent=2) if arguments.json else table(rows))
     return 0

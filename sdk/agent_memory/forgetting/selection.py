@@ -16,7 +16,7 @@ from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
-from agent_memory.store import queries
+from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, words_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
@@ -90,9 +90,9 @@ class Corpus:
         if not words:
             return []
         named = {f"w{number}": word for number, word in enumerate(words)}
-        sql = queries.turns_that_say(len(words), every=every)
+        sql = search_queries.turns_that_say(len(words), every=every)
         turns = [from_document(Turn, row) for row in await self.store.query(TURNS, sql, (self.user_id,), **named)]
-        sql = queries.chunks_that_say(len(words), every=every)
+        sql = search_queries.chunks_that_say(len(words), every=every)
         indexed = {
             (row["thread_id"], row["turn"]) for row in await self.store.query(MEMORIES, sql, (self.user_id,), **named)
         }

@@ -14,7 +14,7 @@ from typing import Any
 from agent_memory.calibration import CLAIM_OVERLAP
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, iso
-from agent_memory.store import queries
+from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import quote_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -64,7 +64,7 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
     figures = _figures(loser, winner.content)
     rows = await store.query(
         MEMORIES,
-        queries.chunks_that_tell(len(figures)),
+        search_queries.chunks_that_tell(len(figures)),
         (loser.user_id,),
         turns=loser.source_turn_ids,
         thread=loser.thread_id,

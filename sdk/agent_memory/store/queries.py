@@ -377,29 +377,6 @@ def turns_of_others(part: Slice) -> str:
     )
 
 
-def chunks_that_tell(figures: int) -> str:
-    """The chunks that a memory came from (`@turns`), and all in its thread that have its figures (`@f0`, …)."""
-    said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"
-    return (
-        f"SELECT c.id, c.thread_id, c.content, c.quote, c.source_turn_ids FROM c WHERE {CHUNK} AND c.created_at < @end"
-        f" AND (ARRAY_CONTAINS(@turns, c.source_turn_ids[0]) OR (c.thread_id = @thread AND ({said})))"
-    )
-
-
-def turns_that_say(words: int, *, every: bool) -> str:
-    """The turns that hold all (`every`) or any of some words (`@w0`, …), in any case, also inside other words."""
-    return f"SELECT {TURN_FIELDS} FROM c WHERE {_says(words, every)}"
-
-
-def chunks_that_say(words: int, *, every: bool) -> str:
-    """Thread and turn of the chunks that have all or any of some words, likewise."""
-    return f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK} AND ({_says(words, every)})"
-
-
-def _says(words: int, every: bool) -> str:
-    return (" AND " if every else " OR ").join(f"CONTAINS(c.content, @w{i}, true)" for i in range(words))
-
-
 def turns_of(*, project: bool, since: bool, until: bool) -> str:
     """Turns of a project (`@project`) and a time range (`@since` to `@until`), if given."""
     return f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE true{_of_place(project, since, until)}"
