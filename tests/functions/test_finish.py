@@ -30,6 +30,11 @@ CADENCE = Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0
 HIDDEN: set[str] = set()
 """The turns that the replica does not show yet."""
 
+CURSORS: list[bytes] = []
+"""The cursor of extraction as it was read, from the beginning."""
+LATE: list[bytes] = []
+"""What the replica still has as that cursor: one for each of the next reads."""
+
 
 class Lagging(AsyncTransport):
     """A replica that is behind: queries and point reads of turns do not show the newest."""
@@ -37,6 +42,10 @@ class Lagging(AsyncTransport):
     async def send(self, request: HttpRequest, **options: Any) -> AsyncHttpResponse:
         """Answers a request as the replica does."""
         response = await super().send(request, **options)
+        if request.method == "GET" and "/docs/cursor_extract" in str(request.url) and response.status_code == 200:
+            CURSORS.append(response.body())
+            if LATE:
+                response._body = LATE.pop()  # type: ignore[attr-defined]
         if HIDDEN and "/colls/memories_turns/docs" in str(request.url):
             body = json.loads(response.body() or b"{}")
             shown = [one for one in body.get("Documents", ()) if not _is_hidden(one)]
@@ -56,7 +65,8 @@ async def parts(chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch) -> AsyncIte
         assert memory.runtime.worker is not None
         await memory.runtime.worker.stop()
         yield Parts(memory, Environment(), CADENCE)
-    HIDDEN.clear()
+    for kept in (HIDDEN, CURSORS, LATE):
+        kept.clear()
 
 
 async def extract(parts: Parts, *, gave_up: bool = False) -> int:
@@ -105,3 +115,20 @@ async def test_who_is_switched_off_and_a_useless_model_are_not_asked_again(parts
     await say(parts, "three", "four")
     await parts.memory.user("alice").update_settings(enabled=False)
     assert await extract(parts) == 4
+
+
+async def test_a_cursor_that_the_replica_has_from_before_costs_calls_but_doubles_nothing(
+    parts: Parts, chat: ScriptedChat
+):
+    await say(parts, "one", "two")
+    assert await extract(parts) == 2
+    before = CURSORS[-1]
+    await say(parts, "three", "four")
+    assert await extract(parts) == 4
+    await say(parts, "five", "six")
+    LATE.extend([before] * 3)  # for two runs, and for the look at what the first left undone
+    assert await extract(parts) == 6
+    assert not LATE
+    assert chat.calls["extract"] == 2 + 3, "each stale read costs a call, whose commit is refused"
+    facts = [fact.content for fact in await parts.memory.user("alice").memories(types=["fact"])]
+    assert len(facts) == len(set(facts)) == 6
