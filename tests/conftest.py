@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
+from weakref import WeakValueDictionary
 
 import pytest
 import typer.testing
@@ -45,6 +46,7 @@ def _commands_are_built_once() -> Iterator[None]:
 def _nothing_is_known_of_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process learns of a deployment is for life, and scripted servers share addresses."""
     monkeypatch.setattr("agent_memory.language.dialects._DEPLOYMENTS", {})
+    monkeypatch.setattr("agent_memory.language.endpoints._SHARED", WeakValueDictionary())
 
 
 @pytest.fixture

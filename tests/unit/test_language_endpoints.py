@@ -1,15 +1,23 @@
 """The gate to a model's service: who fails is left alone, one call tries it, and health tells what is known."""
 
 import asyncio
+import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+import openai
 import pytest
 from simulation import VirtualLoop
 
 from agent_memory.errors import ModelError
-from agent_memory.language.endpoints import Endpoint, ModelRefused
+from agent_memory.language.endpoints import FULL_SPEED, Endpoint, ModelRefused, health_of
+from agent_memory.language.openai_chat import OpenAIChat
+from agent_memory.language.openai_embeddings import OpenAIEmbeddings
 from agent_memory.language.retries import RetryPolicy
+from agent_memory.language.roles import RoleChat, models_of
 
 POLICY = RetryPolicy(attempts=3, total=30, first_wait=0.1, longest_wait=1, first_pause=5, longest_pause=60)
 
@@ -260,3 +268,91 @@ def test_a_wait_beyond_all_calendars_is_no_error():
         assert endpoint.health().next_attempt_at is not None
 
     simulated(main())
+
+
+# --- one gate for all adapters of a deployment ----------------------------------------------------------------
+
+URL = "http://127.0.0.1:9/v1"
+
+
+def test_adapters_of_one_deployment_have_one_gate():
+    """Chat of two roles, embeddings under the same name, another spelling of the address; then what sets them apart."""
+    chat = OpenAIChat("m", base_url=URL, api_key="k")
+    gate = chat._endpoint
+    same = [
+        OpenAIChat("m", base_url=URL + "/", api_key="k"),
+        OpenAIEmbeddings("m", base_url=URL, api_key="k", dimensions=8),
+        OpenAIChat("m", client=openai.AsyncOpenAI(base_url=URL, api_key="k")),
+    ]
+    others = [
+        OpenAIChat("another", base_url=URL, api_key="k"),
+        OpenAIChat("m", base_url="http://127.0.0.1:10/v1", api_key="k"),
+        OpenAIChat("m", base_url=URL, api_key="of another account"),
+        OpenAIChat("m", base_url=URL, api_key="k", retries=POLICY),
+    ]
+    assert all(one._endpoint is gate for one in same)
+    assert len({gate, *(one._endpoint for one in others)}) == 1 + len(others)
+
+
+def test_what_one_adapter_learns_of_a_failing_service_all_of_its_deployment_know():
+    """Two roles with the same model and the embeddings of the same name: one storm of retries, one pause, one probe."""
+
+    async def main() -> None:
+        one, other = (OpenAIChat("m", base_url=URL, api_key="k", retries=POLICY) for _ in range(2))
+        embeddings = OpenAIEmbeddings("m", base_url=URL, api_key="k", dimensions=8, retries=POLICY)
+        service = Service(down(fault="quota"))
+        await fails(one._endpoint, service)
+        asked = len(service.asked)
+        for gate in (other._endpoint, embeddings._endpoint, one._endpoint):
+            assert (await fails(gate, service)).retry_after == pytest.approx(5)
+        assert len(service.asked) == asked
+        roles = RoleChat(one, {"profile": other})
+        models = {**models_of(roles), "embeddings": embeddings}
+        assert models.keys() == {"chat", "chat_profile", "embeddings"}
+        assert {(health_of(model).fault, health_of(model).pauses) for model in models.values()} == {("quota", 1)}
+        service.error = None
+        await asyncio.sleep(5)
+        assert await other._endpoint.ask(service) == "done"
+        assert health_of(one).answers
+        assert health_of(embeddings).answers
+
+    simulated(main())
+
+
+def test_clients_in_other_threads_share_the_gate_and_none_waits_for_ever():
+    """Synchronous clients have event loops of their own. Recovery lets one call at a time through, over all loops."""
+    gate = Endpoint(RetryPolicy(attempts=1, first_pause=0.02, next_pause=0.02, longest_pause=0.02))
+    under_way = most = 0
+    counting = threading.Lock()
+
+    async def answer() -> str:
+        nonlocal under_way, most
+        with counting:
+            under_way, most = under_way + 1, max(most, under_way + 1)
+        await asyncio.sleep(0.002)
+        with counting:
+            under_way -= 1
+        return "done"
+
+    async def fall() -> None:
+        await fails(gate, Service(down()))
+        await asyncio.sleep(0.05)
+        assert await gate.ask(answer) == "done"
+
+    async def many() -> list[str]:
+        return list(await asyncio.gather(*(gate.ask(answer) for _ in range(8))))
+
+    asyncio.run(fall())
+    assert gate.health().recovering
+    with ThreadPoolExecutor(4) as threads:
+        loops = [threads.submit(asyncio.run, many()) for _ in range(4)]
+        assert [loop.result(timeout=60) for loop in loops] == [["done"] * 8] * 4
+    assert not gate.health().recovering
+    assert gate._under_way == 0
+    assert most <= FULL_SPEED + 4
+
+
+def test_the_gate_goes_with_its_last_adapter():
+    gone = weakref.ref(OpenAIChat("m", base_url=URL, api_key="k")._endpoint)
+    gc.collect()
+    assert gone() is None

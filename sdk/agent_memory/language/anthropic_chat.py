@@ -57,7 +57,8 @@ class AnthropicChat(ServiceChat):
         given = None if client is None else client.with_options(max_retries=0)
         self._client = LazyClient(open_it, lambda opened: opened.close(), given)
         address = base_url or ADDRESS if client is None else str(client.base_url)
-        super().__init__(model, "messages", address, **options)
+        key = api_key if client is None else client.api_key
+        super().__init__(model, "messages", address, key, **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         import anthropic

@@ -5,14 +5,21 @@ Then one call tries it, and the others follow when that has succeeded. Until the
 search continues without vectors instead of waiting, and background work comes back later instead of trying again.
 
 Waiting work resumes step by step: one call at a time, and each success allows one more concurrent call.
+
+All adapters of one deployment in this process share the gate: those of several roles, of several memories, and of
+synchronous clients, whose event loop is another one (`shared_endpoint`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.retries import RetryPolicy
@@ -44,7 +51,7 @@ class ModelRefused(ConfigurationError):
 
 
 class Endpoint:
-    """The gate to one service. All calls of an adapter share it."""
+    """The gate to one service. Adapters in several event loops may share it."""
 
     def __init__(self, retries: RetryPolicy) -> None:
         self._retries = retries
@@ -61,7 +68,8 @@ class Endpoint:
         """Maximum concurrent calls while it recovers; None: any number."""
         self._under_way = 0
         """Calls that have not ended, of those that began in turn."""
-        self._waiting: list[asyncio.Event] = []
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._lock = threading.RLock()
 
     def health(self) -> EndpointHealth:
         """What is known of the service now."""
@@ -94,9 +102,10 @@ class Endpoint:
             raise
 
     async def _probe(self, call: Callable[[], Awaitable[T]]) -> T:
-        if self._probing or self._left() > 0:
-            raise self._paused()
-        self._probing = True
+        with self._lock:
+            if self._probing or self._left() > 0:
+                raise self._paused()
+            self._probing = True
         try:
             answer = await self._noted(call)
         except (ModelError, ModelRefused) as error:
@@ -112,20 +121,39 @@ class Endpoint:
 
     async def _in_turn(self, call: Callable[[], Awaitable[T]]) -> T:
         """Waits for a turn while the service recovers."""
-        while self._allowed is not None and self._under_way >= self._allowed:
-            self._waiting.append(asyncio.Event())
-            await self._waiting[-1].wait()
-        self._under_way += 1
+        while (turn := self._begun()) is not None:
+            await turn.wait()
         try:
             answer = await self._once(call)
-            if self._allowed is not None:
-                self._allowed = self._allowed + 1 if self._allowed < FULL_SPEED else None
+            with self._lock:
+                if self._allowed is not None:
+                    self._allowed = self._allowed + 1 if self._allowed < FULL_SPEED else None
             return answer
         finally:
+            self._ended()
+
+    def _begun(self) -> asyncio.Event | None:
+        """Counts a call that begins; if it has to wait, gives what it waits for instead."""
+        with self._lock:
+            if self._allowed is None or self._under_way < self._allowed:
+                self._under_way += 1
+                return None
+            turn = asyncio.Event()
+            self._waiting.append((asyncio.get_running_loop(), turn))
+            return turn
+
+    def _ended(self) -> None:
+        """Counts a call that ended, and wakes those that wait, each in its own loop."""
+        with self._lock:
             self._under_way -= 1
             waiting, self._waiting = self._waiting, []
-            for turn in waiting:
+        here = asyncio.get_running_loop()
+        for loop, turn in waiting:
+            if loop is here:
                 turn.set()
+                continue
+            with suppress(RuntimeError):  # its loop has been closed
+                loop.call_soon_threadsafe(turn.set)
 
     async def _once(self, call: Callable[[], Awaitable[T]]) -> T:
         if self._left() > _TOLERANCE:  # another call has to wait
@@ -152,21 +180,23 @@ class Endpoint:
             self._resume = max(self._resume, _clock() + asked)
 
     def _recover(self) -> None:
-        if self._pauses:
-            self._allowed = 1
-            models_paused.add(-1)
-        self._answered = True
-        self._since = self._fault = None
-        self._pauses, self._resume = 0, 0.0
+        with self._lock:
+            if self._pauses:
+                self._allowed = 1
+                models_paused.add(-1)
+            self._answered = True
+            self._since = self._fault = None
+            self._pauses, self._resume = 0, 0.0
 
     def _pause(self, error: ModelError | ModelRefused) -> None:
-        length = max(self._retries.pause(self._pauses), _asked(error))
-        self._resume = max(self._resume, _clock() + length)
-        if not self._pauses:
-            models_paused.add(1)
-        self._pauses += 1
-        model_pauses.add(1, {"error.type": error.fault or "unknown"})
-        self._allowed = None  # callers in the queue learn it immediately
+        with self._lock:
+            length = max(self._retries.pause(self._pauses), _asked(error))
+            self._resume = max(self._resume, _clock() + length)
+            if not self._pauses:
+                models_paused.add(1)
+            self._pauses += 1
+            model_pauses.add(1, {"error.type": error.fault or "unknown"})
+            self._allowed = None  # callers in the queue learn it immediately
 
     def _left(self) -> float:
         return self._resume - _clock()
@@ -181,6 +211,21 @@ class Endpoint:
         left = max(self._left(), self._retries.first_pause if self._probing else 0.0)
         message = f"{self._message} It is called again in {left:.0f} s."
         return ModelError(message, retryable=True, retry_after=left, fault=self._fault)
+
+
+_Place = tuple[str, str, str, RetryPolicy]
+_SHARED: WeakValueDictionary[_Place, Endpoint] = WeakValueDictionary()
+
+
+def shared_endpoint(address: str, model: str, key: str | None, retries: RetryPolicy | None) -> Endpoint:
+    """The gate to a model at an address: one for all adapters in the process with the same key and the same retries.
+
+    Another key is another account, whose quota and refusals are its own. It goes when its last adapter does.
+    """
+    policy = retries or RetryPolicy()
+    account = hashlib.sha256((key or "").encode()).hexdigest()
+    place = (address.rstrip("/"), model, account, policy)
+    return _SHARED.setdefault(place, Endpoint(policy))
 
 
 def _is_fault(error: ModelError | ModelRefused) -> bool:

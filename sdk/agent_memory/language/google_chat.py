@@ -61,7 +61,7 @@ class GoogleChat(ServiceChat):
             return genai.Client(api_key=api_key, http_options={"base_url": base_url} if base_url else None)
 
         self._client = LazyClient(open_it, lambda opened: opened.aio.aclose(), client)
-        super().__init__(model, "generate", base_url or ADDRESS, **options)
+        super().__init__(model, "generate", base_url or ADDRESS, api_key, **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         client = await self._client.get()

@@ -35,7 +35,7 @@ class LiteLLMChat(ServiceChat):
         """
         require_litellm()
         self._reached = reached(base_url, api_key)
-        super().__init__(model, "chat", base_url or "litellm", **options)
+        super().__init__(model, "chat", base_url or "litellm", api_key, **options)
 
     async def _ask(self, request: Request, dialect: Dialect) -> Completion:
         litellm = await load_litellm()

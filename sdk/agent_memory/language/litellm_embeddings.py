@@ -37,7 +37,14 @@ class LiteLLMEmbeddings(ServiceEmbeddings):
             ConfigurationError: the package litellm is missing.
         """
         require_litellm()
-        super().__init__(model, dimensions=dimensions, batch_texts=BATCH_TEXTS, retries=retries)
+        super().__init__(
+            model,
+            dimensions=dimensions,
+            batch_texts=BATCH_TEXTS,
+            retries=retries,
+            address=base_url or "litellm",
+            key=api_key,
+        )
         self._reached = reached(base_url, api_key)
 
     async def close(self) -> None:

@@ -53,6 +53,7 @@ class OpenAIChat(ServiceChat):
             model,
             "chat",
             self._connection.address,
+            self._connection.key,
             **options,
         )
 

@@ -75,6 +75,11 @@ class OpenAIConnection:
             return str(self._given.base_url)
         return self._base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
 
+    @property
+    def key(self) -> str | None:
+        """The key that was given; None for sign-in by identity."""
+        return self._key if self._given is None else self._given.api_key
+
     async def client(self) -> openai.AsyncOpenAI:
         """The client, with its own retries switched off."""
         return await self._client.get()

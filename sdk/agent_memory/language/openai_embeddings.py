@@ -53,6 +53,13 @@ class OpenAIEmbeddings(ServiceEmbeddings):
         Raises:
             ConfigurationError: the arguments do not name one server with credentials.
         """
+        self._connection = OpenAIConnection(
+            base_url=base_url,
+            api_key=api_key,
+            azure_endpoint=azure_endpoint,
+            azure_ad_token_provider=azure_ad_token_provider,
+            client=client,
+        )
         super().__init__(
             model,
             dimensions=dimensions,
@@ -62,13 +69,8 @@ class OpenAIEmbeddings(ServiceEmbeddings):
             batch_tokens=batch_tokens,
             timeout=timeout,
             retries=retries,
-        )
-        self._connection = OpenAIConnection(
-            base_url=base_url,
-            api_key=api_key,
-            azure_endpoint=azure_endpoint,
-            azure_ad_token_provider=azure_ad_token_provider,
-            client=client,
+            address=self._connection.address,
+            key=self._connection.key,
         )
 
     async def close(self) -> None:

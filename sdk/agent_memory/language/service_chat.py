@@ -18,7 +18,7 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.errors import ModelError
 from agent_memory.language.answers import UnusableAnswer, read_answer
 from agent_memory.language.dialects import LARGEST_SIZE, Deployment, Dialect, ProtocolName, deployment
-from agent_memory.language.endpoints import Endpoint
+from agent_memory.language.endpoints import shared_endpoint
 from agent_memory.language.prompts import ModelParameters, PromptFolder
 from agent_memory.language.refusals import RequestRejected
 from agent_memory.language.requests import Completion, Request
@@ -53,13 +53,16 @@ class ChatOptions(TypedDict, total=False):
 class ServiceChat(ABC):
     """Runs tasks on a service. A subclass makes the calls."""
 
-    def __init__(self, model: str, protocol: ProtocolName, address: str, **options: Unpack[ChatOptions]) -> None:
+    def __init__(
+        self, model: str, protocol: ProtocolName, address: str, key: str | None = None, **options: Unpack[ChatOptions]
+    ) -> None:
         """Does not connect yet.
 
         Args:
             model: the model's name, as the service knows it.
             protocol: the protocol of the service.
             address: the service's address; what is learned is kept under this and the name.
+            key: the key, if one was given: adapters with the same one leave a failing service alone together.
             options: see `ChatOptions`.
 
         Raises:
@@ -67,7 +70,7 @@ class ServiceChat(ABC):
         """
         self._model = model
         self._prompts = PromptFolder(options.get("prompts"))
-        self._endpoint = Endpoint(options.get("retries") or RetryPolicy())
+        self._endpoint = shared_endpoint(address, model, key, options.get("retries"))
         self._answer_retries = options.get("answer_retries", ANSWER_RETRIES)
         self._parameters = options.get("parameters") or ModelParameters()
         self._deployment = deployment(protocol, address, model)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import FiniteFloat, ValidationError
 
 from agent_memory.errors import ModelError
-from agent_memory.language.endpoints import Endpoint, ModelRefused
+from agent_memory.language.endpoints import ModelRefused, shared_endpoint
 from agent_memory.language.refusals import RequestRejected, no_api_answer
 from agent_memory.language.retries import RetryPolicy
 from agent_memory.language.tasks import Data, Embedded, Vector
@@ -36,6 +36,8 @@ class ServiceEmbeddings(ABC):
         batch_tokens: int = 100_000,
         timeout: float = 60.0,
         retries: RetryPolicy | None = None,
+        address: str,
+        key: str | None = None,
     ) -> None:
         """Does not connect yet.
 
@@ -48,6 +50,8 @@ class ServiceEmbeddings(ABC):
             batch_tokens: the maximum number of tokens in one call.
             timeout: seconds for one call.
             retries: how to handle throttling, timeouts and faults of the service.
+            address: the service's address.
+            key: the key, if one was given: adapters with the same one leave a failing service alone together.
         """
         self._model = model
         self._dimensions = dimensions
@@ -56,7 +60,7 @@ class ServiceEmbeddings(ABC):
         self._batch_texts = batch_texts
         self._batch_tokens = batch_tokens
         self._timeout = timeout
-        self._endpoint = Endpoint(retries or RetryPolicy())
+        self._endpoint = shared_endpoint(address, model, key, retries)
         self._asks_for_dimensions = True
 
     @property
