@@ -179,8 +179,8 @@ def _comment(text: str | None, indent: str) -> str:
 def _type(schema: Schema, *, given: bool) -> str:
     if "$ref" in schema:
         return str(schema["$ref"]).removeprefix(_REF)
-    if "anyOf" in schema:
-        return " | ".join(dict.fromkeys(_type(one, given=given) for one in schema["anyOf"]))
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(dict.fromkeys(_type(one, given=given) for one in options))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(one) for one in schema.get("enum", [schema.get("const")]))
     kind = schema.get("type")

@@ -37,6 +37,7 @@ from agent_memory.models import (
     MemoryChange,
     MemoryConfig,
     Page,
+    Part,
     ProcessResult,
     Provenance,
     Receipt,
@@ -78,8 +79,9 @@ class ThreadScope:
     def add(
         self,
         role: str,
-        content: str,
+        content: str = "",
         *,
+        parts: Sequence[Part | Mapping[str, Any]] | None = None,
         id: str | None = None,
         name: str | None = None,
         created_at: datetime | None = None,
@@ -90,7 +92,9 @@ class ThreadScope:
 
         Args:
             role: user, assistant (or agent), tool or system.
-            content: What was said.
+            content: What was said. Without it, the text of the parts.
+            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). URLs are
+                never opened. What is not text has a mark in the content, such as its name.
             id: Makes the write repeatable: the same id with the same content is stored once.
             name: The speaker's name, if the transcript has one.
             created_at: When it was said; now by default.
@@ -103,7 +107,9 @@ class ThreadScope:
             StoreUnavailable: if the store did not answer; the call may be repeated if it gave an id.
         """
         return self._portal.run(
-            self._inner.add(role, content, id=id, name=name, created_at=created_at, metadata=metadata, run_id=run_id)
+            self._inner.add(
+                role, content, parts=parts, id=id, name=name, created_at=created_at, metadata=metadata, run_id=run_id
+            )
         )
 
     def add_many(self, turns: Sequence[TurnInput | Mapping[str, Any]]) -> Receipt:

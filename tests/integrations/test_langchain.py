@@ -46,8 +46,11 @@ async def test_tools_are_those_of_the_user_of_the_run(memory: AsyncMemory):
             done = await agent.ainvoke(asked, context=Context(user, f"{user}s"))
             assert (done["messages"][-1].content == KNOWS) is knows
     kept = await memory.user("alice").thread("monday").turns()
-    assert [turn.role for turn in kept] == ["user", "tool", "agent"]
-    assert kept[1].metadata["tool_name"] == "remember"
+    assert [turn.role for turn in kept] == ["user", "tool", "tool", "agent"]
+    [call], [result] = kept[1].parts or [], kept[2].parts or []
+    assert (call.type, call.name, call.args) == ("tool_call", "remember", {"content": f"The budget is {BUDGET}."})
+    assert (result.type, result.tool_call_id, result.content) == ("tool_result", call.id, kept[2].content)
+    assert kept[2].metadata["tool_name"] == "remember"
 
 
 async def test_a_client_that_sends_its_whole_history_each_time_writes_each_turn_once(memory: AsyncMemory):

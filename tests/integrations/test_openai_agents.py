@@ -15,6 +15,7 @@ from openai import AsyncOpenAI
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import Conflict, InvalidInput
+from agent_memory.integrations.ids import encode_id
 from agent_memory.integrations.openai_agents import MemorySession, memory_tools_for
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -36,6 +37,8 @@ async def test_items_come_back_as_they_were_the_last_first_when_popped(memory: A
     await session.add_items(ITEMS[:3])
     await session.add_items(ITEMS[3:])
     assert await session.get_items() == ITEMS
+    kept = await memory.user("alice").thread(encode_id("a/b", "")).turns()
+    assert [[part.type for part in turn.parts or ()] for turn in kept[:4]] == [[], [], ["tool_call"], ["tool_result"]]
     assert await session.get_items(limit=2) == ITEMS[-2:]
     assert await session.get_items(limit=99) == ITEMS
     assert await MemorySession(memory, "a/b", user_id="bob").get_items() == []

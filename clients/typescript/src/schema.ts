@@ -279,6 +279,18 @@ export interface ExtractionChoice {
   extraction: Extraction | null;
 }
 
+/** A reference to a file. Its name and its text are searched; the file is not opened. */
+export interface FilePart {
+  type?: "file";
+  url?: string | null;
+  /** Its id at a service. */
+  file_id?: string | null;
+  mime_type?: string | null;
+  name?: string | null;
+  /** What it says, if that is known. */
+  text?: string | null;
+}
+
 /**
  * Conditions on memories. A field that is missing or None has no condition; an empty filter matches all memories.
  *
@@ -430,6 +442,18 @@ export interface Hit {
   found_by: ("words" | "vector" | "neighbour" | "source" | "link" | "fresh")[];
   /** `why` and `found_by` in one line of words and figures. */
   explanation: string;
+}
+
+/** A reference to an image. Its description is searched; the image is not opened. */
+export interface ImagePart {
+  type?: "image";
+  url?: string | null;
+  /** Its id at a service. */
+  file_id?: string | null;
+  mime_type?: string | null;
+  name?: string | null;
+  /** What it shows, if that is known. */
+  description?: string | null;
 }
 
 /** What an import did, counted by type of line: turn, memory, summary, state, user_summary, settings. */
@@ -879,6 +903,12 @@ export interface TextIs {
   in?: readonly (string | null)[] | null | undefined;
 }
 
+/** Text. */
+export interface TextPart {
+  type?: "text";
+  text: string;
+}
+
 export interface ThreadClearAnswer {
   cleared: number;
 }
@@ -1004,6 +1034,24 @@ export interface TimeIs {
   lte?: string | Date | null | undefined;
 }
 
+/** The call of a tool. */
+export interface ToolCallPart {
+  type?: "tool_call";
+  name: string;
+  id?: string | null;
+  /** The arguments, as an object or as JSON text. */
+  args?: { [name: string]: unknown } | string;
+}
+
+/** What a tool returned. */
+export interface ToolResultPart {
+  type?: "tool_result";
+  content: string;
+  tool_call_id?: string | null;
+  name?: string | null;
+  is_error?: boolean;
+}
+
 /** One stored message. Turns never change. */
 export interface Turn {
   id: string;
@@ -1011,6 +1059,8 @@ export interface Turn {
   thread_id: string;
   role: "user" | "agent" | "tool" | "system";
   content: string;
+  /** The parts of the message, if it was given in parts. */
+  parts: (TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart)[] | null;
   created_at: string;
   name: string | null;
   metadata: { [name: string]: unknown };
@@ -1030,7 +1080,10 @@ export interface Turn {
 /** One message of a conversation, in JSON. */
 export interface TurnBody {
   role: "user" | "agent" | "tool" | "system" | "assistant" | "function" | "human" | "ai";
-  content: string;
+  /** What was said. Without it, the text of the parts. */
+  content?: string | undefined;
+  /** Text, images, files, tool calls and results, as given. */
+  parts?: readonly (TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart)[] | null | undefined;
   id?: string | null | undefined;
   /** The speaker, if the transcript names one. */
   name?: string | null | undefined;

@@ -16,6 +16,7 @@ from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, turn, turn_id
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.transfer.parts import read_parts
 
 require("agent_framework", "agent-framework")
 
@@ -191,8 +192,23 @@ def _turns(
         content = _words(message, whole=whole)
         id = turn_id(session_id, str(number), message.role, content)
         metadata = {_MESSAGE: json.loads(message.to_json())} if whole else {}
-        made.append(turn(message.role, content, id, **metadata))
+        made.append(turn(message.role, content, id, read_parts([_block(one) for one in message.contents]), **metadata))
     return made
+
+
+def _block(content: Any) -> dict[str, Any]:
+    """A content of a message, in the shape of a chat API."""
+    match content.type:
+        case "function_call":
+            args = content.arguments or {}
+            return {"type": "tool_call", "name": content.name, "id": content.call_id, "args": args}
+        case "function_result":
+            return {"type": "tool_result", "tool_call_id": content.call_id, "content": str(content.result)}
+        case "uri" | "data":
+            kind = "image" if str(content.media_type).startswith("image/") else "file"
+            return {"type": kind, "url": content.uri, "mime_type": content.media_type}
+        case _:
+            return {"type": content.type, "text": getattr(content, "text", None)}
 
 
 def _words(message: Message, *, whole: bool) -> str:

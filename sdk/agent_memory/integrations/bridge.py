@@ -42,10 +42,20 @@ def turn_id(*parts: str) -> str:
     return derived_id("turn", *parts)
 
 
-def turn(role: str, content: str, id: str, **metadata: Any) -> Turn | None:
+def turn(
+    role: str, content: str, id: str, parts: Sequence[Mapping[str, Any]] | None = None, **metadata: Any
+) -> Turn | None:
     """A turn without the memories that were put into it; None if nothing is left to keep."""
     said = without_blocks(content)
-    return {"role": role, "content": said, "id": id, "metadata": metadata} if said.strip() else None
+    if not said.strip():
+        return None
+    made = {"role": role, "content": said, "id": id, "metadata": metadata}
+    kept = [{**part, **_without_blocks(part)} for part in parts or ()]
+    return made | {"parts": kept} if kept else made
+
+
+def _without_blocks(part: Mapping[str, Any]) -> dict[str, str]:
+    return {name: without_blocks(part[name]) for name in ("text", "content") if isinstance(part.get(name), str)}
 
 
 class Bridge:

@@ -12,7 +12,9 @@ from typing import Any
 
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
 from agent_memory.integrations.tools import memory_tools, memory_tools_now
+from agent_memory.models import TurnInput
 from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.transfer.parts import read_parts
 
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "tool": "tool"}
 """The roles that are stored. Instructions are not, because they contain recalled text."""
@@ -81,6 +83,9 @@ def turns_of(thread_id: str, messages: Sequence[Mapping[str, Any]], start: int =
     made: list[Turn | None] = []
     for place, message in enumerate(messages, start):
         role, content = _ROLES.get(str(message.get("role", ""))), text_of(message.get("content"))
+        parts = read_parts(message.get("content"))
+        if role is not None and not content.strip() and parts:
+            content = TurnInput.model_validate({"role": role, "parts": parts}).content
         if role is not None and content.strip():
-            made.append(turn(role, content, turn_id(thread_id, str(place), role, content)))
+            made.append(turn(role, content, turn_id(thread_id, str(place), role, content), parts))
     return made

@@ -16,7 +16,9 @@ from typing import Any
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
 from agent_memory.integrations.tools import memory_tools
+from agent_memory.models import TurnInput
 from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.transfer.parts import read_parts
 
 require("langchain", "langchain")
 
@@ -126,13 +128,17 @@ def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool
     seen: Counter[tuple[str, str]] = Counter()
     made: list[Turn | None] = []
     for number, (message, role) in enumerate(said):
+        parts = _parts(message)
         content = text_of(message.content)
+        if not content.strip() and parts:
+            role = "tool" if role == "assistant" else role
+            content = TurnInput.model_validate({"role": role, "parts": parts}).content
         seen[role, content] += 1
         if number < last or not content.strip():
             continue
         own = message.id if stable_ids and message.id else f"{role} {seen[role, content]} {content}"
         named = _call(message) if isinstance(message, ToolMessage) else {}
-        made.append(turn(role, content, turn_id(thread_id, own), **named))
+        made.append(turn(role, content, turn_id(thread_id, own), parts, **named))
     return made
 
 
@@ -185,6 +191,14 @@ def _thread(runtime: Any, messages: Sequence[AnyMessage]) -> str:
     """The thread of a run: the checkpointer's, or the context's, or else one named after its first message."""
     known = getattr(runtime.execution_info, "thread_id", None) or _given(runtime.context, "thread_id")
     return str(known) if known else turn_id("thread", text_of(messages[0].content) if messages else "")
+
+
+def _parts(message: AnyMessage) -> list[dict[str, Any]] | None:
+    """The parts of a message: its blocks, and its tool calls or, of a tool's message, the result."""
+    if isinstance(message, ToolMessage):
+        result: dict[str, Any] = {"type": "tool_result", "content": message.content, "name": message.name}
+        return read_parts([result | {"tool_call_id": message.tool_call_id, "is_error": message.status == "error"}])
+    return read_parts(message.content, message.tool_calls if isinstance(message, AIMessage) else ())
 
 
 def _call(message: ToolMessage) -> dict[str, Any]:

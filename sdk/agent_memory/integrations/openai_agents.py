@@ -19,6 +19,7 @@ from agent_memory.integrations.tools import memory_tools
 from agent_memory.models import Turn as KeptTurn
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.store.ids import new_turn_id
+from agent_memory.transfer.parts import read_parts
 
 require("agents", "openai-agents")
 
@@ -155,7 +156,9 @@ def _turn(item: dict[str, Any]) -> Turn:
     role = _ROLES.get(item.get("role", ""), "tool")
     said = text_of(item.get("content")) if role != "tool" else text_of(item.get("output"))
     content = said if said.strip() else f"({item.get('name') or item.get('type') or 'no text'})"
-    return {"role": role, "content": content, "id": new_turn_id(), "metadata": {_ITEM: item}}
+    parts = read_parts(item.get("content") if role != "tool" else item)
+    made = {"role": role, "content": content, "id": new_turn_id(), "metadata": {_ITEM: item}}
+    return made if parts is None else made | {"parts": parts}
 
 
 def _item(kept: KeptTurn) -> TResponseInputItem:

@@ -114,7 +114,7 @@ def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list
             role, content, named = _said(part)
             if content.strip():
                 id = turn_id(thread_id, f"{place}.{number}", role, content)
-                made.append(turn(role, content, id, **named))
+                made.append(turn(role, content, id, None, **named))
     return made
 
 

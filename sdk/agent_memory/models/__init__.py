@@ -52,6 +52,7 @@ from agent_memory.models.operation import (
     SearchMisses,
     Stats,
 )
+from agent_memory.models.parts import FilePart, ImagePart, Part, TextPart, ToolCallPart, ToolResultPart
 from agent_memory.models.recall import Context, ContextFormat, FoundBy, Hit, Name, SearchFilters, Signals
 from agent_memory.models.receipts import ExportPart, ForgetItem, ForgetReceipt, ImportReceipt, ProcessResult, Receipt
 from agent_memory.models.reflection import CitedSentence, Evidence, Reflection
@@ -89,12 +90,14 @@ __all__ = [
     "ExportPart",
     "Extraction",
     "FactKind",
+    "FilePart",
     "Filter",
     "ForgetItem",
     "ForgetReceipt",
     "FoundBy",
     "Health",
     "Hit",
+    "ImagePart",
     "ImportReceipt",
     "LiveView",
     "Memory",
@@ -105,6 +108,7 @@ __all__ = [
     "Name",
     "NumberIs",
     "Page",
+    "Part",
     "ProcessResult",
     "ProfileLine",
     "Provenance",
@@ -124,10 +128,13 @@ __all__ = [
     "SupersedeReason",
     "TagsAre",
     "TextIs",
+    "TextPart",
     "ThreadInfo",
     "ThreadState",
     "ThreadSummary",
     "TimeIs",
+    "ToolCallPart",
+    "ToolResultPart",
     "Turn",
     "TurnInput",
     "TypeIs",

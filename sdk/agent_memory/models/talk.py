@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from agent_memory.models.base import Model, UtcTime
+from agent_memory.models.parts import Parts, text_of_parts
 
 Role = Literal["user", "agent", "tool", "system"]
 
@@ -26,7 +27,8 @@ class TurnInput(Model):
     """One message of a conversation, as a caller gives it."""
 
     role: RoleField
-    content: str
+    content: str = Field(default="", description="What was said. Without it, the text of the parts.")
+    parts: Parts | None = Field(default=None, description="Text, images, files, tool calls and results, as given.")
     id: str | None = None
     name: str | None = Field(default=None, description="The speaker, if the transcript names one.")
     created_at: UtcTime | None = None
@@ -39,6 +41,13 @@ class TurnInput(Model):
         default=None, description="True: it is imported and may wait; in the cloud, live talk is processed first."
     )
 
+    @model_validator(mode="after")
+    def _has_text(self) -> Self:
+        if self.parts and not self.content.strip():
+            self.__dict__["content"] = text_of_parts(self.parts)
+            self.__pydantic_fields_set__.add("content")
+        return self
+
 
 class Turn(Model):
     """One stored message. Turns never change."""
@@ -48,6 +57,7 @@ class Turn(Model):
     thread_id: str
     role: Role
     content: str
+    parts: Parts | None = Field(default=None, description="The parts of the message, if it was given in parts.")
     created_at: UtcTime
     name: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)

@@ -369,5 +369,5 @@ def _turn_input(turn: TurnInput | Mapping[str, Any], position: int, defaults: Ma
     given = dict(turn)
     filled = {name: value for name, value in defaults.items() if given.get(name) is None}
     read = validated(TurnInput, given | filled, f"turn {position}: ")
-    check_json({name: value for name, value in read if name != "created_at"}, f"turn {position}")
+    check_json(read.model_dump(exclude={"created_at"}), f"turn {position}")
     return read

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_memory.forgetting.pop import take_back
 from agent_memory.forgetting.tombstones import sent_again
-from agent_memory.models import LiveView, Receipt, Turn, TurnInput, Usage
+from agent_memory.models import LiveView, Part, Receipt, Turn, TurnInput, Usage
 from agent_memory.rules.switches import Asked, known_rules
 from agent_memory.runtime import Home, Runtime
 from agent_memory.scopes.audited import audited
@@ -46,8 +46,9 @@ class ThreadTalk:
     async def add(
         self,
         role: str,
-        content: str,
+        content: str = "",
         *,
+        parts: Sequence[Part | Mapping[str, Any]] | None = None,
         id: str | None = None,
         name: str | None = None,
         created_at: datetime | None = None,
@@ -58,7 +59,9 @@ class ThreadTalk:
 
         Args:
             role: user, assistant (or agent), tool or system.
-            content: What was said.
+            content: What was said. Without it, the text of the parts.
+            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). URLs are
+                never opened. What is not text has a mark in the content, such as its name.
             id: Makes the write repeatable: the same id with the same content is stored once.
             name: The speaker's name, if the transcript has one.
             created_at: When it was said; now by default.
@@ -73,6 +76,7 @@ class ThreadTalk:
         turn = {
             "role": role,
             "content": content,
+            "parts": None if parts is None else list(parts),
             "id": id,
             "name": name,
             "created_at": created_at,

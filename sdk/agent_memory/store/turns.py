@@ -179,10 +179,11 @@ def _check_repeats(turns: list[Turn]) -> None:
     seen: dict[str, Turn] = {}
     for turn in turns:
         first = seen.setdefault(turn.id, turn)
-        if first.content != turn.content or first.role != turn.role:
+        if (first.content, first.role, first.parts) != (turn.content, turn.role, turn.parts):
             raise Conflict(f"turn {turn.id} is given twice with different content")
 
 
 def _size(turn: Turn | TurnInput) -> int:
     """The size of a turn in bytes, as the SDK sends it: JSON with six characters for each one outside ASCII."""
-    return len(json.dumps(turn.content)) + len(json.dumps(turn.metadata, default=str)) + 1000
+    parts = [part.model_dump() for part in turn.parts or ()]
+    return sum(len(json.dumps(one, default=str)) for one in (turn.content, turn.metadata, parts)) + 1000

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_memory.models import TurnInput
+from agent_memory.transfer.parts import read_parts
 from agent_memory.transfer.readers.utterances import FilePlace, Utterance, utterance
 
 _TURN_FIELDS = set(TurnInput.model_fields)
@@ -75,6 +76,8 @@ def _turn(place: FilePlace, row: Mapping[str, Any], thread: object, user: object
     row = _with_our_names(row)
     fields = {name: value for name, value in row.items() if name in _TURN_FIELDS}
     fields["content"] = _content(place, row)
+    if "parts" not in row and (parts := read_parts(row.get("content"), row.get("tool_calls") or ())):
+        fields["parts"] = parts
     others = {name: value for name, value in row.items() if name not in {*_TURN_FIELDS, *_THREADS, "user_id"}}
     if others:
         given = row.get("metadata") or {}

@@ -1,0 +1,118 @@
+"""Parts of a message: text, images, files, tool calls and their results, kept as they were given.
+
+A URL is data: nothing here or elsewhere opens it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from agent_memory.models.base import Model
+
+MOST_PARTS = 100
+"""Maximum parts of one turn. A choice: messages of chat APIs have a few."""
+SCHEMES = ("https", "http", "s3", "gs", "abfss", "data")
+"""Schemes of URLs that are kept. Others can run code, or name files of whoever opens them (`javascript:`, `file:`)."""
+LONGEST_URL = 4_000
+LONGEST_INLINE = 200_000
+"""Maximum characters of a `data:` URL. Larger material belongs into a store of files, with a URL."""
+
+
+def _url(value: str) -> str:
+    try:
+        scheme = urlsplit(value).scheme
+    except ValueError as error:
+        raise ValueError(f"this is no URL: {error}") from error
+    if scheme not in SCHEMES:
+        raise ValueError(f"a URL begins with one of {', '.join(SCHEMES)}")
+    if not value.isprintable() or " " in value:
+        raise ValueError("a URL has no spaces and no control characters")
+    most = LONGEST_INLINE if scheme == "data" else LONGEST_URL
+    if len(value) > most:
+        raise ValueError(f"a {scheme} URL has at most {most} characters; put it elsewhere and give that URL")
+    return value
+
+
+Url = Annotated[str, AfterValidator(_url)]
+Short = Annotated[str, Field(max_length=255)]
+
+
+class TextPart(Model):
+    """Text."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImagePart(Model):
+    """A reference to an image. Its description is searched; the image is not opened."""
+
+    type: Literal["image"] = "image"
+    url: Url | None = None
+    file_id: Short | None = Field(default=None, description="Its id at a service.")
+    mime_type: Short | None = None
+    name: Short | None = None
+    description: str | None = Field(default=None, max_length=10_000, description="What it shows, if that is known.")
+
+
+class FilePart(Model):
+    """A reference to a file. Its name and its text are searched; the file is not opened."""
+
+    type: Literal["file"] = "file"
+    url: Url | None = None
+    file_id: Short | None = Field(default=None, description="Its id at a service.")
+    mime_type: Short | None = None
+    name: Short | None = None
+    text: str | None = Field(default=None, description="What it says, if that is known.")
+
+
+class ToolCallPart(Model):
+    """The call of a tool."""
+
+    type: Literal["tool_call"] = "tool_call"
+    name: Short
+    id: Short | None = None
+    args: dict[str, Any] | str = Field(default_factory=dict, description="The arguments, as an object or as JSON text.")
+
+
+class ToolResultPart(Model):
+    """What a tool returned."""
+
+    type: Literal["tool_result"] = "tool_result"
+    content: str
+    tool_call_id: Short | None = None
+    name: Short | None = None
+    is_error: bool = False
+
+
+Part = Annotated[TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart, Field(discriminator="type")]
+Parts = Annotated[list[Part], Field(min_length=1, max_length=MOST_PARTS)]
+
+
+def text_of_parts(parts: Sequence[Part]) -> str:
+    """The text of a message with these parts: what is indexed, and what models read. Without URLs."""
+    return "\n".join(text for part in parts if (text := _text(part)).strip())
+
+
+def _text(part: Part) -> str:
+    match part:
+        case TextPart():
+            return part.text
+        case ImagePart():
+            return _reference("image", part.description or part.name)
+        case FilePart():
+            return "\n".join([_reference("file", part.name), *([part.text] if part.text else [])])
+        case ToolCallPart():
+            args = part.args if isinstance(part.args, str) else json.dumps(part.args, ensure_ascii=False)
+            return f"[calls {part.name}({args})]"
+        case ToolResultPart():
+            return part.content or f"[result of {part.name or 'a tool'}]"
+
+
+def _reference(kind: str, what: str | None) -> str:
+    return f"[{kind}: {what}]" if what else f"[{kind}]"
