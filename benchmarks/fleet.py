@@ -28,6 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agent_memory.evaluation.plot import Panel, draw
 from agent_memory.scale.figures import Measured, measured, prices
 from agent_memory.scale.model import (
     ACTIVITIES_AT_ONCE,
@@ -403,6 +404,25 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def panels(rows: list[dict[str, Any]]) -> list[Panel]:
+    """The table as pictures: how long work waits, what it needs, and what it costs, by the number of users."""
+    lines = {
+        ("Waiting", "seconds, p99"): {"until counted": "lag_p99", "until extracted": "until_extracted_p99"},
+        ("Load", "a second"): {"RU of the hottest partition": "hottest_partition_ru", "turns": "turns_a_second"},
+        ("Cost", "USD a month"): {"cost": "cost_a_month"},
+    }
+    return [
+        Panel(
+            title,
+            "users",
+            unit,
+            {name: [(row["users"], row[key] or None) for row in rows] for name, key in named.items()},
+            logarithmic=True,
+        )
+        for (title, unit), named in lines.items()
+    ]
+
+
 def expected(users: int, figures: Measured) -> dict[str, Any]:
     """A size too large to simulate, from the model."""
     found = estimate(Load(users), deployment(users), figures, prices())
@@ -434,6 +454,7 @@ def main() -> int:
         "--backfill-at-once", type=int, default=20, metavar="USERS", help="imported users processed at the same time"
     )
     options.add_argument("--json", action="store_true", help="print JSON only")
+    options.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as PNG, SVG or PDF, too")
     arguments = options.parse_args()
     if arguments.measure:
         from fleet_measure import figures_of, measure
@@ -454,6 +475,8 @@ def main() -> int:
     if not arguments.users:
         rows.append(expected(10_000_000, figures))
     print(json.dumps(rows, indent=2) if arguments.json else table(rows))
+    if arguments.plot:
+        draw("A fleet of users, simulated", panels(rows), arguments.plot)
     return 0
 
 

@@ -16,8 +16,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from agent_memory import Cadence, Memory
+from agent_memory.evaluation.plot import Panel, draw
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "conversations"
 QUESTIONS = [
@@ -36,14 +38,17 @@ def main() -> int:
     options.add_argument("--turns", type=int, default=600, help="turns to write and process")
     options.add_argument("--repeats", type=int, default=100, help="searches and contexts to time")
     options.add_argument("--json", action="store_true", help="print JSON only")
+    options.add_argument("--plot", type=Path, metavar="FILE", help="draw the times as PNG, SVG or PDF, too")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = measure(Path(folder) / "bench.db", arguments.turns, arguments.repeats)
     print(json.dumps(report, indent=2) if arguments.json else table(report))
+    if arguments.plot:
+        draw(f"{report['turns']} turns, {report['memories']} memories", panels(report), arguments.plot)
     return 0
 
 
-def measure(path: Path, turns: int, repeats: int) -> dict[str, object]:
+def measure(path: Path, turns: int, repeats: int) -> dict[str, Any]:
     """All figures of one run."""
     lines = [json.loads(line) for file in sorted(SAMPLES.glob("*.jsonl")) for line in file.read_text().splitlines()]
     contents = [line["content"] for line in lines]
@@ -91,10 +96,18 @@ def timed(work: Callable[[int], object], times: int) -> dict[str, float]:
     return {"p50": round(statistics.median(spent), 2), "p95": round(cuts[18], 2)}
 
 
-def table(report: dict[str, object]) -> str:
+def panels(report: dict[str, Any]) -> list[Panel]:
+    """The times as pictures: the median, and the 95th percentile."""
+    times = report["milliseconds"]
+    return [
+        Panel(f"{name} of a call", y="ms", bars={call: value[name] for call, value in times.items()})
+        for name in ("p50", "p95")
+    ]
+
+
+def table(report: dict[str, Any]) -> str:
     """The report for a person."""
     figures = report["milliseconds"]
-    assert isinstance(figures, dict)
     rows = [f"{name:<10}{value['p50']:>10.2f}{value['p95']:>10.2f}" for name, value in figures.items()]
     notes = [f"{name.replace('_', ' ')}: {value}" for name, value in report.items() if name != "milliseconds"]
     return "\n".join([*notes, "", f"{'ms':<10}{'p50':>10}{'p95':>10}", *rows])

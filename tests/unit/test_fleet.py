@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("azure_functions_runtime", reason="the function app needs Python 3.13")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from fleet import Bucket, Scene, simulate, table
+from fleet import Bucket, Scene, expected, panels, simulate, table
 
+from agent_memory.evaluation.plot import draw
 from agent_memory.scale.figures import measured
 
 FIGURES = measured()
@@ -28,6 +29,15 @@ def test_a_fleet_keeps_up_and_agrees_with_the_model():
         found["model_says"]["durable_messages_a_second"], rel=0.15
     )
     assert "20000" in table([found])
+
+
+def test_the_table_is_drawn_by_the_module_that_draws_recall(tmp_path: Path):
+    rows = [expected(users, FIGURES) for users in (1000, 10_000_000)]  # without a simulation, nothing was extracted
+    drawn = panels(rows)
+    assert [len(panel.lines) for panel in drawn] == [2, 2, 1]
+    assert dict(drawn[2].lines["cost"])[1000] == rows[0]["cost_a_month"]
+    draw("A fleet", drawn, tmp_path / "fleet.svg")
+    assert "A fleet" in (tmp_path / "fleet.svg").read_text()
 
 
 def test_a_feed_whose_batches_take_too_long_falls_behind():

@@ -132,9 +132,9 @@ def evaluate(
     if out is not None:
         out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     if plot is not None:
-        from agent_memory.evaluation.plot import draw
+        from agent_memory.evaluation.plot import draw, recall_panels
 
-        draw(report, plot)
+        draw(f"{report['dataset']}: {report['overall']['questions']} questions", recall_panels(report), plot)
     if as_json:
         emit(report)
     else:
