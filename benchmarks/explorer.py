@@ -1,6 +1,8 @@
 """How fast the explorer shows a store, in a real browser: its first paint, and each view until it shows its answer.
 
-python benchmarks/explorer.py [--memories 100 10000 100000]
+python benchmarks/explorer.py [--memories 100 10000 100000] [--folder DIR]
+
+A large store takes minutes to fill. With a folder, it stays there, and a later run continues with it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ async def fill(memory: AsyncMemory, count: int) -> None:
     written: list[str] = []
     await user.export(written.append)
     header, form = written[0], json.loads(written[1])
-    for start in range(0, count, 1000):
+    begun = (await user.stats()).memories // 1000 * 1000
+    for start in range(begun, count, 1000):
         lines = [header]
         for number in range(start, min(count, start + 1000)):
             at, topic = (BEGIN + timedelta(minutes=37 * number)).isoformat(), TOPICS[number % len(TOPICS)]
@@ -76,14 +79,15 @@ def look(url: str, address: str) -> Iterator[tuple[str, float]]:
         browser.close()
 
 
-def measure(count: int) -> None:
-    """Prints the figures of a store of this size."""
+def measure(count: int, folder: Path | None) -> None:
+    """Prints the figures of a store of this size, in RAM or in a folder."""
+    path = None if folder is None else folder / f"{count}.db"
     ready: list[Any] = []
     started, stop = threading.Event(), threading.Event()
 
     async def run() -> None:
         explorer = Explorer()
-        memory = AsyncMemory.local(chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
+        memory = AsyncMemory.local(path, chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
         async with memory, serving(memory, explorer=explorer) as url:
             await fill(memory, count)
             ready.extend((url, explorer.address(url)))
@@ -106,11 +110,13 @@ def measure(count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, help="keeps the stores for the next run")
     parser.add_argument("--memories", type=int, nargs="+", default=[100, 10_000, 100_000])
     sizes = static_files()
     print(f"{sum(map(len, sizes.values()))} bytes in {len(sizes)} files")
-    for count in parser.parse_args().memories:
-        measure(count)
+    arguments = parser.parse_args()
+    for count in arguments.memories:
+        measure(count, arguments.folder)
 
 
 if __name__ == "__main__":

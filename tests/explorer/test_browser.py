@@ -15,7 +15,9 @@ import pytest
 from explorer_world import Looking, World
 
 from agent_memory import AsyncMemory
+from agent_memory.errors import ModelError
 from agent_memory.evaluation.reading import read_dataset
+from agent_memory.language.offline import OfflineChat
 
 SIZES = [(1600, 1000), (360, 740)]
 SAMPLE = Path(__file__).parents[2] / "samples/conversations/trip.jsonl"
@@ -324,6 +326,39 @@ def test_live_talk_becomes_facts_and_strikes_older_ones_through(seen: Looking):
         seen.page.get_by_role("button", name="Process now").click()
         seen.page.locator(".facts-live li.fresh", has_text=text).wait_for()
     seen.page.locator(".facts-live li.struck:has-text('$300')").wait_for()
+
+
+def test_a_dead_letter_is_replayed_and_the_audit_shows_it(seen: Looking, world: World, monkeypatch: pytest.MonkeyPatch):
+    async def fails(*_: Any, **__: Any) -> None:
+        raise ModelError("the answer is no JSON")
+
+    lost = world.memory.user("ann").thread("lost")
+    world.do(lost.add("user", "My bicycle is red and it has three gears."))
+    with monkeypatch.context() as broken:
+        broken.setattr(OfflineChat, "run", fails)
+        world.do(lost.process("extract"))
+    unlocked(seen)
+    assert "the answer is no JSON" in seen.show("health")
+    seen.page.get_by_role("button", name="Replay").click()
+    seen.page.get_by_text("None. No step has given up.").wait_for()
+    assert "My bicycle is red and it has three gears." in [
+        one.content for one in world.do(world.memory.user("ann").memories())
+    ]
+    seen.show("audit")
+    everything = seen.page.locator("tbody tr").count()
+    seen.page.get_by_label("changes only").check()
+    assert "only=changes" in seen.page.url
+    assert 0 < seen.page.locator("tbody tr").count() < everything
+
+
+def test_who_signs_out_sees_nothing_any_more(look: Callable[..., Looking]):
+    seen = look(1280, 900)
+    seen.show("profile")
+    seen.page.get_by_role("button", name="Sign out").click()
+    seen.page.get_by_text("Open the address that").wait_for()
+    seen.page.reload()
+    seen.page.get_by_text("Open the address that").wait_for()
+    seen.wrong.clear()  # the browser logs the 401
 
 
 def test_live_is_told_of_changes_and_asks_where_it_cannot_be(seen: Looking, world: World):

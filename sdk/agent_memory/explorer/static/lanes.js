@@ -56,6 +56,7 @@ export function lanesOf(memories, by) {
       lanes.delete(name);
       lanes.set("other", [...(lanes.get("other") || []), ...rows]);
     }
+  if (lanes.size === 1 && lanes.has("other")) return [{ name: "all", rows: lanes.get("other") }];
   const newest = (chain) => span(chain[chain.length - 1]).from;
   for (const rows of lanes.values()) rows.sort((a, b) => newest(b) - newest(a));
   return [...lanes].map(([name, rows]) => ({ name, rows })).sort((a, b) => (a.name === "other") - (b.name === "other") || b.rows.length - a.rows.length);
