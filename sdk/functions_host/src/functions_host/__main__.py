@@ -25,6 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     root = options.app.resolve()
     # The library finds the app's folder through this variable, as on the platform.
     os.environ.setdefault("AzureWebJobsScriptRoot", str(root))
+    # Durable Functions loads an agent framework if there is one, for seconds. The deployed app has none.
+    sys.modules.setdefault("agents", None)  # type: ignore[arg-type]  # what Python itself has for a missing module
     try:
         apply_settings(read_settings(root) if options.settings is None else read_settings_file(options.settings))
         asyncio.run(make_store() if options.make_store else _run(options, root))
