@@ -12,7 +12,7 @@ from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.fusion import Candidate, rank
 from agent_memory.recall.talk import Talk
 from agent_memory.rules.switches import Rules
-from agent_memory.screening.talk import Spoken, screen_talk
+from agent_memory.screening.screen import Spoken, screen_talk
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store.chunks import chunk_of, chunk_text, speaker_of, spoken, words_of
 from agent_memory.store.containers import MEMORIES

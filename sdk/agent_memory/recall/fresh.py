@@ -17,7 +17,7 @@ from agent_memory.models import Memory, SearchFilters, Turn
 from agent_memory.recall.bm25 import words
 from agent_memory.rules.switches import Rules, known_rules
 from agent_memory.screening.injected import without_injected
-from agent_memory.screening.talk import screen_talk
+from agent_memory.screening.screen import screen_talk
 from agent_memory.settings import PolicySettings
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import SHORTEST, chunk_id, chunk_of

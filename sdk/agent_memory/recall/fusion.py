@@ -12,7 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent_memory.calibration import LEAST_TOLD, OTHERS, PARTS_TOLD, RRF_K, SIGNS, Calibration
+from agent_memory.calibration import (
+    LEAST_TOLD,
+    OTHERS,
+    PARTS_TOLD,
+    RECENCY_HALF_LIFE_DAYS,
+    RRF_K,
+    SIGNS,
+    TRUST,
+    USES_FOR_HALF,
+    Calibration,
+)
 from agent_memory.models import FoundBy, Hit, Memory, now
 from agent_memory.recall.asking import asks_of_agent, is_question_alone, only_asks
 from agent_memory.recall.bearing import relevance_of, signs
@@ -20,7 +30,6 @@ from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.explain import explained, shared_terms
 from agent_memory.recall.talk import Talk
-from agent_memory.recall.worth import worth
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, words_of
 from agent_memory.store.ids import USER_THREAD
@@ -93,7 +102,7 @@ def rank(
     _add(parts, "thread", talk.threads(_totals(parts), settings.thread_lift))
     _add(parts, "unplaced", _for_the_unplaced(own, _totals(parts), talk))
     for memory in memories:
-        parts[memory.id] |= worth(memory, settings, at or now())
+        parts[memory.id] |= _worth(memory, settings, at or now())
     asked_just_now = {key for key, candidate in found.items() if _is_fresh_question(candidate)}
     _add(parts, "asked", {key: -score for key, score in _totals(parts).items() if key in asked_just_now})
     terms = query_terms(query)
@@ -257,3 +266,32 @@ def _repeats(one: set[str], other: set[str], overlap: float) -> bool:
     if not one or fewer < overlap * more or len(one & other) < overlap * len(one | other):
         return False
     return {word for word in one if word.isdigit()} == {word for word in other if word.isdigit()}
+
+
+def _worth(memory: Memory, settings: RecallSettings, at: datetime) -> dict[str, float]:
+    """What a memory is worth whatever the question: how recent, important, much used and trustworthy it is.
+
+    Each counts with a weight of its own, 0 unless it is set. Measured on five LoCoMo conversations, evidence among the
+    first ten turns, 81.7 without: a recency of 0.1 gives 81.0 and of 0.2 80.5, importance 81.7 and 81.2, trust 81.8 and
+    81.8. What a question asks for is as often old as new; the weights suit agents that mostly ask for what is current.
+    """
+    weights = {
+        "recency": settings.recency_weight,
+        "importance": settings.importance_weight,
+        "use": settings.use_weight,
+        "trust": settings.trust_weight,
+    }
+    return {name: weight * _value(name, memory, at) for name, weight in weights.items() if weight}
+
+
+def _value(name: str, memory: Memory, at: datetime) -> float:
+    match name:
+        case "recency":
+            days = max(0.0, (at - memory.last_said_at).total_seconds() / 86400)
+            return float(0.5 ** (days / RECENCY_HALF_LIFE_DAYS))
+        case "importance":
+            return memory.importance
+        case "use":
+            return memory.access_count / (memory.access_count + USES_FOR_HALF)
+        case _:
+            return TRUST[memory.source] * memory.confidence

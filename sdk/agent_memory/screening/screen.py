@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from agent_memory.models import Memory, Source, content_hash
+from agent_memory.models import Memory, Source, Turn, content_hash
 from agent_memory.rules.categories import is_kept
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.findings import Finding, redacted
@@ -18,6 +18,7 @@ from agent_memory.screening.orders import UNSEEN, find_instructions
 from agent_memory.screening.powers import find_powers
 from agent_memory.screening.secrets import find_secrets
 from agent_memory.settings import PolicySettings
+from agent_memory.store.chunks import heads_of
 from agent_memory.text.folding import bare, folded, hides
 from agent_memory.text.patterns import WORD, linear
 
@@ -34,6 +35,13 @@ class Screened:
 
     memories: list[Memory] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+
+
+class Spoken(NamedTuple):
+    """Screened words and the speaker's name. The name is None if the screen removed it or there is none."""
+
+    name: str | None
+    words: str
 
 
 def screen_memories(memories: Iterable[Memory], rules: Rules, policy: PolicySettings) -> Screened:
@@ -146,6 +154,21 @@ def screen_lines(
     return [
         kept for line in lines if (kept := _screen_line(line, rules, policy, minds_powers=minds_powers)) is not None
     ]
+
+
+def screen_talk(turn: Turn, words: str, rules: Rules, policy: PolicySettings) -> Spoken | None:
+    """Folds and screens words of a turn. None if they may not be kept.
+
+    Day, speaker and words are screened together, because a secret or an order may begin in the name. If a finding
+    touches the name, the role takes the name's place.
+    """
+    for name, head in heads_of(turn):
+        lines = screen_lines([head + words], rules, policy)
+        if not lines:
+            return None
+        if lines[0].startswith(head):
+            return Spoken(name, lines[0][len(head) :])
+    return next((Spoken(None, line) for line in screen_lines([words], rules, policy)), None)
 
 
 def screen_values(value: Any, rules: Rules, policy: PolicySettings) -> Any:

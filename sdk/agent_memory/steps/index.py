@@ -13,7 +13,7 @@ from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.aside import aside
 from agent_memory.models import ProcessResult, Turn
 from agent_memory.screening.injected import without_injected
-from agent_memory.screening.talk import Spoken, screen_talk
+from agent_memory.screening.screen import Spoken, screen_talk
 from agent_memory.steps.effects import Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, on_record
 from agent_memory.steps.links import linked
