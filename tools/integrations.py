@@ -41,7 +41,7 @@ class Framework(NamedTuple):
 FRAMEWORKS = {
     "agent_framework": Framework("agent-framework-core", "agent-framework", ("agent-framework-openai",)),
     "langchain": Framework("langchain", "langchain", ("langchain-openai",)),
-    "langgraph": Framework("langgraph", "langchain", ("langchain-openai",)),
+    "langgraph": Framework("langgraph", "langchain", ("langchain-openai", "langgraph-checkpoint-sqlite")),
     "azure_cosmos_memory": Framework(
         "agent-framework-azure-cosmos-memory",
         None,

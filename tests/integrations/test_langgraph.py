@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import InvalidInput, MemoryDisabled
 from agent_memory.integrations.langgraph import MemoryStore
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.transfer.moving import contents_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 HERS = ("memories", "alice")
@@ -245,3 +248,24 @@ def test_the_synchronous_face_works_with_a_synchronous_memory():
         assert store.get(HERS, "key").value == {"n": 1}  # type: ignore[union-attr]
         assert store.list_namespaces(prefix=HERS) == [HERS]
         assert found(store.search(HERS, query="n")) == [(HERS, "key")]
+
+
+async def test_the_database_of_the_sqlite_store_of_langgraph_comes_over(memory: AsyncMemory, tmp_path: Path):
+    sqlite = pytest.importorskip(
+        "langgraph.store.sqlite.aio", reason="langgraph-checkpoint-sqlite is not installed: make integrations"
+    )
+    file = tmp_path / "store.db"
+    async with sqlite.AsyncSqliteStore.from_conn_string(str(file)) as theirs:
+        await theirs.setup()
+        await theirs.aput(HERS, "tea", {"text": "Drinks green tea.", "cups": 3}, ttl=600)
+        await theirs.aput(HERS, "bike", {"kind": "Memory", "content": {"content": "Cycles to work."}})
+        await theirs.aput(("memories", "bob"), "ski", {"text": "Skis."})
+        lines = contents_of(file, only="alice").lines  # while it is open
+        items = {item.key: item for item in await theirs.asearch(HERS)}
+    alice = memory.user("alice")
+    await alice.import_lines(lines)
+    kept = {one.content: one for one in await alice.memories()}
+    assert kept.keys() == {"Drinks green tea.", "Cycles to work."}
+    tea = kept["Drinks green tea."]
+    assert tea.created_at == items["tea"].created_at.replace(tzinfo=UTC)  # theirs names no zone
+    assert tea.expires_at is not None

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory, iso, now
 from agent_memory.store.ids import USER_THREAD
+from agent_memory.store.turns import MAX_TURN_BYTES
 from agent_memory.store.values import check_json, read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 from agent_memory.transfer.imported import NoMemories, Record
@@ -51,15 +52,17 @@ def lines_of(records: list[Record], only: str | None, system: str | None, as_of:
         NoMemories: as `as_export`.
         InvalidInput: as `as_export`.
     """
-    foreign = next((one for one in SYSTEMS if records and all(one.recognises(record) for record in records)), None)
+    if not records:
+        raise NoMemories("the file holds nothing: its list of memories is empty")
+    foreign = next((one for one in SYSTEMS if all(one.recognises(record) for record in records)), None)
     if system is not None and (foreign is None or foreign.name.lower() != system):
         found = "" if foreign is None else f"; it holds memories of {foreign.name}"
         raise NoMemories(f"the file holds no memories of {system}{found}")
-    if records and records[0].get("type") == "header":
+    if records[0].get("type") == "header":
         converted: Iterable[Record] = records
     elif foreign is not None:
         converted = chain([_header()], _checked(foreign.read(only_of(foreign, records, only), as_of)))
-    elif records and all("type" in record for record in records):
+    elif all("type" in record for record in records):
         converted = _from_toolkit(records)
     else:
         names = ", ".join(one.name for one in SYSTEMS)
@@ -74,6 +77,7 @@ def _checked(lines: Iterable[Record]) -> Iterator[Record]:
     Raises:
         InvalidInput: at the first invalid line, before anything is written.
     """
+    known: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(lines, 1):
         if line["content"] is None or (isinstance(line["content"], str) and not line["content"].strip()):
             continue
@@ -84,12 +88,19 @@ def _checked(lines: Iterable[Record]) -> Iterator[Record]:
             problem = error.errors()[0]
             place = ".".join(str(part) for part in problem["loc"])
             raise InvalidInput(f"memory {number} of the file: {place}: {problem['msg']}") from None
+        if len(json.dumps(line)) > MAX_TURN_BYTES:
+            raise InvalidInput(f"memory {number} of the file is larger than {MAX_TURN_BYTES} bytes of JSON")
+        first, content = known.setdefault(line["id"], (number, line["content"]))
+        if content != line["content"]:
+            raise InvalidInput(f"memory {number} of the file has the id of memory {first}, and another text")
         yield line
 
 
 def _records(text: str) -> list[Record]:
     """The objects of JSON lines, of a JSON list, or of an object in which a system keeps its memories."""
     text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise NoMemories("the file is empty")
     if not text.lstrip().startswith(("{", "[", '"')):
         raise NoMemories("not an export: no JSON")
     try:

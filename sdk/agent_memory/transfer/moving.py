@@ -17,6 +17,7 @@ from agent_memory.models import iso, now
 from agent_memory.transfer import hindsight
 from agent_memory.transfer.formats import as_export, lines_of, records_of
 from agent_memory.transfer.imported import NoMemories, Record
+from agent_memory.transfer.langgraph_sqlite import is_sqlite, items_in
 from agent_memory.transfer.origins import Origin
 from agent_memory.transfer.readers import Format
 from agent_memory.transfer.readers.files import is_zip, unpacked
@@ -105,6 +106,8 @@ def _lines(path: Path, only: str | None, origin: Origin | None) -> Iterator[str]
     if is_zip(path):
         records, written = _archived(path)
         return lines_of(records, only, system, iso(written))
+    if is_sqlite(path):
+        return lines_of(records_of(items_in(path)), only, system, iso(_written(path)))
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ The fields that are read come from these public schemas:
   (https://help.getzep.com/sdk-reference/graph/edge/get-edge).
 - Letta: `AgentFileSchema` of `letta/schemas/agent_file.py`, the older files of
   https://github.com/letta-ai/agent-file, and `Passage` of `letta_client`.
-- LangGraph: `Item.dict()` of `langgraph.store.base`, and the values of LangMem.
+- LangGraph: `Item.dict()` of `langgraph.store.base`, and the values of LangMem. `langgraph_sqlite` reads a database.
 - Claude: `memories.json` of the data export. Anthropic publishes no schema of it; the fields are those that several
   public readers of the export agree on.
 """
@@ -142,6 +142,7 @@ def _langgraph(records: Iterable[Record], as_of: str) -> Iterator[Record]:
             content,
             record.get("created_at") or record.get("createdAt") or as_of,
             updated_at=record.get("updated_at") or record.get("updatedAt"),
+            expires_at=record.get("expires_at"),
             metadata={**others, "namespace": namespace, "key": record["key"]},
         )
 
