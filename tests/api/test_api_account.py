@@ -96,7 +96,7 @@ async def test_a_memory_can_be_corrected(http: httpx.AsyncClient, memory: AsyncM
 
 
 @pytest.mark.req("S3-21", "S3-24")
-async def test_stats_count_by_type_and_tell_the_tier(http: httpx.AsyncClient, memory: AsyncMemory):
+async def test_stats_count_by_type_and_name_the_tier(http: httpx.AsyncClient, memory: AsyncMemory):
     await memory.user("alice").remember("Lives in Lisbon")
     await memory.user("alice").remember("Prefers trains", kind="preference")
     stats = (await http.get("/api/memory/stats")).json()

@@ -53,7 +53,7 @@ def seed(memory: Memory, user_id: str) -> dict[str, str]:
     return {"id": kept.id, "memory_id": kept.id, "thread_id": "t1", "step": "extract", "user": user_id}
 
 
-def test_no_operation_breaks_its_word():
+def test_every_operation_keeps_its_documented_contract():
     statuses: Counter[int] = Counter()
     failures: dict[str, str] = {}
     kept: dict[str, dict[str, str]] = {}

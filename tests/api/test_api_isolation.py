@@ -34,7 +34,7 @@ async def everything_of(memory: AsyncMemory, user: str) -> list[str]:
 
 
 @pytest.mark.req("S0-003", "S0-005", "S3-42", "S3-43")
-async def test_no_route_tells_or_touches_what_is_anothers(memory: AsyncMemory):
+async def test_no_route_shows_or_changes_another_users_data(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.thread("t-alice").add("user", f"fact: secret={SECRET}", id="turn-alice")
     await alice.thread("t-alice").process("extract")
@@ -121,7 +121,7 @@ async def test_ids_that_look_alike_are_apart(memory: AsyncMemory):
             assert [one["content"] for one in listed] == [f"I am number {number}!"]
 
 
-async def test_a_group_opens_to_members_and_to_nobody_else(memory: AsyncMemory):
+async def test_a_group_opens_only_to_its_members(memory: AsyncMemory):
     """By every route: who is no member is refused alike whether or not there is such a group, and changes nothing."""
     await memory.group("team", member="carol").thread("t-team").add("user", f"fact: secret={SECRET}", id="turn-team")
     await memory.group("team").thread("t-team").process("extract")

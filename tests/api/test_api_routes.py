@@ -93,7 +93,7 @@ async def test_an_id_with_other_content_is_a_conflict(http: httpx.AsyncClient):
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
 
 
-async def test_what_may_pass_says_when_to_come_back(memory: AsyncMemory, chat: ScriptedChat):
+async def test_a_temporary_error_says_when_to_retry(memory: AsyncMemory, chat: ScriptedChat):
     class Down(InlineProcessing):
         error: Exception = StoreUnavailable("throttled")
 
@@ -180,7 +180,7 @@ async def test_health(http: httpx.AsyncClient):
     assert details.json()["chat_model"] == "scripted"
 
 
-async def test_health_tells_anybody_which_part_fails_and_stays_up_without_models(
+async def test_health_names_the_part_that_fails_and_stays_up_without_models(
     http: httpx.AsyncClient, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
 ):
     failing = EndpointHealth(answers=False, fault="credentials", failing_since=now())

@@ -81,9 +81,7 @@ async def test_a_project_is_forgotten(http: httpx.AsyncClient, memory: AsyncMemo
 
 
 @pytest.mark.req("S0-064")
-async def test_what_was_told_about_something_is_forgotten_after_it_was_shown(
-    http: httpx.AsyncClient, memory: AsyncMemory
-):
+async def test_a_topic_is_forgotten_after_its_memories_were_shown(http: httpx.AsyncClient, memory: AsyncMemory):
     await filled(memory)
     everywhere = {"query": "a place", "thread_id": "t-home", "include_sources": False, "dry_run": True}
     assert (await http.post("/v1/memory/forget", json=everywhere)).status_code == 200

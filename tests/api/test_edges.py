@@ -136,7 +136,7 @@ async def test_the_root_says_what_this_is(memory: AsyncMemory):
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
-async def test_a_body_without_its_type_is_told_which_to_send(memory: AsyncMemory, kind: str | None):
+async def test_a_body_without_a_content_type_gets_an_error_that_names_it(memory: AsyncMemory, kind: str | None):
     headers = ALICE | ({} if kind is None else {"content-type": kind})
     async with client_of(memory) as http:
         answer = await http.post("/v1/memories", content=b'{"content": "Lives in Lisbon"}', headers=headers)
@@ -287,7 +287,7 @@ async def test_whoever_does_not_read_an_answer_is_hung_up_on(memory: AsyncMemory
                 await lost.wait()
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for():
+async def test_the_server_does_not_wait_for_a_body_that_never_arrives():
     said: list[Any] = []
     parts = [b"{", b'"a']
 

@@ -246,7 +246,7 @@ async def test_a_page_or_a_proxy_on_this_machine_is_no_local_caller(memory: Asyn
             assert (await http.get(PATH, headers=alice | {"host": host})).status_code == 200
 
 
-async def test_a_caller_who_asks_too_often_is_told_when_to_come_back(memory: AsyncMemory):
+async def test_a_caller_over_the_rate_limit_learns_when_to_retry(memory: AsyncMemory):
     async with client_of(memory, rate_limit="3/hour") as http:
 
         async def ask(user: str) -> Any:

@@ -94,7 +94,7 @@ async def test_errors_are_those_of_the_library(remote: AsyncMemory, chat: Script
         await alice.update_settings(enabled=False, if_match=settings.etag)
 
 
-async def test_a_handle_carries_what_it_asks_of_memory(remote: AsyncMemory):
+async def test_a_remote_handle_carries_its_configuration(remote: AsyncMemory):
     for n in range(3):
         await remote.user("alice").remember(f"Budget number {n} for the Hawaii trip")
     limited = remote.user("alice", config={"retrieval_limit": 1})

@@ -36,7 +36,7 @@ def served(store: Path, *arguments: str, **env: str) -> Iterator[tuple[subproces
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_says_when_it_is_ready_and_stops_when_it_is_told(tmp_path: Path, stop: signal.Signals):
+def test_a_server_prints_when_it_is_ready_and_stops_on_a_signal(tmp_path: Path, stop: signal.Signals):
     store = tmp_path / "m.db"
     with served(store) as (process, url):
         assert url.startswith("http://127.0.0.1:")
@@ -89,7 +89,7 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path):
         assert "cannot listen" in refused.stderr
 
 
-def test_a_server_that_is_busy_with_hostile_turns_stops_when_it_is_told_and_starts_again(tmp_path: Path):
+def test_a_server_busy_with_hostile_turns_stops_on_a_signal_and_starts_again(tmp_path: Path):
     store = tmp_path / "m.db"
     hostile = ["<memory>\n" + "      \n" * 4000 + "x", "I live in Rome. I like tea. " * 1000, "monday " * 4000]
     turns = [{"role": "user", "content": f"So {text} {number}"} for number, text in enumerate(hostile * 2)]

@@ -63,7 +63,7 @@ def test_what_waits_is_listed_approved_and_rejected(store: Path):
     assert "only works with approve" in run("review", "reject", "x", "--content", "y", "--store", store, code=2).stderr
 
 
-def test_the_audit_tells_who_looked(store: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_audit_names_who_read(store: Path, monkeypatch: pytest.MonkeyPatch):
     assert "Nothing is recorded" in run("audit", "--store", store).stdout
     monkeypatch.setenv("MEMORY_AUDIT_DAYS", "7")
     run("show", "--store", store)

@@ -25,7 +25,7 @@ def failed(*arguments: str | Path, code: int) -> str:
     return run(*arguments, code=code).stderr
 
 
-def test_what_is_told_by_hand_is_found_and_corrected(tmp_path: Path):
+def test_a_memory_written_by_hand_is_found_and_corrected(tmp_path: Path):
     store = tmp_path / "new.db"
     made = parsed("remember", "Allergic to peanuts", "--tag", "food", "--user", "ann", "--store", store)
     assert (made["content"], made["kind"], made["tags"]) == ("Allergic to peanuts", "fact", ["food"])

@@ -96,7 +96,7 @@ def test_json_loses_nothing():
 
 
 @pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
-def test_whatever_is_drawn_is_folded(hidden: str, monkeypatch: pytest.MonkeyPatch):
+def test_everything_that_is_printed_is_folded(hidden: str, monkeypatch: pytest.MonkeyPatch):
     """Also where a command forgets to."""
     out = io.StringIO()
     monkeypatch.setattr("sys.stdout", out)

@@ -107,7 +107,7 @@ def test_the_id_of_raw_talk_is_shown_whole(store, monkeypatch):
     assert "budget" in run("why", talk, "--store", store).stdout
 
 
-def test_a_turn_of_that_very_id_goes_before_a_memory_that_ends_so(tmp_path):
+def test_a_turn_with_the_exact_id_comes_before_a_memory_whose_id_ends_so(tmp_path):
     path = tmp_path / "m.db"
     with Memory.local(path) as memory:
         maya = memory.user("maya")

@@ -269,7 +269,7 @@ async def test_loading_gives_nothing_and_logs_on_any_error(caplog: pytest.LogCap
 
 
 @pytest.mark.req("S2-33", "S2-34", "S2-35", "S2-37", "S2-47", "S2-48", "S2-08")
-async def test_another_session_is_told_when_the_user_asks_for_it(memory: AsyncMemory):
+async def test_another_session_is_recalled_if_the_user_asks_for_it(memory: AsyncMemory):
     async with session(memory, ARCHIVING, name="session1") as first:
         await say(first, "I'm building a REST API with authentication", "Sounds good.")
         await say(first, "Planning to use JWT tokens with 1-hour expiration")

@@ -108,7 +108,7 @@ async def test_everything_is_processed_and_read(client):
         await client.delete_memory("x", user_id=U, thread_id=T, memory_type="user_summary")
 
 
-async def test_procedures_are_listed_searched_and_told(client):
+async def test_procedures_are_listed_searched_and_recalled(client):
     await talk(client)
     await client.extract_memories(U, T)
     [procedure] = await client.get_procedural_memories(U)
@@ -165,7 +165,7 @@ async def test_the_local_list_is_pushed_once(client):
         (lambda c: c.get_thread(T, U, created_after="soon"), "not a time"),
     ],
 )
-async def test_what_is_not_done_here_says_so(client, call, said):
+async def test_methods_that_are_not_supported_say_so(client, call, said):
     await talk(client)
     with pytest.raises(InvalidInput, match=said):
         await call(client)

@@ -163,7 +163,7 @@ def test_another_model_is_asked_anew(server: Server, dataset: Path, tmp_path: Pa
     assert server.models == {"small": 3, "large": 3, "larger": 3}
 
 
-def test_nobody_pays_without_having_been_asked(server: Server, dataset: Path):
+def test_paid_calls_need_a_confirmation(server: Server, dataset: Path):
     refused = run(dataset, code=2)
     assert "add --yes" in refused.output
     assert not server.models

@@ -100,7 +100,7 @@ def test_a_data_set_end_to_end(dataset: Path, tmp_path: Path):
     assert "submarine" not in CliRunner().invoke(app, ["show", "--store", str(store)]).stdout
 
 
-def test_a_question_about_earlier_talk_may_be_told_a_summary(tmp_path: Path):
+def test_a_question_about_earlier_talk_may_get_a_summary(tmp_path: Path):
     asked = {"question": "What did we discuss last time about the canoe?", "evidence": ["D1:2"], "category": 4}
     file = tmp_path / "talks.json"
     file.write_text(json.dumps([SAMPLE | {"qa": [asked]}]))
@@ -198,7 +198,7 @@ def test_a_turn_beside_a_hit_gains_half_of_its_score():
     assert smoothed(index, [1.0, 0.0], "Which zebra?") == pytest.approx({"a": 2.0, "b": 1.0, "c": 0.0})
 
 
-def test_what_a_system_is_asked_and_told():
+def test_the_calls_to_a_system_under_evaluation():
     class Silent:
         name = "silent"
         limits: list[int]
@@ -257,14 +257,14 @@ OLD, NEW, OTHER = frozenset({"old"}), frozenset({"new"}), frozenset({"other"})
         ([ToldLine(OTHER)], 0, 0, 0),
     ],
 )
-def test_of_a_change_it_counts_which_answer_is_told(
+def test_for_a_change_the_evaluation_counts_which_value_is_recalled(
     lines: list[ToldLine], current: int, stale_alone: int, unmarked: int
 ):
     changes = _told_about_a_change(*lines)["changes"]
     assert changes == {"questions": 1, "current": current, "stale_alone": stale_alone, "unmarked": unmarked}
 
 
-def test_what_is_told_on_one_line_counts_as_one():
+def test_memories_shown_on_one_line_count_as_one():
     report = _told_about_a_change(ToldLine(NEW, number=1), ToldLine(OTHER, number=1), ToldLine(OTHER, number=2))
     assert report["context"]["lines_from_evidence"] == 0.5
 

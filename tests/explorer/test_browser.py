@@ -148,7 +148,7 @@ CLIPPED = """() => [...document.querySelectorAll("main *, header *, nav *")].fil
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_view_fits_and_says_whose_memory_it_shows(
+def test_every_view_fits_and_names_its_user(
     look: Callable[..., Looking], size: tuple[int, int], sample: dict[str, str]
 ):
     seen = look(*size, color_scheme="dark" if size[0] < 500 else "light", reduced_motion="reduce")
@@ -361,7 +361,7 @@ def test_who_signs_out_sees_nothing_any_more(look: Callable[..., Looking]):
     seen.wrong.clear()  # the browser logs the 401
 
 
-def test_live_is_told_of_changes_and_asks_where_it_cannot_be(seen: Looking, world: World):
+def test_the_live_view_gets_changes_and_polls_where_there_is_no_stream(seen: Looking, world: World):
     asked: list[str] = []
     seen.page.on("request", lambda one: asked.append(one.url.partition("/ui/")[2]))
     seen.show("live/told")

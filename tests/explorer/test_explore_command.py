@@ -77,7 +77,7 @@ async def test_only_what_waits_has_doubtful_words(memory: AsyncMemory):
     assert (await alice.why(waits.id)).doubtful == []
 
 
-async def test_stats_tell_the_budget_of_the_day():
+async def test_stats_show_the_budget_of_the_day():
     policy = PolicySettings(daily_model_calls=5)
     models = {"chat_model": OfflineChat(), "embedding_model": HashingEmbeddings()}
     async with AsyncMemory.local(**models, policy=policy) as memory:

@@ -77,7 +77,7 @@ async def test_instances_with_one_key_share_sessions_and_each_token_works_once_o
         Explorer("short")
 
 
-async def test_a_cookie_with_another_word_is_none(memory: AsyncMemory):
+async def test_a_forged_cookie_opens_no_session(memory: AsyncMemory):
     async with explored(memory) as (http, explorer):
         await signed_in(http, explorer)
         [made] = list(http.cookies.jar)

@@ -192,7 +192,7 @@ def test_gunicorn_with_a_memory_that_each_worker_opens(tmp_path: Path):
         assert [get(url).text for _ in range(2)] == ["1", "2"]
 
 
-def test_gunicorn_with_a_memory_that_was_opened_ahead_of_the_fork_says_so(tmp_path: Path):
+def test_gunicorn_with_a_memory_opened_before_the_fork_gets_an_error(tmp_path: Path):
     with server(tmp_path, WSGI, *gunicorn("--preload"), OPENED="at import") as (url, _):
         answer = get(url)
         assert answer.status_code == 500
@@ -205,7 +205,7 @@ def test_gunicorn_with_an_asgi_app_that_opens_its_memory_in_the_lifespan(tmp_pat
         assert [get(url).text for _ in range(2)] == ["1", "2"], log.read_text()
 
 
-def test_a_second_worker_of_uvicorn_is_told_that_the_file_is_in_use(tmp_path: Path):
+def test_a_second_uvicorn_worker_gets_an_error_that_the_file_is_in_use(tmp_path: Path):
     arguments = ["uvicorn", "app:application", "--port", "0", "--lifespan", "on", "--workers", "2"]
     with server(tmp_path, ASGI, *arguments) as (_, log):
         text = await_text(log, re.compile("Only one may use it at a time"))

@@ -56,12 +56,12 @@ async def taken_up(topic: str, said: str, answer: str) -> bool:
     return Likeness.of(embeddings.model_id).takes_up(topic, said, part, cosine(one, other))
 
 
-async def test_an_answer_that_takes_up_what_was_said_is_told_from_one_that_does_not():
+async def test_an_answer_that_repeats_the_talk_is_distinguished_from_one_that_does_not():
     assert [case for case in ECHOES if not await taken_up(*case)] == []
     assert [case for case in OTHERS if await taken_up(*case)] == []
 
 
-async def test_answers_in_six_languages_are_told_apart():
+async def test_answers_in_six_languages_are_distinguished():
     """58 pairs, of which the rule was chosen by 22; with one cosine for all languages 45 were told apart."""
     rows = [json.loads(line) for line in ANSWERS.read_text("utf-8").splitlines()]
     wrong = [row for row in rows if await taken_up(row["topic"], row["said"], row["answer"]) is not row["goes"]]

@@ -117,7 +117,7 @@ async def test_a_deleted_thread_leaves_no_byte_of_its_talk(tmp_path: Path):
         assert traces(path, *WORDS) == {}
 
 
-async def test_what_a_reader_holds_up_is_told_and_done_in_the_background(
+async def test_scrubbing_that_a_reader_blocks_is_reported_and_done_in_the_background(
     opened: tuple[AsyncMemory, Path], monkeypatch: pytest.MonkeyPatch
 ):
     memory, path = opened

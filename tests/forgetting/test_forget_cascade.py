@@ -454,7 +454,7 @@ async def test_forgetting_goes_on_while_indexed_talk_has_still_to_be_compared(me
     assert "intents" not in left["extra"]
 
 
-async def test_a_correction_that_is_made_in_between_goes_too(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+async def test_a_correction_made_meanwhile_is_forgotten_too(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
     from agent_memory.scopes import forgetting
 
     alice = memory.user("alice")

@@ -228,7 +228,7 @@ async def test_a_summary_that_no_step_has_made_here_goes_with_its_turns(memory: 
 
 
 @pytest.mark.parametrize(("until", "left"), [(timedelta(hours=1), False), (timedelta(hours=-1), True)])
-async def test_an_account_of_a_stretch_of_talk_goes_with_its_first_day_though_its_turns_expired(
+async def test_an_archived_stretch_is_forgotten_with_its_first_day_though_its_turns_expired(
     memory: AsyncMemory, until: timedelta, left: bool
 ):
     user = memory.user("alice")

@@ -103,7 +103,7 @@ def test_figures_that_point_to_one_thing(text: str, telling: set[str]):
     assert telling_figures(text) == telling
 
 
-def test_two_wordings_are_told_from_two_claims():
+def test_two_wordings_are_distinguished_from_two_claims():
     like = Likeness.of("all-MiniLM-L6-v2-int8")
     # The cosines are those of the model.
     assert like.same_claim("My gym locker code is 4711", "By the way, 4711 opens it", 0.4)

@@ -68,7 +68,7 @@ async def test_a_memory_holds_up_a_line_of_whose_words_it_has_two_thirds(memory:
     assert (await held_up(memory.runtime.store, document)).personal == [line], "nothing that it rests on is gone"
 
 
-async def test_of_a_thread_that_is_off_a_profile_tells_nothing_and_of_the_others_everything(memory: AsyncMemory):
+async def test_a_profile_has_nothing_of_a_thread_that_is_off_and_everything_of_the_others(memory: AsyncMemory):
     alice = memory.user("alice")
     for thread, line in (("diary", "fact: the heron nests at the weir"), ("other", "fact: the cello is from Porto")):
         await alice.thread(thread).add("user", line)

@@ -95,7 +95,7 @@ def test_every_workflow_replays_alike_whatever_fails_on_the_way(workflow: str):
         assert played.error is None or "throttled" in played.error
 
 
-def test_a_fault_that_may_pass_is_tried_again_and_one_that_will_not_is_told_at_once():
+def test_a_temporary_fault_is_retried_and_a_permanent_one_reported_at_once():
     passing = run("profile", {"user_id": "alice"}, Script(profile_think=[RuntimeError("429")] * (ATTEMPTS - 1)))
     assert (passing.names, passing.output) == (["profile_think"] * ATTEMPTS, [])
     assert sum(task.kind == "timer" for task in passing.tasks) == ATTEMPTS - 1
@@ -132,7 +132,7 @@ def test_only_a_model_that_gave_nonsense_is_left_alone_afterwards(outcome: Any, 
     assert (FINISH in played.names) is finishes
 
 
-def test_a_backlog_is_worked_off_in_generations_whose_histories_stay_small():
+def test_a_backlog_is_processed_in_generations_with_small_histories():
     pieces = 2 * CHECKPOINTS + 3
     numbers = count()
 
@@ -282,7 +282,7 @@ def test_a_step_that_failed_beside_the_other_is_tried_alone():
     assert played.names == ["index", "extract_and_summarize_think", "commit", "extract_think"]
 
 
-def test_a_crash_between_the_two_commits_asks_nobody_again():
+def test_a_crash_between_the_two_commits_causes_no_second_model_call():
     script = Script(
         extract_and_summarize_think=[both("extract", "summarize")],
         commit=[committed(step="e"), RuntimeError("the host went down"), committed(step="s")],

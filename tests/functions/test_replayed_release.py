@@ -46,7 +46,7 @@ def test_a_history_of_the_previous_release_is_replayed(name: str, runs: list[dic
                 schedule(history, asked)
 
 
-def test_a_workflow_whose_shape_changes_replays_the_histories_of_the_earlier_one(monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_workflow_replays_histories_of_its_earlier_version(monkeypatch: pytest.MonkeyPatch):
     def earlier(request: dict[str, Any]) -> Workflow:
         yield Call("commit", request)
         return [{"step": "earlier"}]

@@ -79,7 +79,7 @@ async def test_a_memory_is_a_file(memory: AsyncMemory):
         (command("rename", old_path=NOTE, new_path="/memories/facts/x.md"), "made of memories"),
     ],
 )
-async def test_what_cannot_be_done_is_told_to_the_model(memory: AsyncMemory, given: Any, why: str):
+async def test_the_model_learns_why_a_command_failed(memory: AsyncMemory, given: Any, why: str):
     tool = MemoryTool(memory, "alice")
     await tool.call(command("create", NOTE, file_text="a a a"))
     with pytest.raises(ToolError, match=why):

@@ -61,7 +61,7 @@ async def test_what_was_said_in_one_session_is_known_in_the_next(rig: Rig, memor
     assert await rig.say("alice", "friday", QUESTION) == KNOWS
 
 
-async def test_nobody_is_told_anything_of_another_user(rig: Rig, memory: Any, server: AgentServer):
+async def test_nothing_of_another_user_is_recalled(rig: Rig, memory: Any, server: AgentServer):
     await rig.say("alice", "monday", FACT)
     await drained(memory)
     assert await rig.say("bob", "friday", QUESTION) == KNOWS_NOT

@@ -206,7 +206,7 @@ async def test_a_key_of_one_user_opens_no_other_memory_from_the_command_line(mem
 
 
 @pytest.mark.parametrize(("status", "said"), [("running", "are being made"), ("failed", "model: it is broken")])
-async def test_what_becomes_of_the_end_of_a_conversation_is_told(memory: Any, status: Any, said: str):
+async def test_the_result_of_ending_a_conversation_is_reported(memory: Any, status: Any, said: str):
     class Elsewhere(InlineProcessing):
         async def start(self, user_id: str, step: str, query: ProcessQuery) -> ProcessRun:
             failed = {"error": "it is broken", "code": "model"} if status == "failed" else {}

@@ -76,7 +76,7 @@ async def test_work_that_lost_its_process_is_begun_anew(tmp_path: Path):
     await second.close()
 
 
-async def test_an_error_of_a_process_that_is_still_there_is_told(tmp_path: Path):
+async def test_an_error_of_a_process_that_still_runs_is_reported(tmp_path: Path):
     path = tmp_path / "m.db"
     first, second = shared_store(path), shared_store(path)
     await first.open()
@@ -186,7 +186,7 @@ async def test_a_stranger_on_the_port_of_an_old_note_gets_no_key(tmp_path: Path)
     assert b"4711" not in heard[0]["query_string"] + b"".join(value for _, value in heard[0]["headers"])
 
 
-def test_nobody_on_the_port_is_no_obstacle():
+def test_a_port_without_a_server_is_no_obstacle():
     assert not answers(Note("http://127.0.0.1:9", "x"))
 
 

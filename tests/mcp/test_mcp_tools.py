@@ -125,7 +125,7 @@ async def test_forgetting_deletes_only_what_was_shown(memory: AsyncMemory):
         assert once_more["total"] == 0
 
 
-async def test_one_users_code_deletes_nothing_of_anothers(memory: AsyncMemory):
+async def test_the_confirmation_code_of_one_user_deletes_nothing_of_another(memory: AsyncMemory):
     for user in ("alice", "bob"):
         await memory.user(user).remember("Allergic to peanuts")
     async with agent(memory, "alice") as alice, agent(memory, "bob") as bob:
@@ -310,7 +310,7 @@ async def test_an_unexpected_fault_keeps_its_words_to_itself(memory: AsyncMemory
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-async def test_long_work_shows_that_it_goes_on(memory: AsyncMemory, mode: str, monkeypatch: pytest.MonkeyPatch):
+async def test_long_work_shows_its_progress(memory: AsyncMemory, mode: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("agent_memory.mcp.calls.BEAT_SECONDS", 0.01)
     beats: list[str] = []
     seen = asyncio.Event()

@@ -113,7 +113,7 @@ async def test_facts_are_reconciled_after_five_extractions_and_never_with_0(memo
 
 
 @pytest.mark.req("S3-01", "S3-06")
-async def test_what_was_said_in_one_conversation_is_told_in_the_next_without_anybody_asking(chat: ScriptedChat) -> None:
+async def test_what_was_said_in_one_conversation_is_recalled_in_the_next_by_default(chat: ScriptedChat) -> None:
     quiet = Cadence(idle_seconds=0.1)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=quiet) as memory:
         alice = memory.user("alice")

@@ -123,7 +123,7 @@ def failing(store: Store, monkeypatch: pytest.MonkeyPatch, fails: Callable[[str,
 @pytest.mark.parametrize("kind", ["counter", "user_counter"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("known", [False, True])
-async def test_a_crash_in_the_middle_is_mended_when_the_turns_come_again(
+async def test_a_crash_in_the_middle_is_repaired_when_the_turns_are_sent_again(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, kind: str, moment: str, known: bool
 ):
     store = memory.runtime.store

@@ -87,7 +87,7 @@ async def waited(memory: AsyncMemory, user: str) -> None:
     await memory.runtime.store.upsert(LEASES, stored)
 
 
-async def test_who_failed_is_done_again_after_a_while_and_nobody_else(chat: ScriptedChat):
+async def test_only_users_whose_run_failed_are_retried_after_a_while(chat: ScriptedChat):
     async with opened(chat) as memory:
         for user in ("alice", "bob"):
             await tell(memory, user)

@@ -89,7 +89,7 @@ async def test_both_are_made_by_one_call_and_are_what_two_calls_make(shared: Asy
     assert chat.calls == {BOTH: 1}
 
 
-async def test_a_backlog_is_gone_over_in_pieces_of_one_call_each(chat: ScriptedChat):
+async def test_a_backlog_is_processed_one_call_at_a_time(chat: ScriptedChat):
     lines = [f"fact: key{n}=value number {n}" for n in range(7)]
     async with opened(chat, limits=Limits(batch_turns=3)) as memory:
         await say(memory, lines)

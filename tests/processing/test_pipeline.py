@@ -107,7 +107,7 @@ async def test_a_contradiction_is_settled_and_the_past_can_be_read(memory: Async
     assert [version.id for version in await alice.history(old.id)] == [old.id, now.id]
 
 
-async def test_raw_talk_does_not_tell_the_old_value_beside_the_new_one(memory: AsyncMemory):
+async def test_raw_talk_does_not_show_the_old_value_beside_the_new_one(memory: AsyncMemory):
     alice = memory.user("alice")
     for number, amount in enumerate(["$10,000", "$15,000"]):
         thread = alice.thread(f"t{number}")

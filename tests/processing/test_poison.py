@@ -94,7 +94,7 @@ def test_what_comes_from_outside_of_the_process_may_pass(root: Exception):
     assert fault_of_input(ModelError("busy", retryable=True)) is None
 
 
-async def test_a_pass_over_a_users_memories_that_our_code_fails_on_does_not_go_on_for_ever(chat: ScriptedChat):
+async def test_a_pass_over_memories_that_crashes_our_code_is_not_repeated_for_ever(chat: ScriptedChat):
     chat.fault = lambda task, call: KeyError("x") if task == "profile" else None  # type: ignore[assignment,return-value]
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=CADENCE) as memory:
         await memory.user("alice").thread("t").add("user", "fact: city=Lisbon by the river")

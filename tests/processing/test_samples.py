@@ -42,7 +42,7 @@ def memory() -> Iterator[Memory]:
         ("dev", "Which registry do we use?", "GitHub Container Registry"),
     ],
 )
-def test_a_new_session_is_told_what_earlier_ones_said(memory: Memory, user: str, question: str, answer: str):
+def test_a_new_session_recalls_what_earlier_ones_said(memory: Memory, user: str, question: str, answer: str):
     context = memory.user(user).thread("a-new-session").context(question)
     assert answer in context.text
     assert context.tokens <= 650
@@ -50,7 +50,7 @@ def test_a_new_session_is_told_what_earlier_ones_said(memory: Memory, user: str,
 
 
 @pytest.mark.req("S0-107")
-def test_what_changed_is_told_as_it_is_now_and_as_it_was(memory: Memory):
+def test_a_changed_fact_is_shown_with_its_new_and_old_value(memory: Memory):
     maya = memory.user("maya")
     now = maya.context("What's my budget for Hawaii?").text
     assert "$15,000" in now

@@ -38,7 +38,7 @@ def test_phrases_that_refer_to_other_conversations(message: str, trigger: str | 
 
 
 @pytest.mark.req("S2-34", "S2-35", "S2-37", "S0-012")
-async def test_other_conversations_on_the_topic_are_told_and_this_one_is_not(memory: AsyncMemory):
+async def test_other_conversations_on_the_topic_are_shown_and_this_one_is_not(memory: AsyncMemory):
     alice = memory.user("alice")
     await talk(alice, "garden", "The garden gets roses and lilies this spring")
     await talk(alice, "hawaii", "The Hawaii vacation costs 10,000 dollars, flights included")
@@ -58,7 +58,7 @@ async def test_other_conversations_on_the_topic_are_told_and_this_one_is_not(mem
 
 
 @pytest.mark.req("S2-34")
-async def test_archived_stretches_are_found_too_and_a_conversation_is_told_once(memory: AsyncMemory):
+async def test_archived_stretches_are_found_too_and_a_conversation_is_shown_once(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.thread("hawaii").add("user", "The Hawaii vacation costs 10,000 dollars")
     await alice.thread("hawaii").process("archive")

@@ -56,7 +56,7 @@ async def test_nothing_known_is_said_in_a_line_and_a_field(memory: AsyncMemory):
     assert (known.relevance or 0) > 0.1
 
 
-async def test_a_greeting_is_not_told_that_nothing_is_known_of_it(memory: AsyncMemory):
+async def test_a_greeting_gets_no_note_that_nothing_is_known(memory: AsyncMemory):
     await told(memory, "alice")
     for query in ("hello", "And then?", "…?"):
         context = await memory.user("alice").context(query)
@@ -153,7 +153,7 @@ def test_talk_of_one_conversation_stands_together_in_its_order():
     ]
 
 
-async def test_used_says_which_line_tells_a_memory(memory: AsyncMemory):
+async def test_used_says_which_line_shows_a_memory(memory: AsyncMemory):
     await told(memory, "alice")
     context = await memory.user("alice").context("What is the locker code at the pool, and when does the pool close?")
     lines = [line for line in context.text.splitlines() if line.startswith("- ")]
@@ -165,7 +165,7 @@ async def test_used_says_which_line_tells_a_memory(memory: AsyncMemory):
         assert quote in lines[number - 1]
 
 
-async def test_standing_instructions_are_told_where_they_apply(memory: AsyncMemory):
+async def test_standing_instructions_are_shown_where_they_apply(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("Always list sources when I ask about papers", kind="requirement")
     await alice.remember("Always answer in metric units", kind="requirement")

@@ -65,7 +65,7 @@ def test_what_only_looks_like_a_change_is_none(query: str, one: str, other: str)
     assert changed(query, one, other) == set()
 
 
-def test_nobody_changes_what_another_one_said():
+def test_nobody_changes_what_another_user_said():
     talk = ("My tent weighs 2 kilos.", "My tent weighs 3 kilos.")
     assert changed("How heavy is the tent in kilos?", *talk) == {(0, 1)}
     assert changed("How heavy is the tent in kilos?", *talk, speakers=("Ann", "Ben")) == set()
@@ -92,7 +92,7 @@ def test_the_newest_stands_ahead_of_what_it_changes():
     assert newest_first([other, new], newer) == [other, new]
 
 
-async def test_a_context_tells_the_newer_one_first_and_marks_the_older():
+async def test_a_context_has_the_newer_value_first_and_marks_the_older():
     async with AsyncMemory.local() as memory:
         user = memory.user("ann")
         await user.thread("a").add("user", "you can call my office only after 5 pm, ok?", created_at=DAY)
@@ -119,7 +119,7 @@ def pair(query: str, old: Hit, new: Hit, *others: Hit) -> dict[str, Newer]:
     return newer_versions([old, new, *others], query, [old, new, *others])
 
 
-def test_what_is_said_later_about_one_thing_is_told_in_the_order_of_time():
+def test_later_statements_about_one_thing_are_shown_in_the_order_of_time():
     """Other words, no figure and no word of change in the sentence that is asked about: so only "newer" is said."""
     old = chunk(0, "I keep the router in the hall cupboard.")
     new = chunk(9, "The router stands on the bookshelf.")
@@ -168,7 +168,7 @@ async def test_a_context_fetches_what_is_newer_by_its_link(memory: AsyncMemory):
 OTHERS = ("roses", "gravel", "a fence", "compost", "new tools", "a bench", "tulips", "a pond")
 
 
-def test_all_parts_of_an_older_turn_are_marked_and_nothing_is_marked_that_is_not_told():
+def test_all_parts_of_an_older_turn_are_marked_and_only_what_is_shown():
     old, new = chunk(0, "The rent is 800 euros."), chunk(5, "The rent is 900 euros.")
     turn = Turn(id="t0", user_id="u", thread_id="thread0", role="user", content="-", created_at=DAY)
     part = Hit(memory=chunk_of(turn, "The flat is bright and quiet.", None, number=1), score=0.4, similarity=0.1)

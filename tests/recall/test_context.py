@@ -120,7 +120,7 @@ async def test_the_messages_of_a_context_are_of_user_and_assistant_alone(memory:
 
 
 @pytest.mark.req("S0-009", "S0-086", "S0-089")
-async def test_a_store_that_is_gone_costs_context_and_nothing_else(memory: AsyncMemory):
+async def test_an_unreachable_store_costs_only_the_context(memory: AsyncMemory):
     thread = memory.user("alice").thread("t1")
     await memory.close()
     context = await thread.context("How is the cat called?")
@@ -141,7 +141,7 @@ async def test_any_question_gives_a_context(memory: AsyncMemory, query: str):
     assert bare.messages == [{"role": "user", "content": "hello there"}]
 
 
-async def test_a_context_does_not_tell_what_was_overtaken_even_if_nothing_else_is_found(memory: AsyncMemory):
+async def test_a_context_leaves_out_outdated_talk_even_if_nothing_else_is_found(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.thread("t1").add("user", "My locker code is 4711", created_at="2026-03-01T10:00:00Z")
     await alice.thread("t1").process("index")
@@ -174,7 +174,7 @@ def test_the_turns_of_a_context_are_the_last_ones_without_a_gap():
     assert [line.used["id"] for line in fit({TURNS: turns}, counter, 60, "sections").kept[TURNS]] == ["0"]
 
 
-async def test_of_the_profile_a_context_tells_what_bears_on_the_question_and_is_not_told_already(memory: AsyncMemory):
+async def test_a_context_has_what_is_relevant_of_the_profile_and_not_shown_already(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("The cat is called Tom")
     second = await alice.remember("The second cat is called Tim")
@@ -200,7 +200,7 @@ async def test_raw_talk_does_not_crowd_out_the_rest(memory: AsyncMemory):
     assert "th time" in context.text
 
 
-async def test_what_is_far_behind_the_best_is_not_told(memory: AsyncMemory):
+async def test_memories_far_below_the_best_are_left_out(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("The red garden gate squeaks in the wind")
     await alice.remember("A gate agent was rude at the airport of Lisbon yesterday evening")
@@ -212,7 +212,7 @@ async def test_what_is_far_behind_the_best_is_not_told(memory: AsyncMemory):
 
 
 @pytest.mark.req("S0-098")
-async def test_a_small_budget_tells_the_best_line_that_fits(memory: AsyncMemory):
+async def test_a_small_budget_gets_the_best_line_that_fits(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("The budget for the trip to Hawaii is 10,000 dollars")
     for n in range(10):

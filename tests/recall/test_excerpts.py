@@ -17,7 +17,7 @@ TALK = (
 )
 
 
-def test_the_sentences_with_the_words_asked_for_are_told():
+def test_the_sentences_with_the_words_asked_for_are_shown():
     assert excerpt(TALK, {"gate": 1.0, "parcel": 1.0}, 40) == f"{LEFT_OUT} The parcels leave from gate 14. {LEFT_OUT}"
     assert excerpt(TALK, {"shelv": 1.0}, 50).startswith(f"{LEFT_OUT} Next week the shelves")
     assert excerpt(TALK, {"shop": 1.0}, 50) == f"I am setting up the new shop. {LEFT_OUT}"
@@ -26,11 +26,11 @@ def test_the_sentences_with_the_words_asked_for_are_told():
     assert "gate 14" in excerpt(TALK, {"gate": 2.0, "wall": 0.5, "floor": 0.5, "white": 0.5}, 40)
 
 
-def test_of_equally_good_stretches_one_with_figures_is_told():
+def test_among_equally_good_stretches_one_with_figures_is_shown():
     assert "gate 14" in excerpt(TALK, {"elsewher": 1.0}, 40)
 
 
-def test_of_a_long_sentence_the_part_that_is_asked_for_is_told():
+def test_the_part_of_a_long_sentence_that_is_asked_for_is_shown():
     long = "Well, " + "it went on and on, " * 12 + "and the rent is 900 euros now, " + "so they said again, " * 12
     told = excerpt(long, {"rent": 1.0}, 60)
     assert "the rent is 900 euros now" in told

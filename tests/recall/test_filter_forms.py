@@ -54,7 +54,7 @@ async def test_a_model_and_a_mapping_say_the_same(alice: AsyncUserScope):
 YEARS_AGO = datetime.now(UTC) - timedelta(days=3650)
 
 
-async def test_a_context_tells_only_what_matches(alice: AsyncUserScope):
+async def test_a_context_has_only_what_matches(alice: AsyncUserScope):
     context = await alice.context("Which hotel?", filters=LISBON)
     assert "river" in context.text
     assert "station" not in context.text

@@ -73,7 +73,7 @@ async def test_a_question_put_before_is_no_answer_and_a_statement_is(idle: Async
     assert "Oolong tea from Taiwan" in (await alice.context("oolong tea from Taiwan")).text
 
 
-async def test_the_last_turns_are_not_told_as_memories_too(idle: AsyncMemory):
+async def test_the_last_turns_are_not_repeated_as_memories(idle: AsyncMemory):
     alice = idle.user("alice")
     chat = alice.thread("home")
     await chat.add("user", SAID)
@@ -166,7 +166,7 @@ async def test_the_settings_of_its_own_conversation_hold_for_it(idle: AsyncMemor
     assert await texts(alice, "plumber insulin") == []
 
 
-async def test_turns_of_one_id_in_two_conversations_are_told_apart(idle: AsyncMemory):
+async def test_turns_with_one_id_in_two_conversations_are_distinguished(idle: AsyncMemory):
     alice = idle.user("alice")
     turn = {"role": "user", "content": SAID, "id": "t1", "created_at": "2026-03-01T10:00:00Z"}
     await alice.thread("home").add_many([turn])
@@ -213,7 +213,7 @@ async def test_a_cache_hides_nothing_that_was_just_said():
         assert await texts(alice, "insulin for the garden") == ["The garden has roses"]
 
 
-async def test_what_was_forgotten_and_is_sent_again_is_not_told(idle: AsyncMemory):
+async def test_what_was_forgotten_and_is_sent_again_is_not_recalled(idle: AsyncMemory):
     alice = idle.user("alice")
     turn = {"role": "user", "content": SAID, "id": "t1", "created_at": "2026-03-01T10:00:00Z"}
     await alice.thread("home").add_many([turn])
@@ -223,7 +223,7 @@ async def test_what_was_forgotten_and_is_sent_again_is_not_told(idle: AsyncMemor
     assert await texts(alice, "plumber") == []
 
 
-async def test_a_store_that_does_not_tell_it_costs_this_part_only(idle: AsyncMemory, caplog: pytest.LogCaptureFixture):
+async def test_a_missing_container_costs_only_its_part(idle: AsyncMemory, caplog: pytest.LogCaptureFixture):
     alice = idle.user("alice")
     await alice.remember("The plumber is called Ann")
     await alice.thread("home").add("user", SAID)
@@ -258,7 +258,7 @@ async def test_what_is_found_is_forgotten_by_the_id_under_which_it_was_told(idle
         ("Wie hoch ist mein Budget für Hawaii?", "Wie hoch ist mein Budget denn?"),
     ],
 )
-async def test_a_question_of_a_moment_ago_stands_behind_what_answers_it(idle: AsyncMemory, query: str, before: str):
+async def test_a_recent_question_ranks_below_what_answers_it(idle: AsyncMemory, query: str, before: str):
     alice = idle.user("alice")
     chat = alice.thread("trip")
     told = "My budget for the trip to Hawaii, that is mein Budget, is $10,000 with everything that we need there."

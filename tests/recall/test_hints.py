@@ -56,7 +56,7 @@ def hinted(context: Context) -> list[str]:
     return lines
 
 
-async def test_what_bears_on_the_talk_is_told_unasked_and_nothing_else(hinting: AsyncMemory):
+async def test_only_what_is_relevant_to_the_talk_is_recalled_without_a_question(hinting: AsyncMemory):
     await learn(hinting, ALWAYS, RECIPE)
     await crowd(hinting)
     alice = hinting.user("alice")
@@ -117,7 +117,7 @@ def test_the_environment_sets_how_many(monkeypatch: pytest.MonkeyPatch):
         Environment().recall  # noqa: B018 - reading it is what fails
 
 
-async def test_nothing_of_another_user_or_project_is_told(hinting: AsyncMemory):
+async def test_nothing_of_another_user_or_project_is_recalled(hinting: AsyncMemory):
     await learn(hinting, ALWAYS, user_id="bob")
     await learn(hinting, ALWAYS.replace("migrations", "backups"), project_id="garden")
     await crowd(hinting)
@@ -129,7 +129,7 @@ async def test_nothing_of_another_user_or_project_is_told(hinting: AsyncMemory):
 
 
 @pytest.mark.parametrize("how", ["forgotten", "quarantined", "switched off", "replaced"])
-async def test_what_no_longer_holds_or_waits_for_review_is_never_told(hinting: AsyncMemory, how: str):
+async def test_what_is_outdated_or_waits_for_review_is_never_recalled(hinting: AsyncMemory, how: str):
     alice = hinting.user("alice")
     await crowd(hinting)
     if how == "quarantined":
@@ -150,7 +150,7 @@ async def test_what_no_longer_holds_or_waits_for_review_is_never_told(hinting: A
     assert "migrations" not in context.text
 
 
-async def test_nothing_is_told_twice(hinting: AsyncMemory):
+async def test_nothing_is_shown_twice(hinting: AsyncMemory):
     await learn(hinting, ALWAYS)
     alice = hinting.user("alice")
     context = await alice.context("How do we deploy the shop?")
@@ -187,7 +187,7 @@ async def test_no_vector_no_hint(chat: Any):
         assert ALWAYS in context.text, "words still find"
 
 
-async def test_a_server_tells_hints_too(hinting: AsyncMemory):
+async def test_a_server_gives_hints_too(hinting: AsyncMemory):
     await learn(hinting, ALWAYS)
     await crowd(hinting)
     async with serving(hinting) as url, AsyncMemory.remote(url) as remote:

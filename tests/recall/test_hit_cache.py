@@ -89,7 +89,7 @@ async def test_what_is_said_makes_the_next_search_a_real_one_too():
         assert any("Felix" in hit.memory.content for hit in await alice.search(query))
 
 
-async def test_a_thread_is_told_or_not_as_it_is_switched_and_not_as_it_was():
+async def test_a_thread_is_recalled_by_its_current_switch_and_not_its_earlier_one():
     async with opened(HashingEmbeddings()) as memory:
         alice, query = memory.user("alice"), "How is the cat called?"
         diary = alice.thread("diary")

@@ -112,7 +112,7 @@ async def test_a_change_through_another_process_holds_after_a_while(
     assert await alice.search("What is the cat called?")
 
 
-def test_who_is_alone_knows_that_nobody_wrote(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+def test_a_sole_process_knows_that_no_other_wrote(clock: Clock, monkeypatch: pytest.MonkeyPatch):
     alone = Known(alone=True)
     assert alone.may_be_fresh("alice", 60), "somebody may have written before the store was opened"
     clock.now += 100
@@ -151,7 +151,7 @@ def test_who_is_not_alone_relies_on_what_it_saw_for_a_moment(clock: Clock, monke
     assert shared.may_be_fresh("carol", 60)
 
 
-async def test_a_shared_store_is_asked_now_and_then_what_was_just_said(
+async def test_a_shared_store_is_polled_for_new_talk(
     memory: AsyncMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ):
     store, looks = memory.runtime.store, 0

@@ -156,7 +156,7 @@ async def test_its_failure_reaches_nobody(monkeypatch: pytest.MonkeyPatch, caplo
     assert CATS[0] not in caplog.text
 
 
-async def test_a_context_counts_and_health_and_diagnosis_tell_it():
+async def test_uses_in_a_context_are_counted_and_shown_by_health_and_diagnosis():
     async with opened(1.0) as memory:
         for text in CATS:
             await memory.user("maya").remember(text)

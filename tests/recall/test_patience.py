@@ -56,7 +56,7 @@ async def test_a_search_goes_by_words_when_vectors_do_not_come(mood: Any, caplog
 
 @pytest.mark.parametrize("mood", ["hangs", "fails", "hangs up"])
 @pytest.mark.req("S0-079", "S0-086")
-async def test_a_context_tells_what_the_words_find(mood: Any, monkeypatch: pytest.MonkeyPatch):
+async def test_a_context_has_what_the_words_find(mood: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recall_context, "_VECTOR_SHARE", 0.02)  # much time is left for the words, on a busy machine
     async with embedding_server() as server, memory_of(server, context_timeout=20.0) as memory:
         thread = memory.user("alice").thread("t1")

@@ -215,7 +215,7 @@ def test_what_a_user_answers_gains_more_of_the_question_than_what_else_is_beside
     assert gains["answer"] == pytest.approx(0.5 * asked, abs=0.03)
 
 
-def test_who_only_asks_stands_behind_who_tells():
+def test_questions_rank_below_statements():
     found = [
         chunk("asks", 0.8, 0, content="[5 March 2026] user: Wow! What does the kite cost?"),
         chunk("tells", 0.75, 10, content="[5 March 2026] user: Some say that kites cost a lot."),
@@ -242,7 +242,7 @@ def test_who_only_asks_stands_behind_who_tells():
         ("What do you think of kites?", False),
     ],
 )
-def test_what_an_agent_said_stands_behind_unless_it_is_asked_for(question: str, of_agent: bool):
+def test_what_an_agent_said_ranks_below_unless_it_is_asked_for(question: str, of_agent: bool):
     found = [
         chunk("agent", 0.8, 0, source="agent", content="[5 March 2026] agent: A kite for 20 euros flies well."),
         chunk("user", 0.7, 10, content="[5 March 2026] user: My kite was 20 euros."),
@@ -273,7 +273,7 @@ def test_what_counts_as_asking(text: str, waits: bool, only: bool):
     assert (asks(text), only_asks(text)) == (waits, only)
 
 
-def test_of_a_long_turn_two_parts_are_told_and_turns_of_other_threads_are_not_its_parts():
+def test_two_parts_of_a_long_turn_are_shown_and_turns_of_other_threads_are_not_its_parts():
     parts = [chunk(f"part {n}", 0.8 - n / 100, 0, source_turn_ids=["1"]) for n in range(4)]
     others = [chunk(f"talk {n}", 0.6 - n / 100, 0, source_turn_ids=["1"], thread_id=f"t{n}") for n in range(3)]
     assert set(ids(fuse([*parts, *others]))) == {"part 0", "part 1", "talk 0", "talk 1", "talk 2"}
@@ -321,7 +321,7 @@ def test_what_the_one_said_who_is_asked_about_comes_first():
     assert hits[0].why["speaker"] > 0
 
 
-def test_talk_that_was_overtaken_stands_far_behind_unless_the_past_is_asked_for():
+def test_outdated_talk_ranks_far_below_unless_the_past_is_asked_for():
     found = [chunk("old", 0.9, 0, valid_to=DAY), chunk("new", 0.7, 9), chunk("low", 0.35, 20)]
     assert ids(fuse(found))[0] == "new"
     assert ids(fuse(found, past=True))[0] == "old"
@@ -357,7 +357,7 @@ async def test_the_answer_beside_the_words_that_find_it_is_found(memory: AsyncMe
     assert [content.split(": ", 1)[1] for content in found] == lines
 
 
-def test_a_turn_of_which_hardly_anything_was_derived_is_told_beside_it():
+def test_a_turn_is_shown_beside_its_facts_if_they_say_little_of_it():
     long = (
         "We talked about the harbour, the old ferry, three gulls, a broken rope and how the tide took the red boat away"
     )
@@ -397,7 +397,7 @@ def test_what_a_memory_is_worth_counts_if_it_is_given_a_weight(weight: str, chan
     assert hits[0].score == pytest.approx(sum(hits[0].why.values()))
 
 
-def test_what_is_said_twice_is_told_once():
+def test_what_is_said_twice_is_shown_once():
     found = [
         candidate("a", 0.9, content="The flight to Oslo leaves on 14 March at noon"),
         candidate("b", 0.8, content="The flight to Oslo leaves on 14 March at noon."),

@@ -16,7 +16,7 @@ def test_rare_words_come_first_and_common_ones_are_left_out():
     assert telling(["maya", "lisbon"], seen) == ["maya"], "one counts, however common"
 
 
-def test_of_few_texts_none_makes_a_word_common():
+def test_no_word_is_common_in_few_texts():
     seen = seen_in(["The cat sleeps", "The cat eats", "A dog"])
     assert telling(["cat", "dog", "horse"], seen) == ["dog", "horse", "cat"]
     assert telling(["cat", "dog"], NOTHING_SEEN) == ["cat", "dog"]

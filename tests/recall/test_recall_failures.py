@@ -17,7 +17,7 @@ from agent_memory.store.containers import MEMORIES
 
 
 @pytest.mark.req("S0-086", "S0-009")
-async def test_a_fault_that_nobody_thought_of_costs_the_context_and_nothing_else(
+async def test_an_unexpected_fault_costs_only_the_context(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     def fails(*_: object) -> None:

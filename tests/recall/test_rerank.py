@@ -39,7 +39,7 @@ async def test_a_model_puts_hits_into_order():
     assert await found(answering("n2"), rerank=2) == [plain[1], plain[0], plain[2]]
 
 
-async def test_what_a_model_puts_first_is_told_as_the_most_relevant():
+async def test_what_a_model_ranks_first_is_shown_as_the_most_relevant():
     async with AsyncMemory.local(
         chat_model=answering("n3"), embedding_model=HashingEmbeddings(), recall=RecallSettings(rerank=3)
     ) as memory:

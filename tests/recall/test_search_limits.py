@@ -43,7 +43,7 @@ async def test_any_other_limit_is_an_error_wherever_it_is_asked_for(memory: Asyn
             await remote.user("alice").search("cat", limit=limit)  # type: ignore[arg-type]
 
 
-def test_the_command_line_says_so_too(tmp_path: Path):
+def test_the_command_line_shows_that_too(tmp_path: Path):
     store = str(tmp_path / "memory.db")
     with Memory.local(store) as memory:
         memory.user("alice").remember("The cat is called Tom")

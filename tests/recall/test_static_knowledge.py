@@ -14,7 +14,7 @@ FACTS = [
 
 
 @pytest.mark.req("S4-11", "S4-47", "S4-50")
-async def test_every_user_is_told_what_was_seeded(memory: AsyncMemory):
+async def test_every_user_recalls_what_was_seeded(memory: AsyncMemory):
     receipt = await memory.static.seed(FACTS)
     assert (receipt.ids, receipt.created) == (["remote", "abroad"], 2)
     for user in ("sarah", "maya"):
@@ -53,7 +53,7 @@ async def test_no_scope_changes_it(memory: AsyncMemory):
 
 
 @pytest.mark.req("S4-50")
-async def test_what_the_question_is_about_is_told_if_not_all_can_be(memory: AsyncMemory):
+async def test_what_the_question_is_about_is_shown_if_there_is_no_room_for_all(memory: AsyncMemory):
     await memory.static.seed(
         [{"id": f"rule-{n:03}", "content": f"Rule {n} is about topic{n} and nothing else at all"} for n in range(200)]
     )

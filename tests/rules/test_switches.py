@@ -49,7 +49,7 @@ async def told(chat: ScriptedChat) -> AsyncIterator[AsyncMemory]:
 
 
 @pytest.mark.req("S3-28", "S3-29")
-async def test_a_user_who_opts_out_is_neither_remembered_nor_told(told: AsyncMemory, chat: ScriptedChat):
+async def test_nothing_is_stored_or_recalled_for_a_user_who_opts_out(told: AsyncMemory, chat: ScriptedChat):
     alice = told.user("alice")
     assert (await alice.settings()).enabled
     await alice.update_settings(enabled=False)
@@ -266,7 +266,7 @@ async def test_tiers_come_from_the_environment_or_from_the_application(chat: Scr
 
 
 @pytest.mark.parametrize("cache", [0.0, 60.0], ids=["no cache", "cache"])
-async def test_nothing_of_a_thread_that_was_switched_off_later_is_told_elsewhere(chat: ScriptedChat, cache: float):
+async def test_nothing_of_a_thread_that_was_switched_off_later_is_recalled_elsewhere(chat: ScriptedChat, cache: float):
     recall = RecallSettings(cache_seconds=cache)
     async with AsyncMemory.local(
         chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET, recall=recall

@@ -147,7 +147,7 @@ def test_an_account_number_has_15_to_34_characters(length: int, number: str):
     ],
 )
 @pytest.mark.parametrize(("before", "behind"), [("12", "34"), ("PAY", "MUST GO OUT")])
-def test_a_number_in_groups_is_told_from_what_stands_beside_it(number: str, before: str, behind: str):
+def test_a_number_in_groups_is_separated_from_digits_beside_it(number: str, before: str, behind: str):
     kind = "card" if number[0].isdigit() else "account"
     text = f"{before} {number} {behind}"
     assert redacted(text, find_secrets(text)) == f"{before} [{kind} number removed] {behind}"

@@ -190,7 +190,7 @@ def test_what_its_neighbours_tell_is_taken_out(text: str, secret: str):
 
 
 @pytest.mark.parametrize("text", PASSWORDS)
-def test_a_password_is_told_in_many_languages(text: str):
+def test_a_password_is_recognised_in_many_languages(text: str):
     said = text.format("hunter2")
     assert redacted(said, find_secrets(said)) == text.format("[password removed]")
     assert find_secrets(text.format("")) == []

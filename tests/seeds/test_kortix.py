@@ -71,7 +71,7 @@ async def test_a_memory_of_several_lines_cannot_open_a_section(service: MemorySe
 
 
 @pytest.mark.req("S3-01", "S3-06", "S3-13", "S3-17", "S3-51")
-async def test_what_one_conversation_tells_is_retrieved_in_another(service: MemoryService):
+async def test_what_is_said_in_one_conversation_is_retrieved_in_another(service: MemoryService):
     made = await service.extract_memories(TALK, account_id="acct", thread_id="thread_xyz789")
     assert any("Acme Corp" in one.content for one in made)
     assert await service.extract_memories(TALK, account_id="acct", thread_id="thread_xyz789") == made

@@ -75,7 +75,7 @@ async def answer(http: httpx.AsyncClient, method: str, path: str, body: Any = No
 
 @pytest.mark.req("S3-25", "S3-39", "S3-50")
 @pytest.mark.parametrize("prefix", ["/api/memory", "/memory"])
-async def test_a_memory_is_made_by_hand_and_told(http: httpx.AsyncClient, memory: AsyncMemory, prefix: str):
+async def test_a_memory_written_by_hand_is_recalled(http: httpx.AsyncClient, memory: AsyncMemory, prefix: str):
     made = await answer(http, "POST", f"{prefix}/memories", REACT_NATIVE)
     assert {name: made[name] for name in REACT_NATIVE} == REACT_NATIVE
     assert (await answer(http, "GET", f"{prefix}/memories"))["memories"] == [made]

@@ -535,9 +535,7 @@ async def test_an_extraction_that_fails_stores_nothing(caplog: pytest.LogCapture
 
 
 @pytest.mark.req("S0-084", "S0-085", "S0-008")
-async def test_the_log_tells_of_each_hit_what_a_threshold_is_tuned_by(
-    memory: AsyncMemory, caplog: pytest.LogCaptureFixture
-):
+async def test_the_log_has_the_figures_for_tuning_a_threshold(memory: AsyncMemory, caplog: pytest.LogCaptureFixture):
     user = memory.user("user_456")
     kept = await user.remember(BUDGET)
     with caplog.at_level(logging.DEBUG, "agent_memory"):

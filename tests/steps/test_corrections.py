@@ -144,7 +144,7 @@ async def test_a_correction_by_hand_reaches_the_summary(chat: ScriptedChat):
         assert await points(memory, "a") == [f"fact: {NEW}"]
 
 
-async def test_a_model_that_is_down_leaves_the_old_summary_and_the_next_pass_tells_it(chat: ScriptedChat):
+async def test_if_the_model_is_down_the_old_summary_stays_and_the_next_pass_updates_it(chat: ScriptedChat):
     async with opened(chat) as memory:
         alice = memory.user("alice")
         await tell(memory, "a", f"fact: {OLD}")
@@ -299,7 +299,7 @@ async def test_more_corrections_than_a_call_has_room_for_are_several_calls(chat:
         assert (sorted(await points(memory, "a")), await marked(memory)) == (sorted(new), [])
 
 
-async def test_a_summary_that_is_made_again_is_told_again(chat: ScriptedChat):
+async def test_a_rebuilt_summary_is_corrected_again(chat: ScriptedChat):
     async with opened(chat) as memory:
         alice = memory.user("alice")
         await tell(memory, "a", f"fact: {OLD}", "fact: dentist=Dr Molar")
@@ -365,7 +365,7 @@ async def test_a_state_in_any_script_is_seen_to_say_it(chat: ScriptedChat):
         assert state.state == {"last": "fact: home town=Genève"}
 
 
-async def test_what_a_summary_was_told_is_forgotten_with_its_source(chat: ScriptedChat):
+async def test_a_correction_in_a_summary_is_forgotten_with_its_source(chat: ScriptedChat):
     async with opened(chat) as memory:
         alice = memory.user("alice")
         await tell(memory, "a", f"fact: {OLD}", "fact: pet=a cat")

@@ -196,7 +196,7 @@ async def test_a_model_that_is_away_advances_nothing(memory: AsyncMemory, chat: 
     assert len(await everything(memory)) == 3
 
 
-async def test_a_batch_of_turns_off_the_record_does_not_stand_in_the_way_of_later_ones():
+async def test_a_batch_of_turns_off_the_record_does_not_block_later_ones():
     async with AsyncMemory.local(
         chat_model=ScriptedChat(),
         embedding_model=HashingEmbeddings(),

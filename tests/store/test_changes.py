@@ -35,7 +35,7 @@ def told(changes: list[MemoryChange]) -> set[tuple[str, str | None]]:
     return {(one.type, one.memory.content if one.memory else None) for one in changes}
 
 
-async def test_what_happens_to_memories_is_told(memory: AsyncMemory, local: AsyncMemory):
+async def test_changes_of_memories_are_reported(memory: AsyncMemory, local: AsyncMemory):
     alice = memory.user("alice")
     await memory.user("bob").remember("The launch code is 4711")
     tea = await alice.remember("I like tea")
@@ -68,7 +68,7 @@ async def test_what_happens_to_memories_is_told(memory: AsyncMemory, local: Asyn
     assert rows[0]["ttl"] == 30 * 24 * 3600
 
 
-async def test_talk_is_told_as_what_was_derived_from_it(memory: AsyncMemory):
+async def test_talk_is_shown_as_the_memories_derived_from_it(memory: AsyncMemory):
     chat = memory.user("alice").thread("monday")
     await chat.add("user", "fact: my tea=green, at any time of day", id="turn-1")
     await chat.process("extract")
@@ -81,7 +81,7 @@ async def test_talk_is_told_as_what_was_derived_from_it(memory: AsyncMemory):
     assert gone.is_about(change.memory_id)
 
 
-async def test_a_cursor_goes_on_behind_what_was_told(memory: AsyncMemory):
+async def test_a_cursor_continues_after_the_last_change_reported(memory: AsyncMemory):
     alice = memory.user("alice")
     made = [await alice.remember(f"Fact {number}") for number in range(5)]
     seen: list[str] = []
@@ -105,7 +105,7 @@ UNREADABLE = ["", "x", "e30", "eyJ0cyI6IHRydWV9", "eyJ0cyI6IC0xfQ", "bnVsbA", "W
 
 
 @pytest.mark.parametrize("cursor", UNREADABLE)
-async def test_a_cursor_of_somebody_elses_making_is_refused(memory: AsyncMemory, cursor: str):
+async def test_a_forged_cursor_is_refused(memory: AsyncMemory, cursor: str):
     with pytest.raises(InvalidInput, match="cursor"):
         await memory.user("alice").changes(cursor=cursor)
 
@@ -165,14 +165,14 @@ def test_what_a_document_tells(fields: dict[str, Any], since: datetime | None, e
     assert [one.type for one in changes_in(DOCUMENT | fields, since)] == expected
 
 
-def test_a_change_that_is_told_twice_has_one_id():
+def test_a_change_that_is_reported_twice_has_one_id():
     (one,) = changes_in(DOCUMENT, None)
     (again,) = changes_in(DOCUMENT | {"access_count": 3}, T0 - timedelta(days=1))
     (later,) = changes_in(DOCUMENT | {"updated_at": iso(T0 + timedelta(days=1))}, None)
     assert one.id == again.id != later.id
 
 
-async def test_what_is_imported_is_told_however_old_it_is(memory: AsyncMemory, chat: ScriptedChat):
+async def test_what_is_imported_is_recalled_however_old_it_is(memory: AsyncMemory, chat: ScriptedChat):
     alice = memory.user("alice")
     await alice.remember("I ski")
     lines: list[str] = []

@@ -37,7 +37,7 @@ def test_a_counter_knows_since_when_its_oldest_turn_waits():
     assert counter.ran("extract", 3).ran("summarize", 3).waiting_since == 1000
 
 
-async def test_the_oldest_turn_that_waits_is_told_and_goes_when_it_is_processed(chat: ScriptedChat):
+async def test_the_oldest_waiting_turn_is_reported_until_it_is_processed(chat: ScriptedChat):
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=QUIET) as memory:
         assert (await memory.health()).oldest_unprocessed is None
         chat_thread = memory.user("alice").thread("t")
@@ -61,7 +61,7 @@ async def test_the_oldest_turn_that_waits_is_told_and_goes_when_it_is_processed(
         ("PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", "full"),
     ],
 )
-async def test_a_store_that_takes_no_writes_is_told_as_long_as_it_lasts(
+async def test_a_store_that_takes_no_writes_is_reported_until_it_does(
     chat: ScriptedChat, tmp_path: Path, breaks: str, mends: str, reason: str
 ):
     """SQLite's bound on the pages of a file stands in for a full disk: the error is the same."""

@@ -47,7 +47,7 @@ def test_a_link_goes_with_what_is_forgotten_and_along_with_an_export(memory):
     assert alice.get(hotel.id).related_ids == []
 
 
-def test_nobody_is_linked_with_what_is_not_theirs(memory):
+def test_nothing_is_linked_with_another_users_memories(memory):
     alice, bob = memory.user("alice"), memory.user("bob")
     secret = bob.remember("Bob's bicycle is blue")
     mine = alice.remember("My bicycle is red")

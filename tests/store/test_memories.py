@@ -39,7 +39,7 @@ async def test_remember_get_update_and_history(memory: AsyncMemory):
 
 
 @pytest.mark.req("S0-105")
-async def test_of_two_who_correct_a_memory_at_once_one_is_told_of_the_conflict(memory: AsyncMemory):
+async def test_if_two_correct_a_memory_at_once_one_gets_a_conflict(memory: AsyncMemory):
     alice = memory.user("alice")
     first = await alice.remember("Allergic to peanuts")
     outcomes = await asyncio.gather(

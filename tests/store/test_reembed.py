@@ -272,7 +272,7 @@ async def test_a_text_that_the_new_model_refuses_stops_nothing(tmp_path):
     await memory.close()
 
 
-async def test_a_busy_model_ends_the_run_and_the_next_one_goes_on(tmp_path):
+async def test_a_busy_model_ends_the_run_and_the_next_run_continues(tmp_path):
     memory, target = await filled(tmp_path / "m.db"), Other()
     before = await found(memory)
     target.fails = True

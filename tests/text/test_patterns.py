@@ -57,7 +57,7 @@ def test_what_would_need_backtracking_is_refused() -> None:
         linear(r"[\W]")
 
 
-def test_half_a_surrogate_pair_is_read_as_a_sign_that_nobody_knows() -> None:
+def test_half_a_surrogate_pair_is_read_as_the_replacement_character() -> None:
     """UTF-8, which RE2 reads, cannot hold it; a query that came as JSON can."""
     assert [match.span() for match in linear("[bc]").finditer("\ud800b\udc00c")] == [(1, 2), (3, 4)]
     assert linear("b").sub("x", "\ud800b") == "\ufffdx"

@@ -261,7 +261,7 @@ def test_pages_of_zep_hold_messages_or_facts_under_items(tmp_path: Path):
         list(read_transcript(file))
 
 
-def test_what_is_no_file_is_said(tmp_path: Path):
+def test_a_file_that_cannot_be_read_gets_an_error(tmp_path: Path):
     with pytest.raises(InvalidInput, match="No such file"):
         contents_of(tmp_path / "none.json")
     with pytest.raises(InvalidInput, match="Is a directory"):

@@ -342,7 +342,7 @@ def test_the_operators_page_names_the_variables_of_roles():
         assert f"`…_{part.upper()}`" in page
 
 
-async def test_the_health_of_each_model_is_told_apart():
+async def test_the_health_of_each_model_is_reported_separately():
     server = {"base_url": "http://127.0.0.1:9/v1", "api_key": "k"}
     chat = RoleChat(OpenAIChat("large", **server), {"profile": OpenAIChat("small", **server)})  # type: ignore[arg-type]
     async with AsyncMemory.local(chat_model=chat, cadence=SILENT) as memory:

@@ -70,7 +70,7 @@ def test_imports_are_processed_a_few_users_at_a_time_beside_live_talk(monkeypatc
     assert mixed["imports_processed"] == 0, "without a mark, imported turns are processed like live ones"
 
 
-def test_what_is_used_up_faster_than_it_comes_is_waited_for():
+def test_an_empty_bucket_makes_its_caller_wait():
     bucket = Bucket(10.0)
     assert bucket.take(100.0, 5) == 100.0
     assert bucket.take(100.0, 25) == pytest.approx(102.0)

@@ -69,7 +69,7 @@ def extracted(text: str, data: ExtractInput = TALK, **options: bool):
         '<think>maybe {{"memories": []}}?</think>{}',
     ],
 )
-def test_an_answer_is_found_in_whatever_it_is_dressed(dress):
+def test_an_answer_is_found_inside_any_wrapping(dress):
     memories, rejected = extracted(dress.format(answer(BUDGET)))
     assert [memory.content for memory in memories] == [BUDGET["content"]]
     assert rejected == []

@@ -56,7 +56,7 @@ async def fails(endpoint: Endpoint, service: Service) -> ModelError:
     return caught.value
 
 
-def test_who_fails_is_asked_less_and_less_often_however_often_somebody_wants_to():
+def test_a_failing_service_is_asked_less_and_less_often():
     async def main() -> None:
         endpoint, service = Endpoint(POLICY), Service(down())
         for _ in range(3000):

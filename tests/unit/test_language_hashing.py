@@ -22,7 +22,7 @@ def test_shared_words_bring_texts_together_whatever_their_endings():
     assert likeness("the budget is mine", "the goat is here") < 0.1  # common words count for little
 
 
-def test_it_is_lexical_only_and_says_so(caplog):
+def test_it_is_lexical_only_and_documents_that(caplog):
     assert abs(likeness("what may I eat", "she became vegetarian")) < 0.2
     with caplog.at_level(logging.INFO):
         HashingEmbeddings()

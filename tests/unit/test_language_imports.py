@@ -39,7 +39,7 @@ def test_every_public_name_is_there_and_listed():
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["search", "--help"], ["serve", "--help"]])
-def test_the_command_line_tells_its_version_and_its_help_without_a_heavy_library(arguments: list[str]):
+def test_the_command_line_prints_version_and_help_without_a_heavy_library(arguments: list[str]):
     code = f"""
 import sys
 sys.argv = ["agent-memory", *{arguments}]

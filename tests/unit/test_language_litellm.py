@@ -66,7 +66,7 @@ async def test_a_status_means_what_it_means_elsewhere(httpserver, status, fault,
     assert (caught.value.fault, len(service.sent)) == (fault, calls)
 
 
-async def test_nobody_there_is_a_fault_that_may_pass():
+async def test_an_unreachable_server_is_a_temporary_fault():
     model = LiteLLMChat("openai/m", base_url="http://127.0.0.1:9/v1", api_key="k", retries=QUICK)
     with pytest.raises(ModelError) as caught:
         await run(model)

@@ -109,7 +109,7 @@ async def test_the_packaged_files_are_checked_as_well(monkeypatch):
                 await MiniLMEmbeddings().embed([BUDGET])
 
 
-async def test_what_is_no_model_says_so(tmp_path):
+async def test_a_file_that_is_no_model_gets_an_error(tmp_path):
     with pytest.raises(ConfigurationError, match=r"no model at .*model\.onnx"):
         MiniLMEmbeddings(tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"not a model")
@@ -133,6 +133,6 @@ def test_batches_hold_like_lengths_within_the_limit():
     assert list(token_batches([500], limit=300)) == [[0]]
 
 
-async def test_the_runtime_is_told_to_send_nothing():
+async def test_the_runtime_sends_no_telemetry():
     await MiniLMEmbeddings().embed(["hello"])
     assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"

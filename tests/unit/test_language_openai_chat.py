@@ -194,7 +194,7 @@ async def test_a_silent_server_is_a_timeout(script, tmp_path):
     await chat.close()
 
 
-async def test_nobody_there_is_retryable():
+async def test_an_unreachable_server_is_retryable():
     chat = OpenAIChat("scripted", base_url="http://127.0.0.1:9/v1", retries=QUICK)
     with pytest.raises(ModelError, match="cannot be reached") as caught:
         await chat.run(EXTRACT, TALK)

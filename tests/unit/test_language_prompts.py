@@ -90,7 +90,7 @@ def test_parameters_come_from_the_front_matter(tmp_path):
     assert (parameters.temperature, parameters.max_tokens, parameters.timeout) == (0.7, None, 5.0)
 
 
-def test_the_folder_is_the_first_that_somebody_names(tmp_path, monkeypatch):
+def test_the_first_folder_that_is_set_is_used(tmp_path, monkeypatch):
     given, first, second = tmp_path / "given", tmp_path / "first", tmp_path / "second"
     for folder in (given, first, second):
         folder.mkdir()

@@ -69,7 +69,7 @@ def test_a_name_is_a_provider_a_model_and_perhaps_dimensions(text, expected):
         (f"openai:m@{10**30}", "1 to 4096 dimensions"),
     ],
 )
-def test_a_name_that_cannot_be_read_is_told_with_its_variable(text, complaint):
+def test_an_unreadable_name_gets_an_error_that_names_its_variable(text, complaint):
     with pytest.raises(ConfigurationError) as caught:
         read_model_name(text, "X")
     assert complaint in str(caught.value)
@@ -145,7 +145,9 @@ def test_each_provider_has_its_adapter_for_embeddings(
         ),
     ],
 )
-def test_what_cannot_work_is_said_when_a_memory_is_made(environment: Set, variables: dict[str, str], complaint: str):
+def test_impossible_settings_are_refused_when_a_memory_is_made(
+    environment: Set, variables: dict[str, str], complaint: str
+):
     with pytest.raises(ConfigurationError) as caught:
         AsyncMemory.from_env(environment(**variables))
     assert complaint in str(caught.value)
@@ -169,7 +171,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
         models_named_by(env)
 
 
-async def test_a_chat_only_server_goes_with_local_embeddings(environment: Set, httpserver: HTTPServer):
+async def test_a_chat_only_server_works_with_local_embeddings(environment: Set, httpserver: HTTPServer):
     """Before, a base URL made the embeddings OpenAI's too, and nothing was ever stored."""
     service = Service(httpserver, lambda path, sent: good() if path.endswith("/chat/completions") else (404, {}))
     env = environment(

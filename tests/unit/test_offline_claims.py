@@ -112,7 +112,7 @@ def test_the_first_digits_of_an_amount_are_no_time_of_day(text: str) -> None:
     assert values.read_time(text, WHEN) is None
 
 
-def test_statements_orders_and_planted_orders_are_told_apart() -> None:
+def test_statements_orders_and_planted_orders_are_distinguished() -> None:
     assert is_statement("I live in Porto")
     assert not is_statement("would you like tea")
     assert is_standing_order("From now on, answer in short bullet points")

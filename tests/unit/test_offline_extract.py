@@ -208,7 +208,7 @@ def test_giving_up_a_habit_is_kept_however_short() -> None:
     assert the_one("I've quit smoking!").content == "I've quit smoking!"
 
 
-def test_an_order_for_every_time_that_something_comes_up_stands() -> None:
+def test_a_standing_order_with_a_condition_is_a_requirement() -> None:
     assert the_one("When you write code for me, always use table-driven tests.").kind == "requirement"
 
 
@@ -253,7 +253,7 @@ def test_the_quote_is_verbatim_with_typographic_signs() -> None:
         ("Max and I adopted a puppy.", "Sarah: Max and I adopted a puppy."),
     ],
 )
-def test_a_named_speaker_stands_before_the_words(said: str, content: str) -> None:
+def test_the_speakers_name_comes_before_the_words(said: str, content: str) -> None:
     memories = extract(ExtractInput(turns=[turn(said, name="Sarah")])).memories
     assert [memory.content for memory in memories] == [content]
     assert memories[0].quote == said
@@ -374,7 +374,7 @@ def test_how_to_messages_are_procedures(text: str) -> None:
     assert memory.quote in text
 
 
-def test_a_story_told_in_order_is_no_procedure() -> None:
+def test_a_story_in_order_is_no_procedure() -> None:
     text = "First we went to the beach, then we had lunch at a seafood place."
     assert all(memory.type == "fact" for memory in found(text))
 
@@ -478,7 +478,7 @@ def test_a_place_lends_its_name_to_nobody() -> None:
         "Set up the meeting room for 9 people.",
     ],
 )
-def test_orders_for_one_answer_tell_nothing(said: str) -> None:
+def test_orders_for_a_single_answer_are_not_remembered(said: str) -> None:
     assert found(said) == []
 
 
@@ -514,7 +514,7 @@ def test_what_happened_once_or_is_wanted_for_now_is_no_memory(text: str) -> None
     assert found(text) == []
 
 
-def test_a_kind_does_not_hang_on_half_a_word() -> None:
+def test_a_kind_is_not_decided_by_half_a_word() -> None:
     assert the_one("Mila starts kindergarten on 1 September, I can't believe it.").kind == "fact"
     assert the_one("My favourite painter has to be Kandinsky.").kind == "preference"
 
@@ -579,7 +579,7 @@ def test_terse_messages_and_standing_instructions_are_kept(text: str, kind: str)
         "La nonna di Pietro abita a Roma dal 6 febbraio.",
     ],
 )
-def test_what_nobody_asserts_of_themselves_is_left_alone(text: str) -> None:
+def test_statements_that_are_not_about_the_speaker_are_left_alone(text: str) -> None:
     assert found(text) == []
 
 

@@ -125,7 +125,7 @@ def test_a_summary_without_a_named_topic_says_how_the_talk_was_opened() -> None:
     assert "Umzug nach Leipzig" in summarize(SummarizeInput(turns=turns(german))).topic
 
 
-def test_a_line_is_told_in_one_place() -> None:
+def test_a_line_is_shown_in_one_place() -> None:
     rows = [("user", "We decided to stay on Kauai."), ("user", "I'll call the hotel on Friday.")]
     summary = summarize(SummarizeInput(turns=turns(rows)))
     assert (len(summary.decisions), len(summary.next_steps), summary.key_points) == (1, 1, [])

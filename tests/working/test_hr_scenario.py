@@ -119,7 +119,7 @@ async def test_what_is_remembered_is_shown_in_one_element_a_block(hr: AsyncMemor
 
 
 @pytest.mark.req("S4-47", "S4-11", "S4-21", "S4-51", "S4-62")
-async def test_static_facts_are_inserted_once_and_told_to_everybody(hr: AsyncMemory):
+async def test_static_facts_are_inserted_once_and_recalled_for_everybody(hr: AsyncMemory):
     for _ in range(2):
         block = AsyncStaticMemory(hr.static, POLICY)
         assert block.name == "static_memory"

@@ -75,7 +75,7 @@ def test_a_damaged_document_is_named_and_hides_no_other(tmp_path: Path, connect:
         container.delete_item("hurt", "p")
 
 
-def test_a_damaged_definition_is_told_at_opening(tmp_path: Path, connect: Any) -> None:
+def test_a_damaged_definition_is_reported_at_opening(tmp_path: Path, connect: Any) -> None:
     path = tmp_path / "store.db"
     with Engine(path) as engine:
         fill(engine, connect)
@@ -139,7 +139,7 @@ def test_a_full_disk_stops_writes_alone_and_for_as_long_as_it_is_full(tmp_path: 
         container.create_item({"id": "2", "pk": "p", "text": "x" * 50_000})
 
 
-def test_reads_go_on_where_what_expired_cannot_be_deleted(tmp_path: Path, connect: Any, clock: Any) -> None:
+def test_reads_continue_where_expired_documents_cannot_be_deleted(tmp_path: Path, connect: Any, clock: Any) -> None:
     with Engine(tmp_path / "store.db", clock=clock) as engine:
         database = connect(engine).create_database("db")
         container = database.create_container("c", PartitionKey(path="/pk"), default_ttl=-1)

@@ -22,7 +22,7 @@ def read(container: ContainerProxy, **options: Any) -> tuple[list[str], str]:
     return ids, container.client_connection.last_response_headers["etag"]
 
 
-def test_the_feed_tells_each_change_once_and_in_order(container: ContainerProxy) -> None:
+def test_the_feed_has_each_change_once_and_in_order(container: ContainerProxy) -> None:
     for item_id in ("1", "2", "3"):
         add(container, item_id)
     ids, continuation = read(container, start_time="Beginning")

@@ -73,7 +73,7 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork her
 
 
 @forks
-def test_a_fork_is_told_at_once_and_does_the_parent_no_harm(tmp_path: Path, connect: Any) -> None:
+def test_a_fork_gets_an_error_at_once_and_does_not_harm_the_parent(tmp_path: Path, connect: Any) -> None:
     path = tmp_path / "store.db"
     with Engine(path) as engine:
         container = connect(engine).create_database("db").create_container("c", PartitionKey(path="/pk"))

@@ -100,7 +100,7 @@ def test_documents_come_in_the_order_of_rids_however_they_were_put() -> None:
     assert world.query("SELECT VALUE c.id FROM c ORDER BY c.same DESC") == ["9", "5", "3", "1"]
 
 
-def test_integers_that_doubles_cannot_tell_apart_are_told_apart() -> None:
+def test_integers_beyond_the_precision_of_doubles_are_distinguished() -> None:
     big = 2**53
     world = World({"id": str(n), "n": n} for n in (big, big + 1, big + 2))
     assert world.query("SELECT VALUE c.n FROM c WHERE c.n = @n", n=big + 1) == [big + 1]

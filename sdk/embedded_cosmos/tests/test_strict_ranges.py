@@ -104,7 +104,7 @@ def test_a_session_has_a_token_for_each_range(container: ContainerProxy) -> None
     assert set(tokens) == {"0", "1", "2"}
 
 
-def test_a_query_that_needs_merging_is_told_so(engine: Engine, container: ContainerProxy) -> None:
+def test_a_query_that_needs_merging_gets_an_error(engine: Engine, container: ContainerProxy) -> None:
     response = ask(engine, "SELECT * FROM c ORDER BY c.number", x_ms_documentdb_query_enablecrosspartition="True")
     assert (response.status, response.headers["x-ms-substatus"]) == (400, "1004")
     told = orjson.loads(orjson.loads(response.body)["additionalErrorInfo"])

@@ -108,7 +108,7 @@ async def test_a_result_that_comes_after_the_end_is_dropped(host: ToyHost):
     assert (ended.status, ended.output) == ("Completed", "2")
 
 
-async def test_a_host_that_died_is_followed_by_one_that_goes_on(tmp_path: Path):
+async def test_a_new_host_continues_after_one_that_died(tmp_path: Path):
     state = tmp_path / "state.db"
     async with toy_host(state, activities=2) as host:
         for n in range(4):

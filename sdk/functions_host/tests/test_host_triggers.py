@@ -88,7 +88,7 @@ async def test_a_feed_is_handed_out_in_batches_from_the_beginning_and_goes_on_af
     assert handed_out()[-1] in (["f"], ["e", "f"])
 
 
-async def test_a_batch_is_handed_out_again_while_its_policy_says_so_and_then_left_behind(host: ToyHost, bricks: Bricks):
+async def test_a_batch_is_retried_as_often_as_its_policy_allows_and_then_skipped(host: ToyHost, bricks: Bricks):
     await bricks.add("a")
     toy.failures["on_brick"] = 3
     async with bricks.read_by(host):
