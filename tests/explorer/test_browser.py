@@ -185,6 +185,7 @@ def test_hostile_text_is_shown_as_text_in_every_view(look: Callable[..., Looking
     memories = world.do(eve.memories(include_superseded=True))
     views = [*VIEWS, "turns/" + encoded(HOSTILE_THREAD), f"forget?by=thread&thread={encoded(HOSTILE_THREAD)}"]
     views += [f"playground?q={encoded(text)}" for text in HOSTILE[:2]]
+    views += [f"{view}/{encoded(HOSTILE_THREAD)}" for view in ("live", "entities")] + ["review?at=1"]
     views += [
         f"timeline?q={encoded(HOSTILE[1])}&by=project",
         f"none/{encoded(HOSTILE[1])}",
@@ -441,6 +442,31 @@ def test_a_fault_of_the_server_is_a_sentence(seen: Looking):
     assert "The server does not respond" in seen.show("audit")
     seen.page.unroute("**/v1/audit*")
     seen.wrong.clear()  # the browser logs both
+
+
+def test_a_user_without_memories_sees_what_is_missing(seen: Looking):
+    for view in [*VIEWS, "playground", "forget", "turns/none", "entities/Nobody", "live/empty"]:
+        text = seen.show(view, "nobody")
+        wrong = ["That did not work", "The server failed", "undefined", "NaN", "Invalid Date"]
+        assert [words for words in wrong if words in text] == [], view
+        assert len(text) > 30, view
+
+
+def test_a_memory_is_opened_and_pinned_by_keyboard(look: Callable[..., Looking]):
+    seen = look(1280, 900)
+    seen.show("timeline?tag=hotel")
+    seen.page.locator(".bar", has_text="240").focus()
+    seen.page.keyboard.press("Enter")
+    seen.page.locator("h1:has-text('240')").wait_for()
+    for _ in range(12):
+        seen.page.keyboard.press("Tab")
+        if seen.page.evaluate("document.activeElement.textContent") == "Pin":
+            break
+    seen.page.keyboard.press("Enter")
+    seen.page.get_by_role("dialog").wait_for()
+    assert seen.page.evaluate("document.activeElement.closest('dialog') !== null")
+    seen.page.keyboard.press("Escape")
+    assert seen.page.evaluate("document.activeElement.textContent") == "Pin"
 
 
 def test_the_first_tab_stop_leads_to_the_content(seen: Looking):

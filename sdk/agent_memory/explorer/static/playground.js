@@ -69,7 +69,7 @@ function LeftOut({ items }) {
   const [found] = useAnswer(() => Promise.all(ids.map((id) => memory.memory(id).catch(() => null))), [user, ids]);
   const words = new Map((found || []).filter(Boolean).map((one) => [one.id, lineOf(one, 160)]));
   return html`<h3>Left out: no room in the budget</h3><ul class="left-out">${items.map((one) => html`<li key=${one.id}>
-    ${words.has(one.id) ? html`<a href=${routeTo(user, "memory", one.id)}>${words.get(one.id)}</a>` : short(String(one.content || one.id || one.type), 120)}
+    ${words.has(one.id) ? html`<a href=${routeTo(user, "memory", one.id)}>${words.get(one.id)}</a>` : short(String(one.content || one.id || one.type), 120)}${" "}
     <span class="quiet">${one.type}${one.score ? ` · score ${one.score.toFixed(2)}` : ""}</span></li>`)}</ul>`;
 }
 

@@ -120,9 +120,12 @@ export function Change({ does, done, children, primary, danger, disabled, label 
 export function Dialog({ title, close, children }) {
   const box = useRef(null);
   useEffect(() => {
-    const before = document.activeElement;
-    box.current.showModal();
-    return () => before && before.focus && before.focus();
+    const [dialog, before] = [box.current, document.activeElement];
+    dialog.showModal();
+    return () => {
+      dialog.close(); // what lies behind a modal dialog takes no focus
+      if (before && before.focus) before.focus();
+    };
   }, []);
   return html`<dialog ref=${box} aria-labelledby="dialog-title" onCancel=${(event) => { event.preventDefault(); close(); }}>
     <h2 id="dialog-title">${title}</h2>${children}
