@@ -21,6 +21,7 @@ from agent_memory.models import (
     Changes,
     Context,
     ContextFormat,
+    ContextSection,
     Contributions,
     DeadLetter,
     Entity,
@@ -59,6 +60,7 @@ from agent_memory.portal import Portal
 from agent_memory.processing.reembed import Progress as ReembedProgress
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT
+from agent_memory.recall.early import ContextOptions
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope, RememberedType
 from agent_memory.settings import Cadence, Environment, Limits, PolicySettings, QueryStrategy, RecallSettings, Webhook
 from agent_memory.steps.table import ThreadStep, UserStep
@@ -232,6 +234,20 @@ class ThreadScope:
             )
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
+
+    def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
+        """The sections of a context as soon as they are known, and then the whole of it.
+
+        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
+        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
+        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
+        the memory is open, this raises as little as `context` does.
+
+        Args:
+            query: What the user asks.
+            options: As of `context`.
+        """
+        return self._portal.iterate(self._inner.context_stream(query, **options))
 
     def search(
         self, query: str, *, limit: int | None = None, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
@@ -942,6 +958,20 @@ class UserScope:
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
 
+    def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
+        """The sections of a context as soon as they are known, and then the whole of it.
+
+        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
+        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
+        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
+        the memory is open, this raises as little as `context` does.
+
+        Args:
+            query: What the user asks.
+            options: As of `context`.
+        """
+        return self._portal.iterate(self._inner.context_stream(query, **options))
+
     def reflect(
         self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
     ) -> Reflection:
@@ -1582,6 +1612,20 @@ class GroupScope:
             )
         except StoreUnavailable as error:
             return Context(degraded=[f"context: {error}"])
+
+    def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
+        """The sections of a context as soon as they are known, and then the whole of it.
+
+        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
+        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
+        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
+        the memory is open, this raises as little as `context` does.
+
+        Args:
+            query: What the user asks.
+            options: As of `context`.
+        """
+        return self._portal.iterate(self._inner.context_stream(query, **options))
 
     def reflect(
         self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]

@@ -102,6 +102,38 @@ export class Http {
     }
   }
 
+  /** The lines of an answer as they arrive. The request is sent once. */
+  async *lines(asked: Asked, call: CallOptions = {}): AsyncGenerator<string, void> {
+    call.signal?.throwIfAborted();
+    const given = { accept: "application/x-ndjson", "content-type": "application/json", ...asked.headers };
+    const headers = await this.withCredentials(given);
+    const timeout = AbortSignal.timeout(call.timeoutMs ?? this.options.timeoutMs ?? TIMEOUT_MS);
+    const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
+    const body = JSON.stringify(asked.body);
+    const decoder = new TextDecoder();
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+    try {
+      const send = this.options.fetch ?? fetch;
+      const answer = await send(this.base + asked.path, { method: asked.verb, headers, body, signal, redirect: "manual" });
+      if (!answer.ok) throw refusal(answer, await answer.text());
+      reader = answer.body!.getReader();
+      for (let rest = ""; ; ) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        const parts = (rest + decoder.decode(value, { stream: true })).split("\n");
+        rest = parts.pop()!;
+        yield* parts;
+      }
+    } catch (cause) {
+      call.signal?.throwIfAborted();
+      if (cause instanceof AgentMemoryError) throw cause;
+      const message = `${this.base} does not answer: ${timeout.aborted ? "not in time" : reasonOf(cause)}`;
+      throw new StoreUnavailable("store_unavailable", message, { retryable: true, cause });
+    } finally {
+      await reader?.cancel().catch(() => undefined);
+    }
+  }
+
   private async once(url: string, request: Request, call: CallOptions): Promise<unknown> {
     call.signal?.throwIfAborted();
     const headers = await this.withCredentials(request.headers);

@@ -124,6 +124,24 @@ export interface ContextRequest {
   resources?: readonly string[] | null | undefined;
 }
 
+/**
+ * A part of a context that streams.
+ *
+ * The early ones are what does not depend on the search, each within its own share of the budget. The last one,
+ * `context`, is the whole: it holds the same as `context()` gives, and takes the place of the early ones.
+ */
+export interface ContextSection {
+  name: "state" | "summary" | "static" | "turns" | "context";
+  /** Quoted data, complete in itself; empty for turns. */
+  text: string;
+  /** Of turns, and of the whole. */
+  messages: { [name: string]: string }[];
+  /** What it shows, as in a context. */
+  used: { [name: string]: unknown }[];
+  /** The whole context, in the last one. */
+  context: Context | null;
+}
+
 /** What one member has contributed to a group. */
 export interface Contributions {
   /** What they wrote, oldest first. */

@@ -1,9 +1,9 @@
-import { AgentMemoryError, NotFound, errorOf } from "./errors.js";
+import { AgentMemoryError, NotFound, StoreUnavailable, errorOf } from "./errors.js";
 import { patient, sleep } from "./http.js";
 import type { Asked, CallOptions, Http, WriteOptions } from "./http.js";
 import { segment } from "./ids.js";
 import { Listing, type ListingOptions } from "./listing.js";
-import type { Context, ProcessResult, ProcessRun } from "./schema.js";
+import type { Context, ContextSection, ProcessResult, ProcessRun } from "./schema.js";
 
 const POLL_MS = 500;
 /** Options of a call that are not fields of the request. */
@@ -59,6 +59,24 @@ export abstract class Scope {
     } catch (error) {
       if (!(error instanceof AgentMemoryError)) throw error;
       return { ...NO_CONTEXT, degraded: [`memory: ${error.message}`] };
+    }
+  }
+
+  /** The sections of a context as they arrive. An error of the service is named in `degraded` of the last one. */
+  protected async *sectionsOf(given: object, fixed: object): AsyncGenerator<ContextSection, void> {
+    const { signal, timeoutMs, ...fields } = given as CallOptions;
+    const asked = { verb: "POST", path: "/v1/context/stream", headers: this.owner, body: { ...fields, ...fixed } } as const;
+    try {
+      for await (const line of this.http.lines(asked, { signal, timeoutMs })) {
+        const section = JSON.parse(line) as ContextSection;
+        yield section;
+        if (section.context !== null) return;
+      }
+      throw new StoreUnavailable("store_unavailable", "the stream ended ahead of the context", { retryable: true });
+    } catch (error) {
+      if (!(error instanceof AgentMemoryError)) throw error;
+      const context = { ...NO_CONTEXT, degraded: [`memory: ${error.message}`] };
+      yield { name: "context", text: "", messages: [], used: [], context };
     }
   }
 

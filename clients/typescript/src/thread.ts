@@ -113,6 +113,14 @@ export class ThreadScope extends Scope {
     return (await this.send<api.SearchAnswer>("POST", "/v1/search", options, fixed)).hits;
   }
 
+  /** The sections of a context as soon as they are known, and last the whole of it; that one has a `context`. */
+  contextStream(
+    query: string,
+    options: Omit<api.ContextRequest, "query" | "thread_id"> & Pick<CallOptions, "signal" | "timeoutMs"> = {},
+  ): AsyncGenerator<api.ContextSection, void> {
+    return this.sectionsOf(options, { query, thread_id: this.threadId });
+  }
+
   /** What to know before the next answer in this conversation. It is empty when the service fails; see `degraded`. */
   context(
     query: string,

@@ -35,6 +35,10 @@ test("a conversation becomes memories, a summary and a profile", async () => {
   assert.deepEqual(await chat.memories({ filters: { created_at: { lt: march } } }).toArray(), []);
   assert.equal((await chat.search("dahlias"))[0]!.memory.thread_id, "garden & house");
   assert.match((await bob.context("Do I prefer roses?")).text, /dahlias/);
+  const sections = [];
+  for await (const section of bob.contextStream("Do I prefer roses?", { budget: 500 })) sections.push(section);
+  assert.match(sections.at(-1)!.text, /dahlias/);
+  assert.ok(sections.every((section, n) => (section.context !== null) === (n === sections.length - 1)));
   assert.match(JSON.stringify(await bob.reflect("Where do I live?")), /Lisbon/);
   assert.equal((await chat.view()).turns.length, 3);
   assert.equal((await chat.stats()).turns, 3);

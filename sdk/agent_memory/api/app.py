@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from agent_memory.api import account, events, operator, responses, routes, transfer
+from agent_memory.api import account, events, operator, responses, routes, stream, transfer
 from agent_memory.api.body_limit import BodyLimit
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.explorer import Explorer, UnderPage
@@ -92,7 +92,7 @@ def create_app(
 # An app that included the routers would build each route anew at its first request, which takes a tenth of a second.
 _ROUTES = [
     route
-    for router in (routes.router, events.router, responses.router, transfer.router, operator.router)
+    for router in (routes.router, stream.router, events.router, responses.router, transfer.router, operator.router)
     for route in router.routes
 ]
 _BY_ACCOUNT = APIRouter()

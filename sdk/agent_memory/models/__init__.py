@@ -53,7 +53,16 @@ from agent_memory.models.operation import (
     Stats,
 )
 from agent_memory.models.parts import FilePart, ImagePart, Part, TextPart, ToolCallPart, ToolResultPart
-from agent_memory.models.recall import Context, ContextFormat, FoundBy, Hit, Name, SearchFilters, Signals
+from agent_memory.models.recall import (
+    Context,
+    ContextFormat,
+    ContextSection,
+    FoundBy,
+    Hit,
+    Name,
+    SearchFilters,
+    Signals,
+)
 from agent_memory.models.receipts import ExportPart, ForgetItem, ForgetReceipt, ImportReceipt, ProcessResult, Receipt
 from agent_memory.models.reflection import CitedSentence, Evidence, Reflection
 from agent_memory.models.switches import MemoryConfig, ScopeSettings
@@ -80,6 +89,7 @@ __all__ = [
     "CitedSentence",
     "Context",
     "ContextFormat",
+    "ContextSection",
     "Contributions",
     "CustomKind",
     "DeadLetter",

@@ -109,3 +109,17 @@ class Context(Model):
     skipped_reason: str | None = None
     query: str | None = Field(default=None, description="What was searched for; None if nothing was.")
     decisions: dict[str, str] = Field(default_factory=dict, description="What gate, query and archive decided.")
+
+
+class ContextSection(Model):
+    """A part of a context that streams.
+
+    The early ones are what does not depend on the search, each within its own share of the budget. The last one,
+    `context`, is the whole: it holds the same as `context()` gives, and takes the place of the early ones.
+    """
+
+    name: Literal["state", "summary", "static", "turns", "context"]
+    text: str = Field(default="", description="Quoted data, complete in itself; empty for turns.")
+    messages: list[dict[str, str]] = Field(default_factory=list, description="Of turns, and of the whole.")
+    used: list[dict[str, Any]] = Field(default_factory=list, description="What it shows, as in a context.")
+    context: Context | None = Field(default=None, description="The whole context, in the last one.")

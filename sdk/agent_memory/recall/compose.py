@@ -130,13 +130,13 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
         "nothing": [nothing_line(query)] if is_nothing and says_something(query) else [],
         "standing": [standing_line(hit.memory, wanted.zone) for hit in parts.standing],
         "memories": [],
-        TURNS: [_turn_line(turn) for turn in reversed(shown)],
+        TURNS: turn_lines(parts.turns, query),
         HINTS: [hint_line(hit, wanted.zone) for hit in untold(parts.hints, told, before, settings)],
         "state": state_lines(parts.state.state) if parts.state else [],
-        "summary": [summary_line(line) for line in parts.summary.content.splitlines()] if parts.summary else [],
+        "summary": summary_lines(parts.summary),
         "profile": profile,
         "archive": [archive_line(account, wanted.zone) for account in parts.archive],
-        "static": _static_lines(parts.static, query),
+        "static": static_lines(parts.static, query),
     }
     kept = _kept(lines, told, newer, wanted, tokens)
     recent = [{"role": line.used["role"], "content": line.text} for line in reversed(kept.kept[TURNS])]
@@ -276,7 +276,7 @@ def _profile_lines(
     return [profile_line(line.text, line.memory_ids) for line in best]
 
 
-def _static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
+def static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
     """Static knowledge, with what the question is about first, in case not everything fits."""
     matches = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
     return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -matches[fact.id])]
@@ -286,6 +286,16 @@ def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
     """The last turns, without the question itself if it has been written already: its asker sends it along."""
     asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip() == query.strip()
     return (turns[:-1] if asked else turns)[-LAST_TURNS:]
+
+
+def summary_lines(summary: ThreadSummary | None) -> list[Line]:
+    """The lines of the thread's summary."""
+    return [summary_line(line) for line in summary.content.splitlines()] if summary else []
+
+
+def turn_lines(turns: Sequence[Turn], query: str) -> list[Line]:
+    """The last turns before the question, the newest first."""
+    return [_turn_line(turn) for turn in reversed(_shown(turns, query))]
 
 
 def _turn_line(turn: Turn) -> Line:

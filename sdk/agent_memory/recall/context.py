@@ -16,13 +16,15 @@ from agent_memory.language.endpoints import health_of
 from agent_memory.language.roles import is_off, models_of
 from agent_memory.language.tasks import QUERY_REWRITE, ChatModel
 from agent_memory.models import Context, ContextFormat, Filter, Hit, SearchFilters, Signals, TextIs, iso
+from agent_memory.recall import early
 from agent_memory.recall.archive import search_archive
 from agent_memory.recall.budget import HINTS, TURNS
-from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose
+from agent_memory.recall.compose import LAST_TURNS, Parts, Wanted, compose, static_lines, summary_lines, turn_lines
 from agent_memory.recall.gate import Decision, classify, decide
 from agent_memory.recall.groups import check_groups, merged, search_groups
 from agent_memory.recall.hints import find_hints
 from agent_memory.recall.questions import HISTORY_MESSAGES, Question, build_question, hypothetical
+from agent_memory.recall.render import state_lines
 from agent_memory.recall.search import LONGEST_QUERY, search
 from agent_memory.recall.searcher import Searcher
 from agent_memory.settings import QueryStrategy
@@ -196,15 +198,18 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     loop = asyncio.get_running_loop()
     timeout = recaller.timeout(request)
     deadline = loop.time() + timeout
+    told = (request.budget, request.format, recaller.tokens)
 
     async def turns() -> None:
         window = read.documents.window
         recent = [one.turn for one in await read.turns if window.shows(one.turn, one.ts)]
         # A tool's answer without its call is refused by chat models.
         parts.turns = [turn for turn in recent if turn.role in ("user", "agent")]
+        early.tell(TURNS, turn_lines(parts.turns, request.query), *told)
 
     async def static() -> None:
         parts.static = await recaller.static.all()
+        early.tell("static", static_lines(parts.static, request.query[:LONGEST_QUERY]), *told)
 
     async def archive() -> None:
         assert trigger is not None
@@ -234,6 +239,8 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     if request.as_of is None:
         parts.summary, parts.state = read.documents.summary, read.documents.state
         stored = read.documents.profile
+        early.tell("state", state_lines(parts.state.state) if parts.state else (), *told)
+        early.tell("summary", summary_lines(parts.summary), *told)
     if thread is not None:
         work[TURNS] = asyncio.ensure_future(turns())
     if gate.search:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -117,10 +117,7 @@ class Http:
         """
         sent = {"Accept": "application/json", **(headers or {})}
         if user_id is not None:
-            if user_id != user_id.strip(" \t"):
-                raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
-            group = group_of(user_id)
-            sent |= {"X-User-Id": user_id} if group is None else {"X-Group-Id": group}
+            sent |= _owner(user_id)
         if verb != "GET" and not repeatable:
             sent["Idempotency-Key"] = str(uuid.uuid4())
         if body is not None:
@@ -138,6 +135,28 @@ class Http:
                     raise later.error from later.__cause__
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+    async def lines(self, path: str, *, user_id: str, body: Mapping[str, Any], **headers: str) -> AsyncIterator[str]:
+        """The lines of an answer as they arrive. The request is sent once.
+
+        Raises:
+            AgentMemoryError: as `send`.
+        """
+        if self._session is None:
+            raise StoreUnavailable("the memory is not open: use `async with`, or call open() first")
+        sent = {"Content-Type": "application/json", **headers, **_owner(user_id), **await self._credentials()}
+        url = URL(f"{self.base_url}{path}", encoded=True)
+        try:
+            async with self._session.post(url, headers=sent, data=_encode(body), allow_redirects=False) as answer:
+                if answer.status >= 300:
+                    raise _error(answer.status, await answer.read(), None)
+                rest = b""
+                async for chunk in answer.content.iter_any():
+                    *whole, rest = (rest + chunk).split(b"\n")
+                    for line in whole:
+                        yield line.decode()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StoreUnavailable(f"{self.base_url} does not answer: {str(error) or type(error).__name__}") from error
 
     async def _once(
         self, verb: str, path: str, headers: dict[str, str], data: bytes | None, params: Any, timeout: float | None
@@ -175,6 +194,18 @@ class Http:
         return headers
 
 
+def _owner(user_id: str) -> dict[str, str]:
+    """The header that says whose memory a request is for.
+
+    Raises:
+        InvalidInput: if a header cannot carry the id.
+    """
+    if user_id != user_id.strip(" \t"):
+        raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
+    group = group_of(user_id)
+    return {"X-User-Id": user_id} if group is None else {"X-Group-Id": group}
+
+
 class MemberHttp(Http):
     """A connection on which a member of a group acts."""
 
@@ -190,6 +221,12 @@ class MemberHttp(Http):
     async def send(self, verb: str, path: str, *, headers: Mapping[str, str] | None = None, **asked: Any) -> Any:
         """Sends a request that names the member."""
         return await self._of.send(verb, path, headers={**(headers or {}), "X-User-Id": self._member}, **asked)
+
+    async def lines(self, path: str, *, user_id: str, body: Mapping[str, Any], **headers: str) -> AsyncIterator[str]:
+        """The lines of the answer to a request that names the member."""
+        member = {**headers, "X-User-Id": self._member}
+        async for line in self._of.lines(path, user_id=user_id, body=body, **member):
+            yield line
 
 
 class _Later(Exception):

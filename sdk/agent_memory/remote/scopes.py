@@ -11,16 +11,17 @@ import functools
 import inspect
 import json
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast
 from urllib.parse import quote
 
 from agent_memory.contract.endpoint import IF_MATCH, MAX_PAGE, Endpoint
-from agent_memory.contract.schemas import MAX_TURNS, ProcessRun, StaticKnowledge
+from agent_memory.contract.schemas import ProcessRun, StaticKnowledge
 from agent_memory.contract.table import ENDPOINTS
-from agent_memory.errors import AgentMemoryError, NotFound
+from agent_memory.errors import AgentMemoryError, NotFound, StoreUnavailable
 from agent_memory.models import (
     Context,
+    ContextSection,
     Filter,
     ImportReceipt,
     Memory,
@@ -31,7 +32,9 @@ from agent_memory.models import (
     TurnInput,
     Usage,
 )
+from agent_memory.recall.early import ContextOptions, whole
 from agent_memory.remote.http import Http, MemberHttp, error_of
+from agent_memory.remote.pieces import in_requests, pieces
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.listing import Start
@@ -46,8 +49,6 @@ R = TypeVar("R")
 S = TypeVar("S")
 Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 
-REQUEST_BYTES = 3_000_000
-"""The turns of one request have at most this many bytes; the server reads 4 MB."""
 POLL_SECONDS = 0.5
 PROCESS_TIMEOUT = 600.0
 """Seconds that one request for processing may take where the server does the work before it answers."""
@@ -135,6 +136,11 @@ class RemoteUserScope(AsyncUserScope):
         local = super().thread(thread_id, agent_id=agent_id, project_id=project_id, config=config, resources=resources)
         return RemoteThreadScope(self._http, local)
 
+    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
+        """The sections of a context as they arrive from the server, and then the whole of it."""
+        async for section in _stream(self, {"query": query, **options}):
+            yield section
+
     async def process(
         self,
         step: str,
@@ -163,7 +169,7 @@ class RemoteUserScope(AsyncUserScope):
     async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
         """Takes in the lines of an export, in pieces that a request can hold."""
         total = ImportReceipt()
-        for piece, done in _pieces(lines):
+        for piece, done in pieces(lines):
             answer = await self._http.send(
                 "POST", "/v1/import", user_id=self.user_id, lines=piece, timeout=PROCESS_TIMEOUT
             )
@@ -227,7 +233,7 @@ class RemoteThreadScope(AsyncThreadScope):
         named = [given.model_copy(update={"id": turn.id}) for given, turn in zip(inputs, kept, strict=True)]
         extras = _extras(self._asked)
         receipts = []
-        for part in _parts(named):
+        for part in in_requests(named):
             body = {"turns": [turn.model_dump(mode="json", exclude_none=True) for turn in part], **extras}
             path = f"/v1/threads/{quote(self.thread_id, safe='')}/turns"
             answer = await self._http.send("POST", path, user_id=self.user_id, body=body, repeatable=True)
@@ -239,6 +245,11 @@ class RemoteThreadScope(AsyncThreadScope):
             forgotten=[turn_id for receipt in receipts for turn_id in receipt.forgotten],
             usage=sum((receipt.usage for receipt in receipts), Usage()),
         )
+
+    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
+        """The sections of a context as they arrive from the server, and then the whole of it."""
+        async for section in _stream(self, {"query": query, **options}):
+            yield section
 
     async def process(self, step: str, *, retired: bool = False, recent_k: int | None = None) -> ProcessResult:
         """Runs a step of this thread, and waits for it."""
@@ -284,52 +295,6 @@ async def _process(http: Http, user_id: str, path: str, asked: Mapping[str, Any]
     return run.result
 
 
-def _parts(turns: list[TurnInput]) -> list[list[TurnInput]]:
-    """Turns in pieces that a request can hold."""
-    parts: list[list[TurnInput]] = []
-    room = 0
-    for turn in turns:
-        size = len(turn.model_dump_json().encode())
-        if not parts or size > room or len(parts[-1]) == MAX_TURNS:
-            parts.append([])
-            room = REQUEST_BYTES
-        parts[-1].append(turn)
-        room -= size
-    return parts
-
-
-def _pieces(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """An export in independent pieces, each with the number of lines done after it.
-
-    Each begins with the header, and with the line of the thread that the turns in it belong to.
-    """
-    head = thread = ""
-    piece: list[str] = []
-    size = done = 0
-    for line in lines:
-        text = line.rstrip("\r\n")
-        if piece and size + len(text.encode()) > REQUEST_BYTES:
-            yield "\n".join(piece), done
-            piece, size = [one for one in (head, thread) if one], len(head.encode()) + len(thread.encode())
-        done += 1
-        head = head or text
-        if _is_thread(text):
-            thread = text
-        piece.append(text)
-        size += len(text.encode()) + 1
-    if piece:
-        yield "\n".join(piece), done
-
-
-def _is_thread(line: str) -> bool:
-    """Whether a line of an export begins a thread; the server refuses invalid JSON."""
-    try:
-        read = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(read, dict) and read.get("type") == "thread"
-
-
 def _extras(asked: Asked) -> dict[str, Any]:
     """The restrictions that the requests of a handle send."""
     config = asked.config.model_dump(exclude_defaults=True)
@@ -350,11 +315,33 @@ async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> 
         rest["filters"] = _filter_sent(rest["filters"], in_query=in_query)
     if in_query:
         return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, query=rest, headers=headers)
-    if endpoint.threads_too is not None and isinstance(scope, RemoteThreadScope):
-        rest["thread_id"] = scope.thread_id
+    body = _body(scope, endpoint, rest)
+    return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=body, headers=headers)
+
+
+def _body(scope: Scope, endpoint: Endpoint, rest: Mapping[str, Any]) -> dict[str, Any]:
+    of_both = endpoint.threads_too is not None
+    thread = {"thread_id": scope.thread_id} if of_both and isinstance(scope, RemoteThreadScope) else {}
     fields = {} if endpoint.given is None else endpoint.given.model_fields
-    rest |= {name: value for name, value in _extras(scope._asked).items() if name in fields}
-    return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=rest, headers=headers)
+    extras = {name: value for name, value in _extras(scope._asked).items() if name in fields}
+    return {**rest, **thread, **extras}
+
+
+async def _stream(scope: Scope, given: Mapping[str, Any]) -> AsyncIterator[ContextSection]:
+    """Early sections are passed on. If the stream breaks, an empty context says why, as `context` does."""
+    rest = {name: value for name, value in given.items() if value is not None}
+    try:
+        if "filters" in rest:
+            rest["filters"] = _filter_sent(rest["filters"], in_query=False)
+        body = _body(scope, _ENDPOINT_OF[AsyncUserScope.context], rest)
+        async for line in scope._http.lines("/v1/context/stream", user_id=scope.user_id, body=body):
+            section = ContextSection.model_validate_json(line)
+            yield section
+            if section.context is not None:
+                return
+        raise StoreUnavailable("the stream ended ahead of the context")
+    except (AgentMemoryError, ValueError) as error:
+        yield whole(Context(degraded=[f"memory: {error}"]))
 
 
 async def _all_pages(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Page[Any]:

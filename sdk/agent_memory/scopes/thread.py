@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
@@ -10,6 +10,7 @@ from agent_memory.forgetting.deletion import delete_chunks
 from agent_memory.models import (
     Context,
     ContextFormat,
+    ContextSection,
     Filter,
     ForgetReceipt,
     Hit,
@@ -24,6 +25,7 @@ from agent_memory.models import (
     ThreadSummary,
 )
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
+from agent_memory.recall.early import ContextOptions, stream
 from agent_memory.rules.switches import read_rules
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
@@ -94,6 +96,21 @@ class AsyncThreadScope(ThreadTalk):
             agent_id,
         )
         return await tell(self._runtime, request, self._asked)
+
+    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
+        """The sections of a context as soon as they are known, and then the whole of it.
+
+        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
+        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
+        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
+        the memory is open, this raises as little as `context` does.
+
+        Args:
+            query: What the user asks.
+            options: As of `context`.
+        """
+        async for section in stream(lambda: self.context(query, **options)):
+            yield section
 
     @audited(changes=False, operation="search_memory")
     async def search(

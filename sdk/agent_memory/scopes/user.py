@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
@@ -11,6 +11,7 @@ from agent_memory.forgetting.profiles import told_profile
 from agent_memory.models import (
     Context,
     ContextFormat,
+    ContextSection,
     Filter,
     Hit,
     MemoryConfig,
@@ -24,6 +25,7 @@ from agent_memory.models import (
 )
 from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
+from agent_memory.recall.early import ContextOptions, stream
 from agent_memory.recall.reflection import reflect_on
 from agent_memory.rules.budgets import budget_of, over_budget
 from agent_memory.rules.switches import Asked
@@ -140,6 +142,21 @@ class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, Use
             *where, query, budget, limit, as_of, format, strategy, signals, history, None, filters, groups, agent_id
         )
         return await tell(self._runtime, request, self._asked)
+
+    async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
+        """The sections of a context as soon as they are known, and then the whole of it.
+
+        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
+        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
+        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
+        the memory is open, this raises as little as `context` does.
+
+        Args:
+            query: What the user asks.
+            options: As of `context`.
+        """
+        async for section in stream(lambda: self.context(query, **options)):
+            yield section
 
     @audited(changes=False)
     async def reflect(
