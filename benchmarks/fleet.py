@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory.evaluation.plot import Panel, draw
+from agent_memory.processing.due import INDEX
+from agent_memory.processing.workflows import TOGETHER
 from agent_memory.scale.figures import Measured, measured, prices
 from agent_memory.scale.model import (
     ACTIVITIES_AT_ONCE,
@@ -43,6 +45,7 @@ from agent_memory.scale.model import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from azure_functions.names import orchestrator_name
 from azure_functions.starts import MOST_AT_ONCE  # the function app lies beside the library
 
 MEASURED = Path(__file__).parents[1] / "sdk/agent_memory/scale/measured.json"
@@ -53,6 +56,10 @@ QUIET = 300.0
 """Seconds after which the sweep finds an idle thread, as the templates deploy it."""
 LOOK = 5.0
 """Seconds between two looks of the backfill, as `azure_functions/lane.py` says."""
+INDEXING = orchestrator_name(INDEX)
+"""The orchestration that asks no chat model."""
+EXTRACTING = {"extract", TOGETHER}
+"""The workflows that make facts of turns."""
 ENOUGH = {"chat_capacity": 1_000_000, "instances": 1000}
 """A quota of the model and instances that are no limit, to see the others."""
 
@@ -283,8 +290,11 @@ class Fleet:
             self._place(when, activities)
 
         def activities(when: float) -> None:
-            calls = self.figures.model_calls / sum(self.figures.runs.values())
-            tokens = (self.figures.tokens_in + self.figures.tokens_out) / sum(self.figures.runs.values())
+            calls = tokens = 0.0
+            if name != INDEXING:
+                asking = sum(runs for one, runs in self.figures.runs.items() if one != INDEXING)
+                calls = self.figures.model_calls / asking
+                tokens = (self.figures.tokens_in + self.figures.tokens_out) / asking
             end = when + (work.in_a_row + self.figures.finish.in_a_row) * self.cloud.latency
             end += calls * self.cloud.model_seconds * self.random.uniform(0.5, 1.5)
             end = max(end, self._model.take(when, tokens) + calls * self.cloud.model_seconds)
@@ -292,7 +302,7 @@ class Fleet:
             self._at(end, freed)
 
         def freed(when: float) -> None:
-            if name == "extract" and live:
+            if name in EXTRACTING and live:
                 self.found.add(when - written)
             self._busy -= 1
             if then is not None:
@@ -377,10 +387,14 @@ def deployment(users: int) -> Cloud:
     return cloud
 
 
-def simulate(users: int, scene: Scene, seconds: float, figures: Measured) -> dict[str, Any]:
+def simulate(
+    users: int, scene: Scene, seconds: float, figures: Measured, chat_capacity: int | None = None
+) -> dict[str, Any]:
     """One size; its figures, and how long that took here."""
     began = time.process_time()
-    fleet = Fleet(Load(users), deployment(users), figures, replace(scene), seconds)
+    cloud = deployment(users)
+    cloud = cloud if chat_capacity is None else replace(cloud, chat_capacity=chat_capacity)
+    fleet = Fleet(Load(users), cloud, figures, replace(scene), seconds)
     fleet.run()
     return fleet.report() | {"simulated_seconds": seconds, "processor_seconds": round(time.process_time() - began, 1)}
 
@@ -453,6 +467,7 @@ def main() -> int:
     options.add_argument(
         "--backfill-at-once", type=int, default=20, metavar="USERS", help="imported users processed at the same time"
     )
+    options.add_argument("--chat-capacity", type=int, metavar="THOUSANDS", help="tokens of the chat model a minute")
     options.add_argument("--json", action="store_true", help="print JSON only")
     options.add_argument("--plot", type=Path, metavar="FILE", help="draw the table as PNG, SVG or PDF, too")
     arguments = options.parse_args()
@@ -471,7 +486,7 @@ def main() -> int:
     for users in arguments.users or SIZES:
         load = Load(users)
         seconds = arguments.seconds or min(3600.0, 300_000 / (load.turns_a_second * load.peak))
-        rows.append(simulate(users, scene, seconds, figures))
+        rows.append(simulate(users, scene, seconds, figures, arguments.chat_capacity))
     if not arguments.users:
         rows.append(expected(10_000_000, figures))
     print(json.dumps(rows, indent=2) if arguments.json else table(rows))

@@ -153,8 +153,11 @@ async def measure_feed() -> dict[str, Any]:
     return rows
 
 
-async def measure_work(users: int = 10, turns: int = 60) -> dict[str, Any]:
-    """What each orchestration asks of the store and how many activities it has, on average over a sample of users."""
+async def measure_work(users: int = 10, turns: int = 100) -> dict[str, Any]:
+    """What each orchestration asks of the store and how many activities it has, on average over a sample of users.
+
+    Each has one conversation of as many turns as `count_calls` counts, so that both see the same runs.
+    """
     costs: dict[str, Cost] = defaultdict(Cost)
     runs: dict[str, int] = defaultdict(int)
     marking = Cost()
@@ -164,7 +167,7 @@ async def measure_work(users: int = 10, turns: int = 60) -> dict[str, Any]:
         }
         for start in range(0, turns, 10):
             for number in range(users):
-                user, thread = f"u{number}", f"t{start // 20}"
+                user, thread = f"u{number}", "t0"
                 said = list(talk(turns, number))[start : start + 10]
                 await parts.memory.user(user).thread(thread).add_many(said)  # type: ignore[arg-type]
                 rows = await parts.runtime.store.query("memories_turns", "SELECT * FROM c", (user, thread))
@@ -206,8 +209,9 @@ def _counted(name: str, activity: Activity, costs: dict[str, Cost]) -> Activity:
 async def measure() -> dict[str, Any]:
     """All that the model needs to know of the code."""
     calls = await count_calls(100)
+    told = ("extract", "summarize", "profile", "reconcile", "one_call", "stretch")
     return {
-        "cadence": {name: getattr(CADENCE, name) for name in ("extract", "summarize", "profile", "reconcile")},
+        "cadence": {name: getattr(CADENCE, name) for name in told},
         "dimensions": DIMENSIONS,
         "feed": await measure_feed(),
         "work": await measure_work(),

@@ -29,6 +29,9 @@ MESSAGES_A_QUEUE = 100.0
 message of an orchestration also reads and writes its history."""
 ACTIVITIES_AT_ONCE = 10
 """Activities that one instance runs at a time (the default of `maxConcurrentActivityFunctions` for one core)."""
+SPARE = 1.25
+"""How many instances run for each that is full: they are added in steps and taken away one at a time. From the
+simulation of a fleet (benchmarks/fleet.py)."""
 QUEUE_OPERATIONS = 6.0
 """Operations on queues and tables for each message: put, get, delete, and three of the history. An assumption."""
 TURN_KB, VECTOR_KB = 0.6, 17.0
@@ -174,7 +177,7 @@ def _needs(load: Load, cloud: Cloud, figures: Measured) -> _Needs:
         busy=busy,
         runs=runs,
         messages=(runs + _activities_a_turn(figures) * peak) * 2,
-        instances=max(1, math.ceil((waiting + reading) / ACTIVITIES_AT_ONCE)),
+        instances=max(1, math.ceil((waiting + reading) * SPARE / ACTIVITIES_AT_ONCE)),
         tokens=(figures.tokens_in + figures.tokens_out) * peak * 60,
     )
 
@@ -332,7 +335,7 @@ def _cost(load: Load, cloud: Cloud, figures: Measured, prices: Prices, needs: _N
         requests = average / 100 * prices.cosmos_autoscale_per_100_ru_hour * 24 * MONTH_DAYS
     else:
         requests = turns * sum(needs.units.values()) / 1e6 * prices.cosmos_serverless_per_million_ru
-    compute = turns * _activity_seconds(cloud, figures) / ACTIVITIES_AT_ONCE * cloud.instance_gb
+    compute = turns * _activity_seconds(cloud, figures) * SPARE / ACTIVITIES_AT_ONCE * cloud.instance_gb
     executions = activities + runs + turns / figures.batch + turns * load.contexts_per_turn
     return {
         "chat model": turns * figures.tokens_in / 1e6 * prices.chat_input_per_million_tokens
@@ -357,8 +360,8 @@ def _assumptions(load: Load, cloud: Cloud, figures: Measured, prices: Prices) ->
         "every turn of a batch of the change feed is of another user, which costs the most",
         f"{cloud.latency * 1000:g} ms for a request to the store, {cloud.model_seconds:g} s for a call of the model",
         f"{cloud.mode} throughput: {PARTITION_RU[cloud.mode]:,.0f} RU/s and {PARTITION_GB:g} GB a physical partition",
-        f"an instance runs {ACTIVITIES_AT_ONCE} activities at a time; a control queue of Durable carries"
-        f" {MESSAGES_A_QUEUE:g} messages a second (assumed)",
+        f"an instance runs {ACTIVITIES_AT_ONCE} activities at a time, and {SPARE:g} run for each that is full;"
+        f" a control queue of Durable carries {MESSAGES_A_QUEUE:g} messages a second (assumed)",
         f"storage after one month; turns stay {cloud.turn_days} days, vectors of {cloud.dimensions} numbers stay",
         f"list prices of {prices.date} in {prices.currency}, without free amounts",
     ]
