@@ -197,7 +197,7 @@ _AHEAD = 4
 
 
 def _spoken(turns: Sequence[TurnView]) -> list[Spoken]:
-    return [Spoken(turn.content, turn.created_at, turn.name) for turn in turns]
+    return [Spoken(turn.content, turn.created_at, turn.name, turn.role == "user") for turn in turns]
 
 
 _EDGES = " \t\r\n\"'“”„‘’«».,;:!?…"

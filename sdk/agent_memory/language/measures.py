@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import WORD, linear
 
@@ -38,6 +40,7 @@ def _value(digits: str, scale: str) -> str:
 
 def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
+    content, quoted, said = map(_in_ascii, (content, quoted, said))
     known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
     plain = content.casefold()
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
@@ -47,6 +50,14 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
 
 
 _DIGITS = linear(r"\d+")
+_DIGIT = linear(r"\d")
+
+
+def _in_ascii(text: str) -> str:
+    """A text with the digits of all scripts as 0 to 9."""
+    return text if text.isascii() else _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
 UNITS = (
     {"€": "eur", "euro": "eur", "euros": "eur", "eur": "eur", "$": "usd", "dollar": "usd", "dollars": "usd",
      "usd": "usd", "bucks": "usd", "£": "gbp", "pound": "gbp", "pounds": "gbp", "gbp": "gbp", "quid": "gbp",
@@ -58,9 +69,12 @@ UNITS = (
     {"km": "km", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "k": "km",
      "mile": "mi", "miles": "mi", "mi": "mi", "m": "m", "metre": "m", "metres": "m", "meters": "m", "feet": "ft",
      "ft": "ft", "cm": "cm", "inches": "in", "inch": "in"},
-    {"kg": "kg", "kilo": "kg", "kilos": "kg", "kilograms": "kg", "lb": "lb", "lbs": "lb", "g": "g", "grams": "g",
-     "mg": "mg", "ml": "ml", "l": "l", "litres": "l", "liters": "l", "cups": "cup", "mb": "mb", "gb": "gb",
-     "tb": "tb"},
+    {"kg": "kg", "kilo": "kg", "kilos": "kg", "kilograms": "kg", "lb": "lb", "lbs": "lb", "pound": "lb",
+     "pounds": "lb", "stone": "st", "oz": "oz", "ounces": "oz", "gallon": "gal", "gallons": "gal", "g": "g",
+     "grams": "g", "mg": "mg", "ml": "ml", "l": "l", "litres": "l", "liters": "l", "cups": "cup", "mb": "mb",
+     "gb": "gb", "tb": "tb"},
+    {"sqm": "m2", "sqmetre": "m2", "sqmetres": "m2", "sqmeter": "m2", "sqmeters": "m2", "qm": "m2",
+     "quadratmeter": "m2", "sqft": "ft2", "sqfoot": "ft2", "sqfeet": "ft2"},
 )  # fmt: skip
 """Words and signs of units as people write them, by what they measure."""
 _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)?")
@@ -69,7 +83,7 @@ _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)
 def _measures(text: str) -> dict[tuple[str, int], set[str]]:
     found: dict[tuple[str, int], set[str]] = {}
     spelt = WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text.casefold())
-    for match in _MEASURED.finditer(spelt):
+    for match in _MEASURED.finditer(_SQUARE.sub("sq", spelt)):
         for sign in (match[1], match[3]):
             for which, units in enumerate(UNITS):
                 if sign and sign in units:
@@ -79,6 +93,7 @@ def _measures(text: str) -> dict[tuple[str, int], set[str]]:
 
 def wrong_unit(content: str, said: str) -> str | None:
     """A figure with another unit than it was said with."""
+    content, said = _in_ascii(content), _in_ascii(said)
     known = _measures(said)
     for (number, which), units in _measures(content).items():
         others = known.get((number, which), _UNSAID[which])
@@ -87,5 +102,6 @@ def wrong_unit(content: str, said: str) -> str | None:
     return None
 
 
-_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf"}, {"y"}, set(), set())
+_SQUARE = linear(r"\b(?:square|sq\.?)\s")
+_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf"}, {"y"}, set(), set(), set())
 """Units that a bare figure may mean: an amount any currency, an age years; none listed is any."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from agent_memory.text.patterns import linear
+from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import SMALL_WORDS
 
@@ -18,12 +19,14 @@ _CLAUSE = linear(
     r"pero|y|porque|perché|maar|mas)\b",
     re.IGNORECASE,
 )
-_NEGATORS = frozenset(
+NEGATORS = frozenset(
     """not no never none nobody nothing neither nor cannot without longer isn't wasn't aren't weren't don't doesn't
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't ain't dont doesnt didnt wont
     cant isnt wasnt nicht kein keine keinen keinem keiner nie niemals ohne weder nichts nunca jamás sin ni
-    tampoco pas jamais sans aucun aucune non senza niet geen nooit zonder não nem sem""".split()
+    tampoco pas jamais sans aucun aucune non senza niet geen nooit zonder não nem sem inte aldrig ingen inget inga
+    utan ikke aldri intet nigdy bez не нет никогда без değil yok hiç""".split()
 )
+"""Words of several languages that deny what follows."""
 _AGAINST = frozenset(
     """avoid avoids avoided dislike dislikes disliked hate hates hated refuse refuses refused stop stops stopped quit
     quits except excluding allergic allergy lack lacks lacked lacking free former formerly unable instead
@@ -35,7 +38,7 @@ _AGAINST = frozenset(
 )
 """Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
-_HEDGES = frozenset(
+HEDGES = frozenset(
     """might doubts doubt maybe perhaps could possibly probably considering considers consider considered thinking
     thinks thought think if would wonder wondering wonders unsure undecided hoping hopes hope hoped may plans
     planning plan planned wants want wanted wishes wish guess guesses likely unlikely potentially potential
@@ -45,6 +48,14 @@ _HEDGES = frozenset(
     tal podría peut-être pourrait forse potrebbe misschien talvez needs need open exploring explores goal aims
     ideas idea option options either proposes proposed proposing intends excited eager keen willing curious""".split()
 )
+"""Words by which a claim may carry a doubt."""
+_STILL = frozenset("più plus mehr más mais meer more anymore longer".split())
+"""Words beside a negator that say "no more"."""
+_NO_MORE = linear(r"\b(?:ne\s+|n['’])(\p{L}+)\s+plus\b", re.IGNORECASE)
+_DENIED_CJK = linear(
+    r"ません|なかった|ない(?:です|と|$|[。、！？])|没有|沒有|从不|從不|不(?:吃|喝|喜|想|会|會|能|要|是|在|去|住|用|爱|愛)|않|없|못\s"
+)
+_CJK = linear(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]{2}")
 
 
 def words_of(text: str) -> list[str]:
@@ -55,32 +66,43 @@ def words_of(text: str) -> list[str]:
 _APOSTROPHE = linear(r"\p{L}[\w\p{M}]*(?:['’]\p{L}+)?|\d+")
 
 
-def _telling(words: Iterable[str]) -> set[str]:
-    return {stem(word) for word in words if word not in SMALL_WORDS and word not in _NEGATORS and len(word) > 2}
+def telling(words: Iterable[str]) -> set[str]:
+    """The stems of the content words among these."""
+    return {stem(word) for word in words if word not in SMALL_WORDS and word not in NEGATORS and len(word) > 2}
 
 
 def changed_polarity(content: str, quoted: str, said: str) -> str | None:
     """A "not" or a doubt that was left out or put in."""
+    content, quoted, said = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted, said))
     words = words_of(content)
-    plain, denied = _denied(said, _NEGATORS | _AGAINST)
-    for after in _after_negators(content, _NEGATORS, most=4):
+    plain, denied = _denied(said, NEGATORS | _AGAINST)
+    for after in _after_negators(content, NEGATORS, most=4):
         known = [word for word in after if word in plain or word in denied]
         if known and (known[0] in _AGAINST_STEMS & plain or denied.isdisjoint(known)):
             return 'nobody said "not"'
-    if _NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - set(words_of(quoted))):
-        plain, _ = _denied(quoted, _NEGATORS)
-        telling = _telling(words)
-        for after in _after_negators(quoted, _NEGATORS, most=2):
-            if not after or after[0] in plain or not all(any(_alike(one, word) for word in telling) for one in after):
+    if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - set(words_of(quoted))):
+        plain, _ = _denied(quoted, NEGATORS)
+        told = telling(words) | {word for word in words if len(word) == 2 and "nie" in words_of(quoted)}
+        for after in _after_negators(quoted, NEGATORS, most=2):
+            if not after or after[0] in plain or not all(any(_alike(one, word) for word in told) for one in after):
                 continue
             return 'it leaves out a "not"'
-    if _HEDGES.isdisjoint(words):
+        if _leaves_out_cjk(content, quoted):
+            return 'it leaves out a "not"'
+    if HEDGES.isdisjoint(words):
         clauses = [part for clause in _CLAUSE.split(content) if (part := words_of(clause))]
         for part in [words, *(clauses if len(clauses) > 1 else [])]:
             quotes = _closest(quoted, part, fewest=1 if part is words else 2)
             if quotes and all(map(_is_doubted, quotes)):
                 return "it leaves out a doubt"
     return None
+
+
+def _leaves_out_cjk(content: str, quoted: str) -> bool:
+    """Whether a sentence of a language without spaces is told without its negation."""
+    if _DENIED_CJK.search(quoted) is None or _DENIED_CJK.search(content) is not None or len(sentences(quoted)) > 1:
+        return False
+    return any(pair in content for pair in _CJK.findall(quoted))
 
 
 def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
@@ -90,7 +112,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
     for clause in _CLAUSE.split(text):
         words = words_of(clause)
         at = next((place for place, word in enumerate(words) if word in negators), len(words))
-        plain |= _telling(words[: at + 1] if _IDIOMS.isdisjoint(words) else words)
+        plain |= telling(words[: at + 1] if _IDIOMS.isdisjoint(words) else words)
     return plain, denied
 
 
@@ -98,14 +120,16 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
     """The first content words after each negator of a text, within its clause."""
     found = []
     for clause in _CLAUSE.split(text):
-        words = words_of(clause)
+        words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
-        found += [[one for later in words[at + 1 :] for one in _telling([later])][:most] for at in places]
+        found += [[one for later in words[at + 1 :] for one in telling([later])][:most] for at in places]
     return found
 
 
 def _alike(one: str, two: str) -> bool:
     """Whether two words look like forms of one, by their beginnings: trabajo and trabaja."""
+    if len(one) <= 3 and len(two) <= 3:
+        return one == two or one[:-1] == two or one == two[:-1]
     return one == two or (min(len(one), len(two)) >= 4 and one[:-1] == two[:-1])
 
 
@@ -114,10 +138,8 @@ def _closest(text: str, words: Iterable[str], fewest: int) -> list[set[str]]:
 
     None if the maximum is below `fewest`.
     """
-    telling = _telling(words)
-    clauses = [
-        (len(_telling(part) & telling), set(part)) for clause in _CLAUSE.split(text) if (part := words_of(clause))
-    ]
+    told = telling(words)
+    clauses = [(len(telling(part) & told), set(part)) for clause in _CLAUSE.split(text) if (part := words_of(clause))]
     most = max((shared for shared, _ in clauses), default=0)
     return [part for shared, part in clauses if shared == most] if most >= fewest else []
 
@@ -128,11 +150,12 @@ _IDIOMS = frozenset("wait believe nothing only so picture imagine regret forget 
 
 def _is_doubted(clause: set[str]) -> bool:
     if "doubt" in clause:
-        return clause.isdisjoint(_NEGATORS)
+        return clause.isdisjoint(NEGATORS)
     return not _DOUBTS.isdisjoint(clause) or ("thinking" in clause and not {"of", "about"}.isdisjoint(clause))
 
 
 _DOUBTS = frozenset(
-    """doubts might maybe perhaps considering possibly undecided vielleicht möglicherweise eventuell quizás quizá forse
+    """doubts might maybe perhaps considering possibly undecided hope hoping hopefully
+    vielleicht möglicherweise eventuell quizás quizá forse
     misschien talvez""".split()
 )

@@ -14,6 +14,8 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 
+from agent_memory.language.bearers import of_agent, of_another
+from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.measures import unsaid_figures, wrong_unit
 from agent_memory.language.polarity import changed_polarity, words_of
 from agent_memory.text import dates
@@ -58,11 +60,37 @@ def why_unsupported(
         invented
         or unsaid_figures(undated, quoted, said)
         or wrong_unit(undated, said)
+        or _two_scripts(content, said)
         or _names(content, said)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
         or changed_polarity(content, quoted, said)
+        or wrong_bound(undated, quoted)
+        or of_another(content, _by_speaker(cited, quote))
+        or of_agent(content, _texts(cited, of_user=True), _texts([*cited, *ahead], of_user=False))
     )
+
+
+def _texts(turns: Sequence[Spoken], *, of_user: bool) -> list[str]:
+    return [turn.text for turn in turns if turn.is_user == of_user]
+
+
+def _by_speaker(cited: Sequence[Spoken], quote: str) -> list[tuple[str, str]]:
+    """What each of several speakers said, or of one turn the sentences that are quoted."""
+    if len(cited) == 1:
+        cited = [replace(cited[0], text=" ".join(p for p in sentences(cited[0].text) if _shares(p, quote)) or quote)]
+    return [(next(iter(words_of(turn.name or "")), "user"), turn.text) for turn in cited if turn.is_user]
+
+
+def _two_scripts(content: str, said: str) -> str | None:
+    """A word with letters of two alphabets that look alike, which nobody wrote so: it hides another word."""
+    for word in WORD.findall(content):
+        if _LATIN.search(word) and _LOOKALIKES.search(word) and word not in said:
+            return f"nobody said {word}"
+    return None
+
+
+_LATIN, _LOOKALIKES = linear(r"\p{Latin}"), linear(r"\p{Cyrillic}|[αοριυκνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]")
 
 
 def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> str | None:

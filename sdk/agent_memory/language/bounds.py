@@ -1,0 +1,136 @@
+"""Bounds: whether a claim keeps "at least", ranges, ordinals, "every other" and conditions as they were said."""
+
+from __future__ import annotations
+
+import re
+
+from agent_memory.language.polarity import HEDGES, NEGATORS, telling, words_of
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.sentences import sentences
+
+_LOW = linear(
+    r"\b(?:at least|no less than|not less than|minimum(?: of)?|min\.?|more than|over|above|mindestens|wenigstens|"
+    r"mehr als|über|au moins|plus de|al menos|más de|almeno|più di|minstens|meer dan)\s+[€$£¥]?(\d+(?:[.,]\d+)*)",
+    re.IGNORECASE,
+)
+_HIGH = linear(
+    r"\b(?:at most|no more than|not more than|maximum(?: of)?|max\.?|less than|fewer than|under|below|up to|höchstens|"
+    r"maximal|weniger als|unter|bis zu|au plus|moins de|como máximo|menos de|al massimo|meno di|hoogstens|minder dan)"
+    r"\s+[€$£¥]?(\d+(?:[.,]\d+)*)",
+    re.IGNORECASE,
+)
+_BEFORE = linear(r"\b(?:before|vor|avant|antes de|prima de\p{L}*|voor)\s+(?:las? )?(\d+(?:[:.,]\d+)*)", re.IGNORECASE)
+_AFTER = linear(r"\b(?:after|nach|après|después de|dopo|na)\s+(?:las? )?(\d+(?:[:.,]\d+)*)", re.IGNORECASE)
+_OPPOSITES = ((_LOW, _HIGH), (_BEFORE, _AFTER))
+_RANGE = linear(
+    r"(?:^|[^\d.,:/–-])(\d+)(?:\s(?:to|or|and|bis|oder|und|à|a|ou|et|o|y)\s|\s?[–-]\s?)(\d+)(?:[^\d.,:/–-]|[.,]\D|[.,]?$)",
+    re.IGNORECASE,
+)
+_BETWEEN = frozenset("between zwischen entre tra fra tussen".split())
+_LIMITED = frozenset(
+    """at least most up to under over below above between from until till by max maximum min minimum about around
+    roughly nearly almost some more less than or höchstens mindestens bis zwischen ab etwa rund au moins plus jusqu
+    entre al menos hasta como unos almeno circa fino""".split()
+)
+"""Words with which one figure may stand for a range."""
+_ORDINALS = {
+    word: str(number)
+    for number, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), 2)
+}
+_EVERY = linear(r"\b(?:every|each)\s+(\p{L}+|\d+)", re.IGNORECASE)
+_SKIPS = frozenset("other second alternate third fourth few couple two three four five six 2 3 4 5 6".split())
+_RARER = frozenset("other second alternate biweekly bi fortnight fortnightly two three alternating".split())
+_CONDITION = linear(r"(?:^|[.!?;]\s+|,\s+(?:but|and)\s+)if\s+([^,.;!?]+),\s*(?:then\s+)?([^.;!?]+)", re.IGNORECASE)
+_SAYING = frozenset("you remember recall right mistaken possible needed necessary honest anything like ask".split())
+_CONDITIONAL = frozenset("if unless once when whenever provided depends depending condition conditional case".split())
+_UNSURE = linear(
+    r"\b(?:not sure|unsure|don['’]t know|not know|no idea|wonder|wondering|uncertain)\s+(?:if|whether)\s+([^.;!?]+)",
+    re.IGNORECASE,
+)
+_TELLS_DOUBT = HEDGES | frozenset("whether if uncertain know knows unknown unclear asked asks ask questions".split())
+
+
+def wrong_bound(content: str, quoted: str) -> str | None:
+    """The first bound, range, ordinal or condition that a claim states otherwise than its quote; None if there is none.
+
+    Args:
+        content: the claim, without its dates.
+        quoted: the sentences that it quotes.
+    """
+    return (
+        _turned_bound(content, quoted)
+        or _narrowed(content, quoted)
+        or _other_ordinal(content, quoted)
+        or _more_often(content, quoted)
+        or _unconditional(content, quoted)
+    )
+
+
+def _turned_bound(content: str, quoted: str) -> str | None:
+    if NEGATORS.isdisjoint(words_of(content)) != NEGATORS.isdisjoint(words_of(quoted)):
+        return None  # "never before nine" is "only after nine"
+    for pair in _OPPOSITES:
+        for told, other in (pair, pair[::-1]):
+            said, opposite = set(told.findall(quoted)), set(other.findall(quoted))
+            for figure in told.findall(content):
+                if figure in opposite - said:
+                    return f"{figure} was said as the opposite bound"
+    return None
+
+
+def _spelt(text: str) -> str:
+    return WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text.casefold())
+
+
+def _narrowed(content: str, quoted: str) -> str | None:
+    """One end of a range, told as the figure itself."""
+    words = words_of(content)
+    if not _LIMITED.isdisjoint(words):
+        return None
+    plain = _spelt(quoted)
+    said = words_of(plain)
+    told = {word for word in words_of(_spelt(content)) if word.isdigit()}
+    for low, high in _RANGE.findall(plain):
+        joined = f" {low} and {high}" in plain or f" {low} y {high}" in plain or f" {low} und {high}" in plain
+        if int(low) >= int(high) or (joined and _BETWEEN.isdisjoint(said)):
+            continue
+        if len(told & {low, high}) == 1:
+            return f"a range from {low} to {high} was said"
+    return None
+
+
+def _other_ordinal(content: str, quoted: str) -> str | None:
+    said = words_of(quoted)
+    known = {_ORDINALS[word] for word in said if word in _ORDINALS}
+    others = {str(NUMBERS[word]) for word in said if word in NUMBERS} | {word for word in said if word.isdigit()}
+    if not known:
+        return None
+    for word in words_of(content):
+        if word in _ORDINALS and _ORDINALS[word] not in known | others:
+            return f"nobody said {word}"
+    return None
+
+
+def _more_often(content: str, quoted: str) -> str | None:
+    skips = any(word.casefold() in _SKIPS for word in _EVERY.findall(quoted))
+    every = _EVERY.findall(content)
+    if skips and every and _RARER.isdisjoint(words_of(content)) and not any(one.casefold() in _SKIPS for one in every):
+        return "it was said to be rarer"
+    return None
+
+
+def _unconditional(content: str, quoted: str) -> str | None:
+    """What was said only under a condition, or what somebody was not sure of, told as so."""
+    words = set(words_of(content))
+    if _TELLS_DOUBT.isdisjoint(words) and NEGATORS.isdisjoint(words):
+        for rest in _UNSURE.findall(quoted):
+            if len(telling(words) & telling(words_of(rest))) >= 2:
+                return "it leaves out a doubt"
+    if (_CONDITIONAL | HEDGES).isdisjoint(words):
+        for sentence in sentences(quoted):
+            for condition, claim in _CONDITION.findall(sentence):
+                shared = telling(words) & telling(words_of(claim))
+                if _SAYING.isdisjoint(words_of(condition)) and len(shared) >= 2:
+                    return "it leaves out a condition"
+    return None

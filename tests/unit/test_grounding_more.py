@@ -1,0 +1,46 @@
+"""What a model adds in ways that the first set of answers does not have: `tests/data/labelled/answers-more.jsonl`.
+
+Each line has a talk, a wrong memory of it and a right one. They were written before anybody who wrote them had read the
+checks, and pass through all of them: the quote, whose words it has, and what supports the content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent_memory.language.grounding import ground
+from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
+
+SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)
+PLACE = Path(__file__).parents[1] / "data/labelled/answers-more.jsonl"
+CASES = [json.loads(line) for line in PLACE.read_text(encoding="utf-8").splitlines()]
+
+
+def reasons(case: dict[str, Any], content: str, quote: str, refs: list[str]) -> list[str]:
+    """Why a memory of this talk is refused; empty if it is kept."""
+    turns = [
+        TurnView(ref=f"t{number}", role=role, name=name, content=text, created_at=SAID_AT)
+        for number, (role, name, text) in enumerate(case["turns"], 1)
+    ]
+    answer = ExtractOutput(memories=[ExtractedMemory(content=content, quote=quote, turns=refs)])
+    output, rejected = ground(answer, ExtractInput(turns=turns))
+    assert len(output.memories) + len(rejected) == 1
+    return rejected
+
+
+def test_wrong_memories_of_further_classes_are_refused():
+    kept = [
+        (case["class"], case["bad"])
+        for case in CASES
+        if not reasons(case, case["bad"], case.get("bad_quote", case["quote"]), case.get("bad_refs", case["refs"]))
+    ]
+    assert len(kept) <= 0.02 * len(CASES), (Counter(name for name, _ in kept), kept)
+
+
+def test_right_memories_of_the_same_talk_are_kept():
+    refused = {case["good"]: why for case in CASES if (why := reasons(case, case["good"], case["quote"], case["refs"]))}
+    assert not refused
