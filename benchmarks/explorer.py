@@ -1,15 +1,12 @@
 """How fast the explorer shows a store, in a real browser: its first paint, and each view until it shows its answer.
 
-python benchmarks/explorer.py [--memories 100 10000 100000] [--folder DIR]
-
-A large store takes minutes to fill. With a folder, it stays there, and a later run continues with it.
+python benchmarks/explorer.py [--memories 100 10000 100000]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import shutil
 import sys
 import threading
@@ -26,8 +23,9 @@ from api_world import serving
 from agent_memory import AsyncMemory
 from agent_memory.api import Explorer
 from agent_memory.explorer.page import static_files
-from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.hashing import HashingEmbeddings, embed_text
 from agent_memory.language.offline import OfflineChat
+from agent_memory.store.containers import MEMORIES
 
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 TOPICS = ("trip", "kitchen", "work", "garden", "music", "health", "car", "family")
@@ -35,21 +33,21 @@ RUNS = 5
 
 
 async def fill(memory: AsyncMemory, count: int) -> None:
-    """Imports facts, each with a topic and a time, as an export has them."""
-    user = memory.user("maya")
-    await user.remember("A fact that gives the others their form", tags=["trip"])
-    written: list[str] = []
-    await user.export(written.append)
-    header, form = written[0], json.loads(written[1])
-    begun = (await user.stats()).memories // 1000 * 1000
-    for start in range(begun, count, 1000):
-        lines = [header]
-        for number in range(start, min(count, start + 1000)):
-            at, topic = (BEGIN + timedelta(minutes=37 * number)).isoformat(), TOPICS[number % len(TOPICS)]
+    """Writes facts into the store, each with a topic, a time and a vector, in the form that a real one has there."""
+    await memory.user("maya").remember("A fact that gives the others their form", tags=["trip"])
+    store = memory.runtime.store
+    [form] = await store.query(MEMORIES, "SELECT * FROM c WHERE c.type = 'fact'")
+    form = {name: value for name, value in form.items() if not name.startswith("_")}
+    partition = (form["user_id"], form["thread_id"])
+    for start in range(0, count - 1, 100):
+        facts = []
+        for number in range(start, min(count - 1, start + 100)):
+            at, topic = (BEGIN + timedelta(minutes=5 * number)).isoformat(), TOPICS[number % len(TOPICS)]
             content = f"Statement {number} about the {topic}, said on some day"
             own = {"id": f"fact_{number:032x}", "content": content, "tags": [topic], "content_hash": f"{number:032x}"}
-            lines.append(json.dumps(form | own | {"created_at": at, "recorded_at": at, "valid_from": at}))
-        await user.import_lines(lines)
+            times = {"created_at": at, "recorded_at": at, "valid_from": at}
+            facts.append(form | own | times | {"embedding": embed_text(content)})
+        await store.batch(MEMORIES, partition, [("create", (fact,), {}) for fact in facts])
 
 
 VIEWS = {
@@ -79,24 +77,31 @@ def look(url: str, address: str) -> Iterator[tuple[str, float]]:
         browser.close()
 
 
-def measure(count: int, folder: Path | None) -> None:
-    """Prints the figures of a store of this size, in RAM or in a folder."""
-    path = None if folder is None else folder / f"{count}.db"
+def measure(count: int) -> None:
+    """Prints the figures of a store of this size."""
     ready: list[Any] = []
     started, stop = threading.Event(), threading.Event()
 
     async def run() -> None:
         explorer = Explorer()
-        memory = AsyncMemory.local(path, chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
+        memory = AsyncMemory.local(chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
         async with memory, serving(memory, explorer=explorer) as url:
             await fill(memory, count)
             ready.extend((url, explorer.address(url)))
             started.set()
             await asyncio.to_thread(stop.wait)
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    def work() -> None:
+        try:
+            asyncio.run(run())
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     started.wait()
+    if not ready:
+        raise SystemExit("the store could not be filled")
     found = defaultdict(list)
     for name, milliseconds in look(*ready):
         found[name].append(milliseconds)
@@ -110,13 +115,11 @@ def measure(count: int, folder: Path | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, help="keeps the stores for the next run")
     parser.add_argument("--memories", type=int, nargs="+", default=[100, 10_000, 100_000])
     sizes = static_files()
     print(f"{sum(map(len, sizes.values()))} bytes in {len(sizes)} files")
-    arguments = parser.parse_args()
-    for count in arguments.memories:
-        measure(count, arguments.folder)
+    for count in parser.parse_args().memories:
+        measure(count)
 
 
 if __name__ == "__main__":
