@@ -30,6 +30,14 @@ def verdict(older: str, newer: str) -> str:
 
 
 UPDATES = [
+    # notes without a verb, and what they say is wrong
+    ("Bins wed, recycling every 2nd", "Bins thu not wed, told u wrong"),
+    ("Locker 88", "Locker 31 now"),
+    ("Our anniversary is the 17th", "Our anniversary's the 18th, not the 17th"),
+    ("Amlodipine 5 mg at night", "Dr Lind doubled the amlodipine to 10, since last Wednesday"),
+    ("I'm pescatarian, so fish is fine", "Vegetarian now, full stop"),
+    ("Ana: Stand-up is at 9:30 in the Aquarium, every day but Wednesday", "Ana: Stand-up's been moved too, 10:15"),
+    ("The nightly import runs at 02:15 UTC", "I pushed the import to 04:00, it was fighting with the backups"),
     ("elise: I live in Lisbon", "elise: I moved to Porto"),
     ("My budget is $10,000.", "good news: my budget is now $15,000"),
     ("My budget is $10,000.", "Reminder: my budget is now $15,000"),
@@ -103,6 +111,10 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("Locker 88", "Gym 31"),
+    ("Bins wed", "Recycling thu not wed"),
+    ("The photo import runs at 02:15", "I pushed the invoice import to 04:00"),
+    ("Maria: I'll volunteer at shelters next month", "Maria: I started volunteering here about a year ago"),
     ("elise: Today (5 January 2024) we play basketball.", "elise: Last year (2023) we went to Tulum, Mexico."),
     ("sam_92: After the game we all went home.", "sam_92: Yoga is totally a work-out."),
     ("I'm using SQLite 3.39 as my database", "I'm currently using Gunicorn 20.1.0."),

@@ -54,6 +54,8 @@ _SHARED_SUBJECT = bounded(
 _MONTHS = lexicon.MONTHS | lexicon.WEEKDAYS
 _NAME = bounded(rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*)*")
 _FROM_TO = bounded(r"\bfrom (?P<old>.+?) to (?P<new>.+)|(?P<old2>.+?) (?:with|by) (?P<new2>.+)")
+_NOT = bounded(r"^(?P<new>[^,]{1,40}?) ?,? (?:and )?not (?P<old>[^,;]{1,30}?)(?= ?[,;]|$)")
+_ADDED = bounded(r" ?, (?!\d)(?!(?:and|or|from|to|not)\b).*")
 _OFTEN = bounded(
     r",? ?\b(?:(?:every|each) (?:\w+ )?\w+|weekly|often|usually|all the time|a lot|at home|always"
     r"|for (?:breakfast|lunch|dinner|good)|in the (?:morning|evening)s?|(?:since|next|last|this) \w+)(?=[ ,.]|$)"
@@ -108,7 +110,9 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if not clause.thing and (told := _of_person(clause, base)):
         return told
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
-    old, after = _replaced(clause.after) if changing else (None, clause.after)
+    # What follows a comma tells why or where, and no value.
+    plain = _ADDED.sub("", clause.after) if changing else clause.after
+    old, after = _replaced(plain) if changing else _contrasted(plain, said_at) if thing else (None, plain)
     what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
     found, bare = _values(f"to {what['new']}" if what else after, said_at)
     bare = f"{what['what']} {bare}" if what else bare
@@ -128,7 +132,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         owner = clause.owner.split(".")[0]
     else:
-        owner = "self" if clause.owner == "it" else clause.owner
+        owner = "self" if clause.owner == "it" or what else clause.owner  # Whoever raised it, it is my dose.
     lasting = bool(thing or married or changing or topic & ONE_AT_A_TIME) or all(one.kind == "number" for one in found)
     units = {str(entry[1]) for value in found if value.kind == "number" for entry in value.core}
     of_many = bool(named) or "percent" in units
@@ -147,7 +151,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         return []
     if old is not None and not topic:
         topic = frozenset({"tool"})
-    change = base.change or changing or clause.verb in {"reloc", "join", "marri"}
+    change = base.change or changing or old is not None or clause.verb in {"reloc", "join", "marri"}
     return [replace(base, owner=owner, topic=frozenset(topic), values=tuple(found), lasting=lasting, change=change,
                     replaced=old)]  # fmt: skip
 
@@ -200,6 +204,17 @@ def _replaced(after: str) -> tuple[Value | None, str]:
     return amount, f"{after[: match.start()]} to {match['new'] or match['new2']}"
 
 
+def _contrasted(after: str, said_at: datetime) -> tuple[Value | None, str]:
+    """The value that a sentence says is wrong ("the 18th, not the 17th"), and the words before it."""
+    match = _NOT.match(after)
+    if match is None:
+        return None, after
+    reads = (values.read_time, lambda text, _: values.read_number(text))
+    pairs = ((read(match["new"], said_at), read(match["old"], said_at)) for read in reads)
+    old = next((old for new, old in pairs if new and old and new.compare(old) == "different"), None)
+    return old, match["new"] if old else after
+
+
 def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
     """The values that a predicate gives, and its words before the first of them, with what they are of."""
     found: list[Value] = []
@@ -214,6 +229,8 @@ def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
         found.append(values.text(name[0].rstrip(".'")))
         starts.append(name.start())
     number = values.NUMBER.search(rest)
+    if time is not None and values.is_bare_hour(time) and (amount := values.read_number(after)) is not None:
+        found.append(amount)
     if number is not None and (name is None or number.start() < name.start()) and time is None:
         amount = values.read_number(rest[number.start() :])
         if amount is not None:
@@ -285,15 +302,22 @@ def topic_key(claim: Claim) -> frozenset[str]:
     return _strong(claim.topic) or claim.topic
 
 
-def presumed_topic(claim: Claim, known: Iterable[frozenset[str]]) -> frozenset[str]:
-    """The topic that a change of a bare attribute presumes: "my budget is now $15,000" is about the one budget known.
+def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
+    """The topic that a change presumes: "my budget is now $15,000" is about the one budget known.
 
-    A claim that names its topic, says nothing of a change, or could be about several keeps its own.
+    "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change, or
+    could be about several, keeps its own.
     """
     own = topic_key(claim)
-    if not claim.change or not claim.values or not own <= _measures():
+    if not claim.change or not claim.values or not own:
         return own
-    fitting = {topic for topic in known if own < topic}
+    sorts = {value.kind for value in claim.values} - {"text"}
+    fitting = {
+        topic_key(one)
+        for one in known
+        if own < topic_key(one)
+        and (own <= _measures() or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
+    }
     return fitting.pop() if len(fitting) == 1 else own
 
 

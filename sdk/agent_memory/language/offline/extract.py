@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
-from agent_memory.language.offline.grammar import parse
-from agent_memory.language.offline.text import Sentence, sentences
+from agent_memory.language.offline.grammar import drops_subject, parse
+from agent_memory.language.offline.text import Sentence, expand, sentences, tokens
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
@@ -20,6 +20,8 @@ _LONGEST_NAME = 40
 """In characters; longer ones are keys. A choice."""
 MOST_PER_TURN = 6
 """Memories of one turn. A choice."""
+_NOTES = 3
+"""Sentences of a turn from which on figures without a verb are a list that was pasted. A choice."""
 LONGEST_STATEMENT = 400
 """In characters; what is longer was not said but pasted. A choice."""
 
@@ -47,7 +49,7 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     judged = {memory.content.lower(): (start, memory) for start, memory in _memories(loose, turn, before)}
     best = sorted(judged.values(), key=lambda pair: -pair[1].importance)
     found += best[: MOST_PER_TURN - len(found)]
-    is_note = len(own) == 1 and not getattr(parse(own[0].text), "verb", "")
+    is_note = len(own) == 1 and ((clause := parse(own[0].text)) is None or slots.is_verbless(own[0].text, clause))
     answer = _answer(turn, before) if is_note or not found else []
     return answer or [memory for _, memory in sorted(found, key=lambda pair: pair[0])]
 
@@ -70,9 +72,11 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
             advice = among_people and speech.is_standing_order(text)
             if advice or len(text) > LONGEST_STATEMENT:
                 continue
-            clause, moments = parse(text), context.moments(text, turn.created_at, nearest_first)
-            kind = kinds.kind_of(text, clause)
-            if slots.slot_of(text, clause, moments, kind) is not None:
+            whole = f"I {text}" if drops_subject(tokens(text)) else text
+            clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
+            kind = kinds.kind_of(whole, clause)
+            noted = len(own) <= _NOTES and clause is not None and slots.is_note(expand(text), clause)
+            if noted or slots.slot_of(whole, clause, moments, kind) is not None:
                 content = context.with_dates(context.with_topic(text, nearest_first), moments)
                 dated = context.dating(text, moments, clause, kind)
                 yield statement.start, _memory(turn, text, context.tidy(content), kind, dated, moments)

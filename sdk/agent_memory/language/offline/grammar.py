@@ -7,6 +7,7 @@ used to, maybe, now), and gives up on the rest.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -48,6 +49,8 @@ _WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older"
 """Adjectives that tell one of several such people from another."""
 _NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
 _NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
+_LONGEST_NOTED, _LONGEST_NOTE = 3, 12
+"""In words: what a note is about, and the whole of it. A choice."""
 _PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
@@ -112,7 +115,7 @@ def parse(sentence: str) -> Clause | None:
     if not words:
         return None
     lower = [word.lower() for word in words]
-    marks.change |= "now" in lower or lower[1:2] == ["new"]
+    marks.change |= "now" in lower or lower[1:2] == ["new"] or "after all" in text
     owner, thing, rest, definite = _subject(words)
     if speaker and owner.split(".")[0] == "self":
         owner = speaker[1].split()[0].lower() + owner.removeprefix("self")
@@ -185,13 +188,14 @@ def _subject(words: list[str]) -> _Subject:
         return _noun_phrase("self", words[1:]) if pointing else ("it", [], words[1:], True)
     if first in {"the", "a", "an", "each", "every", "some", "any", "no"}:
         return _noun_phrase("self", words[1:], definite=first == "the")
-    if first in lexicon.PARENTS and second:
+    acts = bool(second) and (words[1][0].isupper() or is_gerund(second))
+    if second and (first in lexicon.PARENTS or (first in lexicon.KIN and acts)):
         return _possessed("self", words)
     if size := _name_size(words):
         return first, [], words[size:], True
     if first in lexicon.STATES:
         return "self", [], ["am", *words], True
-    if first == "been" or is_past(first) or is_gerund(first) or first == "not":
+    if first == "been" or is_past(first) or is_gerund(first) or first == "not" or drops_subject(words):
         return "self", [], ["have", *words] if first == "been" else words, True
     return _noun_phrase("self", words, definite=False)
 
@@ -224,13 +228,21 @@ def _named_kin() -> frozenset[str]:
 
 def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Subject:
     """The words up to the first that may be the clause's verb; a colon stands for one."""
+    # A note has no verb: "bins wed", "locker 88", "amlodipine 5 mg at night".
+    size = next((at for at, word in enumerate(words[: _LONGEST_NOTED + 1]) if at and _is_noted(word)), 0)
+    size = size if len(words) <= _LONGEST_NOTE else 0
     for at, word in enumerate(words):
         following = words[at + 1].lower() if at + 1 < len(words) else ""
         if at and (word in {":", "="} or (word == "," and following[:1].isdigit())):
             return owner, words[:at], ["is", *words[at + 1 :]], definite
-        if at and word.lower() in lexicon.FINITE:
+        if at and word.lower() in lexicon.FINITE and not (size and "," in words[size:at]):
             return owner, words[:at], words[at:], definite
-    return owner, words, [], definite
+    return (owner, words[:size], ["is", *words[size:]], definite) if size else (owner, words, [], definite)
+
+
+def _is_noted(word: str) -> bool:
+    """Whether a word is a value that a note gives to the nouns before it: an amount, a time or a day."""
+    return word[0].isdigit() or word[0] in "$€£¥" or word.lower().removesuffix("s") in lexicon.WEEKDAYS
 
 
 def _continues_noun(word: str) -> bool:
@@ -256,11 +268,23 @@ def _name_size(words: list[str]) -> int:
     if not 0 < size < len(words) or first in _not_names() or is_past(first) or is_gerund(first):
         return 0
     following = words[size].lower()
+    if following in lexicon.WEEKDAYS:
+        return 0
     acts = following in lexicon.FINITE or following in lexicon.ADVERBS or following.endswith(("s", "ed"))
     return size if acts else 0
 
 
 # ---------------------------------------------------------------------------------------------------- the verb
+
+
+def drops_subject(words: Sequence[str]) -> bool:
+    """Whether words begin with a verb whose subject the writer left out: "quit smoking", "hate cilantro".
+
+    Lower case tells such a note from a sentence that opens with a participle or an exclamation.
+    """
+    first, second = [*words[:2], "", ""][:2]
+    liking = first in {"love", "hate", "prefer", "dislike", "enjoy"}
+    return first.islower() and (is_past(first) or ((liking or first == "quit") and bool(second)))
 
 
 def is_past(word: str) -> bool:
@@ -342,6 +366,8 @@ def _small_word(word: str, following: str, marks: _Marks) -> int:
 
 def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     word = words[at].lower()
+    if word == "got" and at + 1 < len(words) and _is_done(words[at + 1].lower()):  # "I got promoted"
+        at, word = at + 1, words[at + 1].lower()
     if auxiliary in {"be", "was"}:
         if word in {"called", "named"}:
             return ("name" if person else "be"), words[at + 1 :]
@@ -358,6 +384,10 @@ def _main_verb(words: list[str], at: int, auxiliary: str, marks: _Marks, *, pers
         going_on = {"since", "for"}.intersection(word.lower() for word in words[at:])
         marks.perfect = not going_on and word not in {"had", "lived", "worked"}
     return _framed(stem(word), words[at + 1 :], marks)
+
+
+def _is_done(word: str) -> bool:
+    return word.endswith("ed") and word != "married"  # who got married is married
 
 
 def _framed(verb: str, rest: list[str], marks: _Marks) -> tuple[str, list[str]]:

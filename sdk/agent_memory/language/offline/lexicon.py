@@ -19,7 +19,7 @@ CONTRACTIONS = {
     "can't": "can not", "cannot": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
     "ain't": "is not", "let's": "let us", "gonna": "going to", "wanna": "want to", "gotta": "have got to",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not", "im": "i am", "ive": "i have",
-    "cuz": "because", "pls": "please", "plz": "please",
+    "cuz": "because", "pls": "please", "plz": "please", "b4": "before", "w": "with", "u": "you", "ur": "your",
 }  # fmt: skip
 """What is short for more; regular endings ('m, 're, 've, 'll, n't, 's after a pronoun) are rules, not entries."""
 
@@ -59,7 +59,9 @@ ADVERBS = (
 )
 
 TRAILING = {
-    "change": words("any_more anymore now right_now these_days instead currently from_now_on as_of_now again"),
+    "change": words(
+        "after_all any_more anymore now right_now these_days instead currently from_now_on as_of_now again"
+    ),
     "additive": words("too as_well also"),
     "hedged": words("i_think i_guess i_believe maybe probably"),
     "": words("""
@@ -116,7 +118,8 @@ HABITS = words("""
 
 CHANGING = words("""
     change move switch shift push postpone reschedule delay bump raise increase lower reduce cut drop update extend
-    shorten bring set adjust rise grow slip go jump fall upgrade downgrade
+    shorten bring set adjust rise grow slip go jump fall upgrade downgrade double
+    halve triple
 """)
 """Verbs that give a thing another value."""
 SWITCHING = words("switch migrate move change replace swap")
@@ -157,7 +160,7 @@ COMMANDS = words("""
     compare rewrite fix correct check calculate generate make create describe convert remind send set schedule add
     remove delete open play stop continue repeat try go let proofread review outline brainstorm pick plan update edit
     shorten expand format rephrase run print estimate analyse analyze ignore forget read think consider imagine pretend
-    act answer reply respond speak talk use keep include ask call cite prefer avoid say quote mention book choose order
+    act answer reply respond speak talk use keep include ask call cite avoid say quote mention book choose order
     round address start end sign put spell
 """)
 """Imperatives that ask the listener for something."""

@@ -50,10 +50,10 @@ def read(fact: FactView) -> Statement:
 
 def _with_presumed_topics(statements: list[Statement]) -> list[Statement]:
     """The statements, those that change a bare attribute being about the only one that the others know."""
-    known = {(claim.owner, topic_key(claim)) for statement in statements for claim in statement.claims}
+    known = [claim for statement in statements for claim in statement.claims]
 
     def completed(claim: Claim) -> Claim:
-        topic = presumed_topic(claim, [topic for owner, topic in known if owner == claim.owner])
+        topic = presumed_topic(claim, (one for one in known if one.owner == claim.owner))
         return claim if topic == topic_key(claim) else dataclasses.replace(claim, topic=topic)
 
     return [dataclasses.replace(statement, claims=tuple(map(completed, statement.claims))) for statement in statements]

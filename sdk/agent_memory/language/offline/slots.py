@@ -14,7 +14,7 @@ from typing import Literal
 from agent_memory.language.offline import kinds, lexicon
 from agent_memory.language.offline.grammar import Clause, is_gerund, is_past
 from agent_memory.language.offline.speech import is_addressed
-from agent_memory.language.offline.text import canon, content_words, expand, stem
+from agent_memory.language.offline.text import canon, content_words, expand, stem, tokens
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 from agent_memory.text.names import names
@@ -67,7 +67,8 @@ _PURSUED = bounded(
 )
 _USING = bounded(
     rf"^(?:(?:i|we|our \w+|the \w+|ci|prod|staging|everything) )(?:am |are |is |have |now |currently |all )*"
-    rf"(?:{plain_words(lexicon.TOOL_VERBS)}|us|deploy|runn|build|track)(?:s|es|ing)?\b.*\b(?-i:[A-Z][\w.+#]+|[a-z]+ \d)"
+    rf"(?:{plain_words(lexicon.TOOL_VERBS)}|us|deploy|runn|build|track)(?:s|es|ing)?\b.*"
+    r"\b(?-i:[A-Z][\w.+#]+|[a-z]+ \d|not [a-z])"
     r"|^(?:i|we) (?:have )?(?:switched|migrated|moved|went|replaced|dropped|ditched)\b.*\b(?:from|to|with|back|for)\b",
     re.I,
 )
@@ -91,7 +92,8 @@ _STACK = bounded(
 _NOT_EATEN = bounded(r"^(?:i )?(?:can not|do not|never) (?:eat|drink|have|take|tolerate) [a-z]+", re.I)
 _WEEKDAY = rf"(?:{plain_words(lexicon.WEEKDAYS)}s?)"
 _APPOINTMENT = bounded(
-    rf"^(?!same |only |not |maybe |see |till |until |on )[a-z]{{3,}}(?: [a-z]{{3,}})?(?: is| moved to| every| on| at)* "
+    rf"^(?!same |only |not |maybe |see |till |until |on )[a-z]{{3,}}(?: [a-z]{{3,}})?(?: with [a-z]+(?: [a-z]+)?)?"
+    r"(?: is| moved to| every| on| at)* "
     rf"(?:(?:and |on |every )?{_WEEKDAY}\s?){{1,3}}(?:(?:at )?\d{{1,2}}(?:[:.]?\d\d)?\s?(?:am|pm)?)?$",
     re.I,
 )
@@ -109,6 +111,11 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
     if clause is None or is_addressed(text):
         return _terse(plain)
     of_thing = bool(clause.thing) or clause.owner == "it"
+    if clause.thing and clause.verb and is_verbless(text, clause):
+        return _terse(plain)
+    state = clause.rest[0].lower() if clause.rest else ""
+    if clause.owner == "self" and not of_thing and state in lexicon.STATES and _IDENTITY.match(plain):
+        return "identity"
     if (of_thing or clause.verb in {"", "be", "look", "seem", "sound", "feel"}) and _PRAISED.search(plain):
         return None
     concrete = _concrete_words(text, clause, moments)
@@ -121,6 +128,47 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
     return _told(plain, clause, kind, concrete, particular=particular, dated=bool(moments), named=named) or _terse(
         plain
     )
+
+
+_LONGEST_KNOWN = 2
+"""In words: a thing without an article that can be known by its name. A choice."""
+_NEXT = 3
+"""Words behind the verb among which the time of a thing is looked for. A choice."""
+_NEAR = lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.words("noon midnight tomorrow next")
+_UNNAMED = lexicon.TIME_WORDS | lexicon.STOPWORDS | lexicon.GENERIC | lexicon.words("last next")
+_NO_KEY = lexicon.words("""
+    chapter day episode error exercise figure floor game issue item level lesson line module number option page part
+    phase point question round rule scene season section step story table task top unit version vol week year
+    see maybe until till about around only over under took got had ran did love next last this some every each another
+    before after since for from with at in on by to plus minus
+""")
+"""Words before a figure or a day that make no note: what is counted through, and what opens no note."""
+_UNKEPT = lexicon.words(
+    "day days hour hours hr hrs min mins minute minutes sec secs second seconds time times week weeks"
+)
+
+
+def is_verbless(text: str, clause: Clause) -> bool:
+    """Whether a sentence has no verb of its own: "python 3.12", "the blue one"."""
+    words = [word.lower() for word in tokens(text)]
+    return not clause.verb or (clause.verb == "be" and lexicon.BE.isdisjoint(words))
+
+
+def is_note(plain: str, clause: Clause) -> bool:
+    """Whether a text notes the value of something in few words: "locker 88", "bins thu not wed"."""
+    words, key = plain.lower().replace(",", " ").split(), [word.lower() for word in clause.thing]
+    if clause.verb != "be" or clause.owner != "self" or not key or words[: len(key)] != key or plain.endswith("?"):
+        return False
+    value = words[len(key) : len(key) + 2]
+    if value[:1] and value[0] in {"is", "are"}:
+        value = words[len(key) + 1 + (value[1:] in (["at"], ["on"])) :][:2]
+    is_value = bool(value) and (value[0][0].isdigit() or value[0] in lexicon.WEEKDAYS)
+    known = _NO_KEY | lexicon.STOPWORDS | lexicon.EMOTIONS | lexicon.PRAISE | lexicon.WEEKDAYS | lexicon.MONTHS
+    named = (
+        not any(word in known or is_past(word) or is_gerund(word) for word in key)
+        and "".join(key).replace("-", "").isalpha()
+    )
+    return is_value and named and not _UNKEPT.intersection(value) and not _CODE.search(plain)
 
 
 def _told(
@@ -157,7 +205,10 @@ def _told(
         if clause.owner == "it" or not (told and clause.verb and particular and concrete):
             return None
         ordered = clause.negative and clause.thing[-1] == ","  # "The Damp Towels, don't laugh"
-        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES
+        near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
+        named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing))
+        known = named_so and near and (dated or clause.verb in _changing())
+        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known
         return "value" if stated and not ordered else None
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _lasting()

@@ -108,7 +108,7 @@ _ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a
 _TO_LISTENER = bounded(
     rf"(?:you|your|hope|wish|not(?! allergic)|let us(?! {either('go_with use do book meet stick')}))\b", re.I
 )
-_BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|so|my|because|with|for)\W*$", re.I)
+_BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|(?<!or )so|my|because|with|for)\W*$", re.I)
 
 
 def is_planted(text: str) -> bool:

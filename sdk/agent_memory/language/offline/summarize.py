@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from textwrap import shorten
 from typing import NamedTuple
@@ -278,12 +279,14 @@ def _undone(steps: list[str], text: str) -> list[str]:
 def _values(items: list[Said]) -> dict[str, str]:
     """The latest value of every attribute that the talk has settled."""
     found: dict[tuple[str, frozenset[str]], tuple[str, str]] = {}
+    known: list[Claim] = []
     for item in items:
         for claim in item.statement.claims:
             sure = not (claim.negative or claim.hedged or item.text.startswith(_ASSISTANT))
             named = any(map(topics.is_attribute, claim.topic)) or claim.topic & ONE_AT_A_TIME
             if claim.values and claim.lasting and sure and named:
-                topic = presumed_topic(claim, [topic for owner, topic in found if owner == claim.owner])
+                topic = presumed_topic(claim, [one for one in known if one.owner == claim.owner])
+                known.append(replace(claim, topic=topic))
                 label = found.get((claim.owner, topic), (_label(claim, item.text), ""))[0]
                 found[claim.owner, topic] = label, claim.values[0].shown
     return dict(found.values())

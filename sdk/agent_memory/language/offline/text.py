@@ -109,8 +109,9 @@ def openings() -> Bounded:
     """What opens a sentence without belonging to it, with the punctuation after it or before a subject."""
     known = plain_words(lexicon.OPENINGS | {expand(entry) for entry in lexicon.OPENINGS})
     starts = either("""
-        i i'm im i've ive we we're we've my our the he she it it's they user please always never keep let allergic
+        i i'm im i've ive we we're we've my our the he she it it's they user please always never keep let
     """)
+    starts = f"(?:{starts}|{plain_words(lexicon.STATES)})"
     return bounded(rf"{known}(?:\s*[,!.:;-]+\s*|\s+(?={starts}\b|{known}\s*[,!.:;-]))(?=\S)", re.I)
 
 

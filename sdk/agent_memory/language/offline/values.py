@@ -30,11 +30,14 @@ _CLOCK = bounded(
     re.I,
 )
 _NOON = bounded(r"\b(noon|midday|midnight)\b", re.I)
+_DAY = "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
 _WEEKDAYS = bounded(
-    r"\b(?:every|each|on)?\s?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-    r"(s| mornings| afternoons| evenings| nights)?\b",
+    r"(?<!but)(?<!but )(?<!except)(?<!except )\b(?:every|each|on)?\s?"
+    rf"({_DAY})(s| mornings| afternoons| evenings| nights)?\b",
     re.I,
 )
+_NOTED_DAYS = bounded(rf"^(?:{_DAY})(?:(?:,? (?:and )?|/)(?:{_DAY}))*(?= ?[,;]|$| not\b)", re.I)
+"""Days that a note gives to what it is about ("gym tue, fri")."""
 _WRITTEN = bounded(rf"^\d.*{plain_words(lexicon.MONTHS)}|^{plain_words(lexicon.MONTHS)}\b.*\d", re.I)
 _YEAR_BEHIND = bounded(r" \d{4}$")
 _VERSION = bounded(r"\bv?\d+(?:\.\d+)+\b")
@@ -94,9 +97,11 @@ def _same_unit(one: str, two: str) -> bool:
 
 def read_time(text: str, said_at: datetime) -> Value | None:
     """The date, recurring weekday or clock time that a text names."""
+    noted = _NOTED_DAYS.match(text)
+    days = _WEEKDAYS.finditer(noted[0] if noted else text)
     repeated = frozenset(
-        match[1].lower() for match in _WEEKDAYS.finditer(text)
-        if match[2] or bounded(r"\b(?:every|each)\b[^.]*$", re.I).search(text[: match.end(1)])
+        dates.DAY_NAMES[dates.DAYS[match[1].lower()]].lower() for match in days
+        if noted or match[2] or bounded(r"\b(?:every|each)\b[^.]*$", re.I).search(text[: match.end(1)])
     )  # fmt: skip
     if repeated:
         return Value(
@@ -110,6 +115,11 @@ def read_time(text: str, said_at: datetime) -> Value | None:
         core = _YEAR_BEHIND.sub("", moment.label) if yearly else moment.label
         return Value("date", frozenset({core}), text, moment.first, moment.last, moment.label)
     return _clock(text)
+
+
+def is_bare_hour(time: Value) -> bool:
+    """Whether a time is a mere figure, which may be an amount as well ("to 10")."""
+    return time.kind == "clock" and not bounded(r"\d:\d|[ap]\.?m\b|noon|mid|\bat \d", re.I).search(time.said)
 
 
 def _clock(text: str) -> Value | None:
