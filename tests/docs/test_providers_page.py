@@ -20,3 +20,21 @@ def test_every_service_that_is_tried_is_on_the_page() -> None:
     tried = re.findall(r"^async def (test_\w+)\(", dialects, re.MULTILINE)
     unnamed = {"test_a_server_that_wants_no_limit_of_length_under_any_name_gets_none"}
     assert {name for name in tried if f"`{name}`" not in PAGE.read_text()} == unnamed
+
+
+def test_every_cell_names_tests_and_nothing_else() -> None:
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 12
+    for row in rows:
+        service, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+        assert len(cells) == 5, service
+        for cell in cells:
+            assert re.fullmatch(r"`test_\w+`(?:, `test_\w+`)*", cell), (service, cell)
+
+
+def test_every_service_of_the_tables_is_tried_for_what_may_happen_to_any() -> None:
+    """Adapters of their own protocol have tests of their own."""
+    own = {"Anthropic Messages", "Gemini"}
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    named = {row.strip("|").split("|")[0].strip() for row in rows if "`test_every_service_" not in row}
+    assert named == own
