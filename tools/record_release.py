@@ -1,7 +1,7 @@
 """Records what a release stores, so that later versions can be tried on it (tests/store/test_release.py).
 
 `PYTHONPATH=.:tests/support python tools/record_release.py FOLDER`, in a checkout of the release. It writes a store file
-(gzip), and the histories of orchestrations as they stood after each event. It uses only what 0.2.0 had already.
+(gzip), and the histories of orchestrations as they stood after each event.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import sqlite3
 import sys
 import tempfile
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,10 @@ import durable_replay
 from agent_memory import Cadence, Memory
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
+from agent_memory.processing.workflows import TOGETHER
+from azure_functions.lane import lane
 from azure_functions.orchestrators import orchestrate
+from azure_functions.sweeps import sweep
 
 SAID = {
     "alice": {"trip": ["I live in Lisbon.", "My budget for the trip is $10,000.", "I am allergic to peanuts."]},
@@ -66,6 +69,10 @@ def record_histories(path: Path) -> None:
         ("deepen", person),
         ("reprocess", person),
         ("erase", person),
+        ("index", thread),
+        (TOGETHER, thread),
+        ("sweep", {"slices": [["idle", 0, 1000]], "end": {"at": "then"}}),
+        ("lane", {"slices": [["backfill", 0, 1000]], "end": {"at": "then"}}),
     ]
 
     def perform(task: Any) -> Any:
@@ -75,13 +82,20 @@ def record_histories(path: Path) -> None:
         outcomes: dict[str, Any] = {
             "commit": committed,
             "index": committed,
+            f"{TOGETHER}_think": {"drafts": {"extract": {"draft": task.id}, "summarize": {"draft": task.id}}},
             "erase_piece": {"more": rng.random() < 0.5},
             "reprocess_plan": {"threads": ["t1", "t2"]},
             "summarize_plan": {"threads": ["t1"]},
         }
         if task.kind == "orchestration":
             return [{"created": 1}]
-        return 0 if task.name == "finish" else {"value": outcomes.get(task.name, {"draft": task.id})}
+        if task.name == "sweep_slice":
+            return {"halve": rng.random() < 0.3, "handled": 1, "failed": 0}
+        if task.name == "lane_list":
+            return None if rng.random() < 0.3 else [["backfill", f"u{n}", {"t": 1}] for n in range(3)]
+        if task.name == "lane_start":
+            return {"taken": min(1, len(json.loads(task.input)["users"])), "running": ["u"] * (rng.random() < 0.7)}
+        return 0 if task.name in ("finish", "sweep_end") else {"value": outcomes.get(task.name, {"draft": task.id})}
 
     recorded: list[dict[str, Any]] = []
     ask = durable_replay._ask
@@ -99,7 +113,10 @@ def record_histories(path: Path) -> None:
             return answer
 
         durable_replay._ask = keep
-        durable_replay.play(partial(_named, name), given, perform)
+        try:
+            durable_replay.play(orchestrator(name), given, perform)
+        finally:
+            durable_replay._ask = ask
         recorded.append({"workflow": name, "episodes": _compact(episodes)})
     text = json.dumps(recorded, separators=(",", ":"))
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
@@ -121,8 +138,9 @@ def _of(state: dict[str, Any]) -> list[dict[str, Any]]:
     return state["actions"][0] if state.get("actions") else []
 
 
-def _named(name: str, context: Any) -> Any:
-    return orchestrate(context, name)
+def orchestrator(name: str) -> Callable[[Any], Any]:
+    """The orchestrator of a workflow, the sweep or the lane."""
+    return {"sweep": sweep, "lane": lane}.get(name) or (lambda context: orchestrate(context, name))
 
 
 def main() -> int:
