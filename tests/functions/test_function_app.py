@@ -272,18 +272,21 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
         zoe = memory.user("zoe")
         zoe.thread("one").add("user", "I live in Lisbon now.")
         zoe.thread("two").add("user", "I am allergic to peanuts and to cats.")
+        said = {"role": "user", "content": "I live in Porto now.", "backfill": True}
+        memory.user("yan").thread("old").add_many([said])
         every = dict.fromkeys(("FACT_EXTRACTION_EVERY_N", "THREAD_SUMMARY_EVERY_N", "USER_SUMMARY_EVERY_N"), "1000")
         host = start_host("quiet", **every, DEDUP_EVERY_N="0", AGENT_MEMORY_IDLE_SECONDS="0.5").ready()
         counted = "SELECT VALUE c.pending FROM c WHERE c.type = 'counter'"
-        until(lambda: run(store.query(COUNTER, counted)) == [1, 1], "both turns are counted")
+        until(lambda: run(store.query(COUNTER, counted)) == [1, 1, 1], "all turns are counted")
         (letter,) = memory.dead_letters()
         assert (letter.user_id, letter.turn_ids) == ("zoe", ["strange"])
         assert host.orchestrations() == {}
 
         time.sleep(1.5)  # a time of the server's is in whole seconds
         assert host.call("POST", "/admin/functions/settle_idle_threads", {})[0] == 202
-        until(lambda: run(store.query(COUNTER, counted)) == [0, 0] and host.is_quiet(), "both threads are settled")
-        assert host.orchestrations() == {"settle_user:zoe::idle": "Completed"}
+        until(lambda: run(store.query(COUNTER, counted)) == [0, 0, 0] and host.is_quiet(), "all threads are settled")
+        assert host.orchestrations() == dict.fromkeys(("settle_user:zoe::idle", "settle_user:yan::idle"), "Completed")
+        assert [fact.content for fact in memory.user("yan").memories()] == ["I live in Porto now."]
         facts = {fact.content for fact in zoe.memories()}
         assert facts == {"I live in Lisbon now.", "I am allergic to peanuts and to cats."}
         assert zoe.profile() is not None

@@ -152,8 +152,8 @@ class Host(Process):
             return error.code, _json(error.read())
 
     def orchestrations(self) -> dict[str, str]:
-        """The orchestrations, with their states, but for sweeps, which the clock starts."""
-        return {name: state for name, state in self._instances().items() if not name.startswith("sweep-")}
+        """The orchestrations, with their states, but for sweeps and lanes, which the clock starts."""
+        return {name: state for name, state in self._instances().items() if not name.startswith(("sweep-", "lane-"))}
 
     def _instances(self) -> dict[str, str]:
         _, found = self.call("GET", "/runtime/webhooks/durabletask/instances")
