@@ -5,11 +5,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "providers.md"
+SERVICES, _, MISBEHAVIOUR = PAGE.read_text().partition("## How models misbehave")
 
 
 def test_every_test_that_the_page_names_is_there() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE.read_text()))
-    sources = "\n".join(path.read_text() for path in (ROOT / "tests" / "unit").glob("test_language_*.py"))
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").glob("*/test_*.py"))
     there = set(re.findall(r"^(?:async )?def (test_\w+)\(", sources, re.MULTILINE))
     assert len(named) > 30
     assert named - there == set()
@@ -23,7 +24,7 @@ def test_every_service_that_is_tried_is_on_the_page() -> None:
 
 
 def test_every_cell_names_tests_and_nothing_else() -> None:
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in SERVICES.splitlines() if line.startswith("| ")][1:]
     assert len(rows) >= 12
     for row in rows:
         service, *cells = (cell.strip() for cell in row.strip("|").split("|"))
@@ -35,6 +36,12 @@ def test_every_cell_names_tests_and_nothing_else() -> None:
 def test_every_service_of_the_tables_is_tried_for_what_may_happen_to_any() -> None:
     """Adapters of their own protocol have tests of their own."""
     own = {"Anthropic Messages", "Gemini"}
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in SERVICES.splitlines() if line.startswith("| ")][1:]
     named = {row.strip("|").split("|")[0].strip() for row in rows if "`test_every_service_" not in row}
     assert named == own
+
+
+def test_every_way_to_misbehave_names_its_tests() -> None:
+    rows = [line for line in MISBEHAVIOUR.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 8
+    assert all("`test_" in row for row in rows)

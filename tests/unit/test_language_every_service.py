@@ -52,11 +52,10 @@ SERVICES: dict[str, tuple[str, Behaviour]] = {
     "litellm proxy": ("gpt-5-mini-alias", litellm_proxy),
     "tools alone": ("some", tools_only),
     "text alone": ("some", text_only),
+    "gpt-5-pro": ("gpt-5-pro", responses_only),
 }
-"""The services that speak OpenAI's chat protocol."""
-WITH_RESPONSES = SERVICES | {"gpt-5-pro": ("gpt-5-pro", responses_only)}
-every_chat = pytest.mark.parametrize("name", SERVICES)
-every_service = pytest.mark.parametrize("name", WITH_RESPONSES)
+"""The services that speak OpenAI's protocols."""
+every_service = pytest.mark.parametrize("name", SERVICES)
 
 
 class Disturbed:
@@ -81,7 +80,7 @@ async def disturbed(httpserver):
     made: list[OpenAIChat] = []
 
     def make(name: str, instead: Callable[[Json], Said], times: int) -> tuple[Disturbed, OpenAIChat]:
-        model, behaviour = WITH_RESPONSES[name]
+        model, behaviour = SERVICES[name]
         service = Disturbed(behaviour, instead, times)
         made.append(OpenAIChat(model, base_url=Service(httpserver, service).url, api_key="k", retries=QUICK))
         return service, made[-1]
@@ -92,13 +91,38 @@ async def disturbed(httpserver):
 
 
 def room(sent: Json) -> int:
-    return int(sent.get("max_tokens") or sent.get("max_completion_tokens") or 0)
+    return next(
+        int(sent[name]) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens") if name in sent
+    )
 
 
-@every_chat
+def text_of(sent: Json, text: str, *, cut: bool = False) -> Said:
+    """An answer in the protocol of the request."""
+    if "messages" in sent:
+        return completion(text, finish="length" if cut else "stop")
+    said = {"type": "message", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+    tokens = {"input_tokens": 100, "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0}}
+    state = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}} if cut else {}
+    return 200, {"object": "response", "status": "completed", "output": [said], "usage": tokens} | state
+
+
+FORMS = {"mistral": "json_schema", "llama.cpp": "json_object", "tools alone": "tools", "text alone": "text"}
+"""In which form each is asked in the end, if it is not by a schema."""
+
+
+@every_service
+async def test_every_service_is_asked_in_the_strictest_form_that_it_takes(disturbed, name):
+    service, chat = disturbed(name, lambda sent: text_of(sent, ""), 0)
+    assert len((await chat.run(EXTRACT, TALK)).output.memories) == 1
+    sent = service.taken[-1]
+    form = (sent.get("response_format") or sent.get("text", {}).get("format") or {}).get("type")
+    assert (form or ("tools" if "tools" in sent else "text")) == FORMS.get(name, "json_schema")
+
+
+@every_service
 async def test_every_service_that_is_cut_off_is_asked_again_with_more_room(disturbed, name):
     text = json.dumps(GOOD)
-    service, chat = disturbed(name, lambda sent: completion(text[: len(text) // 2], finish="length"), 1)
+    service, chat = disturbed(name, lambda sent: text_of(sent, text[: len(text) // 2], cut=True), 1)
     answer = await chat.run(EXTRACT, TALK)
     assert len(answer.output.memories) == 1
     cut, whole = service.taken[0], service.taken[1]
@@ -107,9 +131,9 @@ async def test_every_service_that_is_cut_off_is_asked_again_with_more_room(distu
     assert room(service.taken[-1]) == room(whole), "the size that was needed is remembered"
 
 
-@every_chat
+@every_service
 async def test_every_service_that_refuses_to_answer_is_given_up_after_a_few_tries(disturbed, name):
-    service, chat = disturbed(name, lambda sent: completion("I'm sorry, but I can't help with that."), 99)
+    service, chat = disturbed(name, lambda sent: text_of(sent, "I'm sorry, but I can't help with that."), 99)
     with pytest.raises(ModelError) as caught:
         await chat.run(EXTRACT, TALK)
     assert not caught.value.retryable
