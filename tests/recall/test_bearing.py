@@ -128,6 +128,15 @@ async def test_what_is_far_from_everything_is_not_told_unless_something_has_no_c
     assert bearing(far, ASKED, 0.01, 20, HASHING, 240) == far
 
 
+async def test_after_the_first_eight_nothing_far_behind_the_best_is_told(memory: AsyncMemory):
+    cat = await memory.user("alice").remember("The cat is called Tom")
+    hits = [hit(cat.model_copy(update={"id": f"m{place}"}), 0.9 if place == 0 else 0.04) for place in range(10)]
+    assert bearing(hits, ASKED, 0.01, 20, MINILM, 240) == hits[:8]
+    assert bearing(hits, ASKED, 0, 20, MINILM, 240) == hits
+    nearer = [hits[0], *(one.model_copy(update={"relevance": 0.05}) for one in hits[1:])]
+    assert bearing(nearer, ASKED, 0.01, 20, MINILM, 240) == nearer
+
+
 def test_the_relevance_of_several_is_that_one_of_them_answers():
     assert relevance_of_all([]) == 0
 
@@ -146,9 +155,8 @@ def test_talk_of_one_conversation_stands_together_in_its_order():
         turn("a", 9, "Tom: Good.", day="[6 March 2026] "),
     ]
     assert [line.dated for line in laid_out(lines)] == [
-        "[5 March 2026] Mia: I want a car. … Tom: The blue one? / Mia: Yes, the blue one.",
+        "[5 March 2026] Mia: I want a car. … Tom: The blue one? / Mia: Yes, the blue one. … Mia: Bye.",
         "[5 March 2026] Tom: Hello.",
-        "[5 March 2026] Mia: Bye.",
         "[6 March 2026] Tom: Good.",
     ]
 

@@ -44,8 +44,6 @@ _XML_BLOCKS = {
 }
 
 
-NEAR_TURNS = 3
-"""Maximum distance of two turns on one line: at most two others are between them."""
 _LONGEST_TALK = 700
 """Characters of a line that is put together, about: a longer one is hard to read. A choice."""
 _NO_BRACKETS = str.maketrans("", "", "()")
@@ -206,8 +204,7 @@ def joins(line: Line, other: Line) -> bool:
     """Whether two lines are joined, if the result is not too long."""
     if line.talk is None or other.talk is None or line.section != other.section:
         return False
-    is_same = line.talk[:2] == other.talk[:2]
-    return is_same and abs(line.talk.position - other.talk.position) <= NEAR_TURNS
+    return line.talk[:2] == other.talk[:2]
 
 
 def _together(lines: Sequence[Line]) -> list[Line]:
