@@ -27,9 +27,10 @@ def extraction(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show or set what a model extracts besides the usual: instructions, custom kinds, categories.
+    """Show or set what a model extracts besides the usual.
 
-    `reprocess` makes older memories again. The rules, which work without a model, do not use it.
+    These are instructions, custom kinds and categories. `reprocess` makes older memories again. The rules, which
+    work without a model, do not use it.
     """
     if file is not None and clear:
         raise InvalidInput("give a file or --clear, not both")
