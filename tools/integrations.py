@@ -9,6 +9,7 @@ Frameworks hold shared packages at different versions, so they cannot all be ins
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -27,15 +28,21 @@ QUIET = {
     "HAYSTACK_TELEMETRY_ENABLED": "False",
 }
 """Keeps frameworks from asking servers of their makers."""
+SERVER = {"AGENT_MEMORY_COMMAND": str(Path(sys.executable).parent / "agent-memory")}
+"""The server that clients of MCP talk to is that of this environment: theirs may hold an older protocol."""
 TESTING = ("pytest>=9", "anyio")
 
 
 class Framework(NamedTuple):
-    """A framework: the distribution whose version is shown, the extra of its adapter, and what else its tests need."""
+    """A framework: the distribution whose version is shown, the extra of its adapter, and what else its tests need.
+
+    A client of MCP needs no adapter. `npm` says that it is a package of Node, whose tests run in this environment.
+    """
 
     distribution: str
     extra: str | None = None
     beside: tuple[str, ...] = ()
+    npm: bool = False
 
 
 FRAMEWORKS = {
@@ -68,6 +75,14 @@ FRAMEWORKS = {
     "strands": Framework("strands-agents", None, ("strands-agents[openai]",)),
     "pipecat": Framework("pipecat-ai", None, ("pipecat-ai[openai]",)),
     "livekit": Framework("livekit-agents", None, ("livekit-agents[openai]",)),
+    "mcp_fastmcp": Framework("fastmcp"),
+    "mcp_langchain": Framework("langchain-mcp-adapters"),
+    "mcp_openai_agents": Framework("openai-agents"),
+    "mcp_pydantic_ai": Framework("pydantic-ai-slim", None, ("pydantic-ai-slim[mcp]",)),
+    "mcp_agent_framework": Framework("agent-framework-core", None, ("agent-framework-core", "mcp")),
+    "mcp_inspector": Framework("@modelcontextprotocol/inspector", npm=True),
+    "mcp_node_sdk": Framework("@modelcontextprotocol/sdk", npm=True),
+    "mcp_copilot": Framework("@github/copilot", npm=True),
 }
 
 
@@ -105,6 +120,13 @@ def run(name: str, framework: Framework, uv: str) -> Row:
     """Makes the environment of a framework, or brings it up to date, and runs its tests there."""
     started = time.monotonic()
     place = HOME / name
+    if framework.npm:
+        place.mkdir(parents=True, exist_ok=True)
+        quiet = ["--no-audit", "--no-fund", "--silent", "--no-save"]
+        done = subprocess.run(["npm", "install", *quiet, "--prefix", str(place), framework.distribution], cwd=place)
+        if done.returncode:
+            return Row(name, "?", "could not be installed", False, time.monotonic() - started)
+        return tested(name, framework, place, Path(sys.executable), started)
     python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     extras = ",".join(["local", *([framework.extra] if framework.extra else [])])
     beside = (*framework.beside, *(() if framework.extra else (framework.distribution,)))
@@ -114,12 +136,19 @@ def run(name: str, framework: Framework, uv: str) -> Row:
         done = subprocess.run(command, cwd=ROOT, stdout=sys.stderr)
         if done.returncode:
             return Row(name, "?", "could not be installed", False, time.monotonic() - started)
+    return tested(name, framework, place, python, started)
+
+
+def tested(name: str, framework: Framework, place: Path, python: Path, started: float) -> Row:
+    """Runs the tests of a framework with an interpreter."""
     report = place / "report.xml"
     report.unlink(missing_ok=True)
     own = [f"tests/integrations/test_{name}.py"] if (ROOT / f"tests/integrations/test_{name}.py").exists() else []
-    shared = ["tests/integrations/test_promises.py", "tests/integrations/test_pages.py"]
+    speaks_mcp = name.startswith("mcp_") or name == "claude_agent"
+    files = ("promises", "pages", *(("mcp_clients",) if speaks_mcp else ()))
+    shared = [f"tests/integrations/test_{one}.py" for one in files]
     tests = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *shared, *own, "-k", name, f"--junitxml={report}"]
-    done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr, env=os.environ | QUIET)
+    done = subprocess.run(tests, cwd=ROOT, stdout=sys.stderr, env=os.environ | QUIET | SERVER)
     ran, skipped = counts(report) if report.exists() else ({}, 0)
     told = ", ".join(f"{count} {what}" for what, count in ran.items()) or "nothing"
     if skipped:
@@ -144,6 +173,8 @@ def counts(report: Path) -> tuple[dict[str, int], int]:
 
 def version(place: Path, distribution: str) -> str:
     """The version of a distribution in an environment."""
+    if (package := place / "node_modules" / distribution / "package.json").exists():
+        return str(json.loads(package.read_text())["version"])
     paths = [str(path) for path in place.glob("[Ll]ib/**/site-packages")]
     found = {one.metadata["Name"].lower(): one.version for one in distributions(path=paths)}
     return found.get(distribution.lower(), "?")
