@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from agent_memory import Memory
 from agent_memory.cli.main import app
 
 TURNS = [
@@ -149,6 +150,10 @@ def test_status_and_dead_letters(store):
 def test_process_works_off_what_waits(tmp_path):
     path = tmp_path / "later.db"
     run("ingest", transcript(tmp_path, user_id="eve"), "--no-process", "--store", path)
+    with Memory.local(path) as memory:
+        [thread, *_] = memory.user("eve").threads()
+        turns = memory.user("eve").thread(thread.thread_id).turns()
+        assert {turn.backfill for turn in turns} == {True}, "a function app processes live talk first"
     assert "Everything is processed." in run("process", "--store", path).stdout
     assert parsed("process", "--store", path) == {"unprocessed_turns": 0}
     assert len(parsed("show", "--user", "eve", "--store", path)["memories"]) >= 2
