@@ -70,8 +70,8 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
     """Somebody of whom a claim says what was said of another; None if there is none.
 
     Only clauses that begin with a person are compared: "my sister lives in Oslo and my brother is a nurse". The one of
-    whom a clause of the claim speaks must begin another clause than those that have its words. Clauses with "she" or
-    "you" may be about anybody, and somebody who says "me too" takes up what another said.
+    whom a clause of the claim speaks must begin another clause than those that have its last known word. Clauses with
+    "she" or "you" may be about anybody, and somebody who says "me too" takes up what another said.
 
     Args:
         content: the claim.
@@ -81,6 +81,7 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
     people = {clause.bearer for clause in known if clause.bearer}
     if len(people) < 2 or any(clause.words & _AGREEING for clause in known):
         return None
+    everything = frozenset(word for clause in known for word in clause.telling)
     subject: str | None = None
     for part in _CLAUSES.split(content):
         words = words_of(part)
@@ -89,8 +90,8 @@ def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
         subject = begins if named else subject  # "and lives in Turin" goes on about the same person
         if subject not in people:
             continue
-        shared = telling(words) - telling(people)
-        holders = [clause for clause in known if shared & clause.telling]
+        shared = [stem for word in words for stem in telling([word]) - telling(people) if stem in everything]
+        holders = [clause for clause in known if shared and shared[-1] in clause.telling]
         if holders and all(_is_of_another(clause, subject) for clause in holders):
             return f"it was said of {holders[0].bearer}, not of {subject}"
     return None

@@ -41,13 +41,16 @@ _ORDINALS = {
 _EVERY = linear(r"\b(?:every|each)\s+(\p{L}+|\d+)", re.IGNORECASE)
 _SKIPS = frozenset("other second alternate third fourth few couple two three four five six 2 3 4 5 6".split())
 _RARER = frozenset("other second alternate biweekly bi fortnight fortnightly two three alternating".split())
-_CONDITION = linear(r"(?:^|[.!?;]\s+|,\s+(?:but|and)\s+)if\s+([^,.;!?]+),\s*(?:then\s+)?([^.;!?]+)", re.IGNORECASE)
+_CONDITION = linear(
+    r"(?:^|[.!?;]\s+|,\s+(?:but|and)\s+)(?:if|unless)\s+([^,.;!?]+),\s*(?:then\s+)?([^.;!?]+)", re.IGNORECASE
+)
 _SAYING = frozenset("you remember recall right mistaken possible needed necessary honest anything like ask".split())
 _CONDITIONAL = frozenset("if unless once when whenever provided depends depending condition conditional case".split())
 _UNSURE = linear(
     r"\b(?:not sure|unsure|don['’]t know|not know|no idea|wonder|wondering|uncertain)\s+(?:if|whether)\s+([^.;!?]+)",
     re.IGNORECASE,
 )
+_WISHED = linear(r"\b(?:I|we|you|he|she|it|they)(?:\s+may|(?:['’]d|\s+would)\s+(?:like|love)\s+to)\s+([^.;!?]+)")
 _TELLS_DOUBT = HEDGES | frozenset("whether if uncertain know knows unknown unclear asked asks ask questions".split())
 
 
@@ -124,7 +127,7 @@ def _unconditional(content: str, quoted: str) -> str | None:
     """What was said only under a condition, or what somebody was not sure of, told as so."""
     words = set(words_of(content))
     if _TELLS_DOUBT.isdisjoint(words) and NEGATORS.isdisjoint(words):
-        for rest in _UNSURE.findall(quoted):
+        for rest in (*_UNSURE.findall(quoted), *_WISHED.findall(quoted)):
             if len(telling(words) & telling(words_of(rest))) >= 2:
                 return "it leaves out a doubt"
     if (_CONDITIONAL | HEDGES).isdisjoint(words):
