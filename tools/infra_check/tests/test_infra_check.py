@@ -55,4 +55,4 @@ def test_the_check_fails_and_says_what_is_wrong(
     assert [line for line in said if line.startswith("FAIL")] == [
         "FAIL Keys, passwords and plain HTTP are switched off wherever there is a switch; no setting holds a secret."
     ]
-    assert "       modules/functions.bicep:112: httpsOnly of Microsoft.Web/sites is False, not True" in said
+    assert "       modules/functions.bicep:101: httpsOnly of Microsoft.Web/sites is False, not True" in said
