@@ -10,6 +10,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import InvalidInput
 from agent_memory.language.callable_chat import CallableChat
 from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.offline import OfflineChat
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.language.requests import Request
 from agent_memory.language.tasks import EXTRACT, ExtractInput
@@ -197,7 +198,7 @@ async def test_rules_extract_as_before():
         await chat.add("user", "I live in Lisbon, near the river.")
         await chat.process("extract")
         [fact] = await memory.user("ada").memories(types=["fact"])
-        assert (fact.data, fact.prompt_version) == (None, "rules-4")
+        assert (fact.data, fact.prompt_version) == (None, OfflineChat.PROMPT_VERSION)
 
 
 async def test_a_secret_in_data_is_removed():
