@@ -165,3 +165,15 @@ def test_a_turn_needs_a_text_or_parts():
         "content": "x",
         "metadata": {},
     }
+
+
+async def test_a_message_that_was_stored_as_text_alone_may_be_sent_again_with_its_parts(memory: AsyncMemory):
+    chat = memory.user("ada").thread("t")
+    await chat.add("assistant", "Let me see.", id="one")
+    parts = [{"type": "text", "text": "Let me see."}, {"type": "tool_call", "name": "price_of", "args": {}}]
+    again = {"role": "assistant", "content": "Let me see.", "parts": parts, "id": "one"}
+    receipt = await chat.add_many([again, {"role": "user", "content": "Thanks.", "id": "two"}])
+    assert receipt.created == 1
+    assert [turn.id for turn in await chat.turns()] == ["one", "two"]
+    with pytest.raises(Conflict):
+        await chat.add("assistant", "Let me look.", id="one", parts=parts)

@@ -170,8 +170,13 @@ def in_order(turns: list[Turn]) -> list[Turn]:
 
 
 def _same(ours: Turn, theirs: Turn, timed: bool) -> bool:
-    """Whether two turns are equal. Fields that we set ourselves (a time, marks) are not compared."""
+    """Whether two turns are equal. Fields that we set ourselves (a time, marks) are not compared.
+
+    Parts are compared only if both have them: an earlier version of an adapter stored the same message as text alone.
+    """
     ignored = {"off_record", "backfill"} | (set() if timed else {"created_at"})
+    if ours.parts is None or theirs.parts is None:
+        ignored.add("parts")
     return ours.model_dump(exclude=ignored) == theirs.model_dump(exclude=ignored)
 
 
