@@ -223,6 +223,13 @@ def nested(levels: int) -> dict[str, Any]:
     return schema
 
 
+def branching(width: int) -> dict[str, Any]:
+    """A small schema whose parts refer to each other, which makes `width` to the power of three of them."""
+    followed = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/c"}, "c": {"type": "string"}}
+    choices = {name: {"anyOf": [one] * width} for name, one in followed.items()}
+    return {"type": "object", "$defs": choices, "properties": {"x": {"$ref": "#/$defs/a"}}}
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -243,6 +250,7 @@ def nested(levels: int) -> dict[str, Any]:
         (kinds({"type": "object", "description": "x" * 9000}), "bytes"),
         (kinds(nested(9)), "deeper"),
         (kinds(nested(500)), "deeper"),
+        (kinds(branching(20)), "more than 1000 parts"),
     ],
 )
 async def test_what_cannot_be_an_extraction_is_refused(given: dict[str, Any], why: str):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Annotated, Any, Self, get_args
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -16,6 +17,8 @@ LARGEST_SCHEMA = 8_000
 """Maximum bytes of a data schema as JSON. It is sent with every extraction; a choice, about 2,000 tokens."""
 DEEPEST_SCHEMA = 8
 """Maximum nesting of the values that a data schema describes. A choice."""
+MOST_SCHEMA_PARTS = 1_000
+"""Maximum parts of a data schema after its references are followed: a few that refer to a few more make millions."""
 KEYWORDS = frozenset(
     "type properties required additionalProperties items enum const minimum maximum exclusiveMinimum exclusiveMaximum"
     " minLength maxLength minItems maxItems uniqueItems anyOf $ref $defs title description default examples".split()
@@ -106,13 +109,17 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise ValueError(f"the schema is not JSON Schema: {error.message:.200}") from error
-    definitions = schema.get("$defs", {})
-    _check_part(schema, definitions, ())
+    definitions, places = schema.get("$defs", {}), count(1)
+    _check_part(schema, definitions, (), places)
     for name, part in definitions.items():
-        _check_part(part, definitions, (name,))
+        _check_part(part, definitions, (name,), places)
 
 
-def _check_part(schema: Any, definitions: Mapping[str, Any], within: Sequence[str], depth: int = 0) -> None:
+def _check_part(
+    schema: Any, definitions: Mapping[str, Any], within: Sequence[str], places: Iterator[int], depth: int = 0
+) -> None:
+    if next(places) > MOST_SCHEMA_PARTS:
+        raise ValueError(f"the schema has more than {MOST_SCHEMA_PARTS} parts, with those that it refers to")
     if isinstance(schema, bool):
         return
     if depth > DEEPEST_SCHEMA:
@@ -128,8 +135,8 @@ def _check_part(schema: Any, definitions: Mapping[str, Any], within: Sequence[st
             raise ValueError(f"the schema refers to {reference!r:.80}; it may only refer to its own {_LOCAL}…")
         if name in within:
             raise ValueError(f"the schema refers to {reference!r:.80} from within it")
-        _check_part(definitions[name], definitions, (*within, name), depth + 1)
+        _check_part(definitions[name], definitions, (*within, name), places, depth + 1)
     parts = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
     parts += [schema[name] for name in ("items", "additionalProperties") if name in schema]
     for part in parts:
-        _check_part(part, definitions, within, depth + 1)
+        _check_part(part, definitions, within, places, depth + 1)
