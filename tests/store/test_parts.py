@@ -177,3 +177,29 @@ async def test_a_message_that_was_stored_as_text_alone_may_be_sent_again_with_it
     assert [turn.id for turn in await chat.turns()] == ["one", "two"]
     with pytest.raises(Conflict):
         await chat.add("assistant", "Let me look.", id="one", parts=parts)
+
+
+async def test_what_no_turn_can_hold_becomes_a_mark_and_the_message_stays(memory: AsyncMemory):
+    shots: list[dict[str, Any]] = [{"type": "image", "url": f"data:image/png;base64,{'A' * 190_000}"} for _ in range(10)]
+    odd: dict[str, Any] = {"type": "tool_call", "name": "price_of", "args": {"most": float("nan")}}
+    parts = read_parts([{"type": "text", "text": "Here they are."}, *shots, odd])
+    assert parts is not None
+    chat = memory.user("ada").thread("t")
+    await chat.add("user", "Here they are.", parts=parts)
+    [turn] = await chat.turns()
+    assert [part["type"] for part in given(turn)] == ["text", *["image"] * 3, *["text"] * 8]
+    assert [part["text"] for part in given(turn)[-2:]] == ["[image]", "[tool_call]"]
+
+
+async def test_what_only_a_part_says_is_forgotten(memory: AsyncMemory):
+    ada = memory.user("ada")
+    call = {"type": "tool_call", "name": "save_code", "args": {"locker": "code 4711"}}
+    await ada.thread("t").add("assistant", "I keep it.", parts=[call], id="one")
+    await ada.thread("t").add(
+        "assistant", "I keep the other.", parts=[call | {"args": {"gate": "code 1234"}}], id="two"
+    )
+    receipt = await ada.forget(query="the locker code 4711", dry_run=True)
+    assert receipt.deleted == {"turn": ["one"]}
+    fact = await ada.remember("The locker code is 4711")
+    await ada.forget(fact.id)
+    assert [turn.id for turn in await ada.thread("t").turns()] == ["two"]

@@ -16,6 +16,7 @@ from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.forgetting.tombstones import Place
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
+from agent_memory.models.parts import text_of_parts
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, words_of
 from agent_memory.store.client import Store
@@ -86,7 +87,7 @@ class Corpus:
         return [(from_document(Memory, row), row["similarity"]) for row in rows]
 
     async def turns_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
-        """The turns that hold all, or any, of some words."""
+        """The turns that hold all, or any, of some words, in their content or in the text of their parts."""
         if not words:
             return []
         named = {f"w{number}": word for number, word in enumerate(words)}
@@ -96,7 +97,19 @@ class Corpus:
         indexed = {
             (row["thread_id"], row["turn"]) for row in await self.store.query(MEMORIES, sql, (self.user_id,), **named)
         }
-        return turns + await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
+        turns += await self.read_turns(indexed - {(turn.thread_id, turn.id) for turn in turns})
+        return turns + await self._parts_that_say(words, every=every)
+
+    async def _parts_that_say(self, words: Sequence[str], *, every: bool) -> list[Turn]:
+        """The turns whose parts hold such words: a content that was given with them need not repeat their text."""
+        matches = all if every else any
+        found = []
+        for row in await self.store.query(TURNS, search_queries.TURNS_WITH_PARTS, (self.user_id,)):
+            turn = from_document(Turn, row)
+            text = text_of_parts(turn.parts or ())
+            if text != turn.content and matches(word.casefold() in text.casefold() for word in words):
+                found.append(turn.model_copy(update={"content": f"{turn.content}\n{text}"}))
+        return found
 
     async def read_turns(self, keys: Iterable[TurnKey]) -> list[Turn]:
         """These turns, or their chunks where they have expired."""

@@ -149,6 +149,9 @@ def turns_that_say(words: int, *, every: bool) -> str:
     return f"SELECT {TURN_FIELDS} FROM c WHERE {_says(words, every)}"
 
 
+TURNS_WITH_PARTS = f"SELECT {TURN_FIELDS} FROM c WHERE IS_DEFINED(c.parts)"
+
+
 def chunks_that_say(words: int, *, every: bool) -> str:
     """Thread and turn of the chunks that have all or any of some words, likewise."""
     return f"SELECT c.thread_id, c.source_turn_ids[0] AS turn FROM c WHERE {CHUNK} AND ({_says(words, every)})"

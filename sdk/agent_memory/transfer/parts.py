@@ -11,9 +11,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_memory.errors import InvalidInput
 from agent_memory.models import Part, TextPart
 from agent_memory.models.parts import MOST_PARTS
+from agent_memory.store.values import check_json
 
+MOST_INLINE = 600_000
+"""Maximum characters of all `data:` URLs of a message, so that it fits into one turn. Later ones become marks."""
 _PART: TypeAdapter[Any] = TypeAdapter(Part)
 _TEXTS = ("text", "refusal", "thinking")
 _ARGUMENTS = ("args", "input", "arguments")
@@ -23,6 +27,12 @@ def read_parts(content: object, calls: Sequence[Any] = ()) -> list[dict[str, Any
     """The parts of a message's content and of its tool calls; None if they are only text, or none."""
     blocks = [content] if isinstance(content, str | Mapping) else content if isinstance(content, Sequence) else []
     parts = [made for block in [*blocks, *calls] if (made := _part(block)) is not None][:MOST_PARTS]
+    room = MOST_INLINE
+    for place, part in enumerate(parts):
+        url = getattr(part, "url", None) or ""
+        if url.startswith("data:"):
+            room -= len(url)
+            parts[place] = part if room >= 0 else TextPart(text=f"[{part.type}]")
     if all(isinstance(part, TextPart) for part in parts):
         return None
     return [part.model_dump(exclude_none=True) for part in parts]
@@ -39,8 +49,9 @@ def _part(block: object) -> Any:
         text = next((block[name] for name in _TEXTS if isinstance(block.get(name), str)), None)
         return TextPart(text=text) if text else TextPart(text=f"[{kind}]") if kind else None
     try:
+        check_json(fields, "a part")
         return _PART.validate_python({name: value for name, value in fields.items() if value is not None})
-    except ValidationError:
+    except (InvalidInput, ValidationError):
         return TextPart(text=f"[{kind}]")
 
 
