@@ -180,9 +180,9 @@ async def test_a_message_that_was_stored_as_text_alone_may_be_sent_again_with_it
 
 
 async def test_what_no_turn_can_hold_becomes_a_mark_and_the_message_stays(memory: AsyncMemory):
-    shots: list[dict[str, Any]] = [{"type": "image", "url": f"data:image/png;base64,{'A' * 190_000}"} for _ in range(10)]
+    shot = {"type": "image", "url": f"data:image/png;base64,{'A' * 190_000}"}
     odd: dict[str, Any] = {"type": "tool_call", "name": "price_of", "args": {"most": float("nan")}}
-    parts = read_parts([{"type": "text", "text": "Here they are."}, *shots, odd])
+    parts = read_parts([{"type": "text", "text": "Here they are."}, *[shot] * 10, odd])
     assert parts is not None
     chat = memory.user("ada").thread("t")
     await chat.add("user", "Here they are.", parts=parts)
