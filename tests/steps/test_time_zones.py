@@ -170,3 +170,19 @@ async def test_yesterday_raises_what_was_said_on_the_day_of_the_user(memory: Asy
     again = LATE.replace(hour=9)  # 23:00 of the 23rd there, and the parcel came at 10:00 of the same day
     hits = await ada.search("Which parcel came yesterday?", as_of=again)
     assert not any(hit.why.get("date", 0) > 0 for hit in hits if hit.memory.kind == "chunk")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles"])
+async def test_the_first_and_the_last_time_of_the_calendar_break_no_search(memory: AsyncMemory, zone: str):
+    ada = memory.user("ada")
+    await ada.update_settings(time_zone=zone)
+    ends = [datetime(9999, 12, 31, 23, 30, tzinfo=UTC), datetime(1, 1, 1, 0, 30, tzinfo=UTC)]
+    said = [{"role": "user", "content": f"The parcel has code {at.year}.", "created_at": at} for at in ends]
+    await ada.thread("t").add_many(said)
+    await ada.thread("t").process("index")
+    assert {hit.memory.content[:6] for hit in await ada.search("parcel code")} == {"[31 De", "[1 Jan"}
+    assert await ada.search("Which parcel came on 31 December?")
+    assert await ada.search("parcel code of yesterday", as_of=ends[0]) is not None
+    context = await ada.context("Which code has the parcel?")
+    assert not context.degraded
+    assert "9999" in context.text

@@ -38,9 +38,15 @@ def day(value: datetime) -> str:
 
 
 def there(value: datetime, zone: tzinfo) -> datetime:
-    """A time as clocks in a zone show it. What is given as a day, at midnight UTC, is this day everywhere."""
+    """A time as clocks in a zone show it. What is given as a day, at midnight UTC, is this day everywhere.
+
+    So is a time next to the first or the last that a calendar has, such as the end of 9999 for "never".
+    """
     is_day = value.utcoffset() == timedelta(0) and value.time() == time.min
-    return value.replace(tzinfo=zone) if is_day else value.astimezone(zone)
+    try:
+        return value.replace(tzinfo=zone) if is_day else value.astimezone(zone)
+    except OverflowError:
+        return value.replace(tzinfo=zone)
 
 
 def one_line(text: str, limit: int = 80) -> str:

@@ -46,8 +46,11 @@ class Period:
         if self.every_year and first is not None and last is not None:
             if first.month == 2 and first.day == 29:
                 return (time.month, time.day) == (2, 29)
-            moved = first.replace(year=time.year)
-            first, last = moved, moved + (last - first)
+            length, first = last - first, first.replace(year=time.year)
+            try:
+                last = first + length
+            except OverflowError:  # the calendar ends with it
+                last = None
         return (first is None or time >= first) and (last is None or time < last)
 
 

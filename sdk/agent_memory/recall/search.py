@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
-from agent_memory.models import Hit, Memory, SearchFilters, Turn, now
+from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
 from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.cache import cache_key
 from agent_memory.recall.dates import date_terms, periods, stored_days
@@ -115,7 +115,7 @@ async def _search(
     links: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
-    times = periods(query, at.astimezone(searcher.zone))
+    times = periods(query, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
     terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
     where = condition(filters)
