@@ -12,6 +12,7 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.callable_chat import CallableChat
+from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.tasks import In, Out, Task, TaskResult
@@ -194,6 +195,13 @@ async def test_an_unavailable_model_advances_neither_and_is_charged_once(chat: S
         chat.fault = None
         await run(memory)
         assert await derived(memory) == (await apart())[0]
+
+
+async def test_a_service_that_refuses_every_call_is_asked_once_and_says_so(shared: AsyncMemory, chat: ScriptedChat):
+    chat.fault = lambda task, call: ModelRefused("the key is wrong", fault="credentials")
+    with pytest.raises(ModelRefused, match="the key is wrong"):
+        await run(shared)
+    assert chat.calls == {BOTH: 1}
 
 
 async def test_a_step_that_fails_for_now_does_not_hold_up_the_other(shared: AsyncMemory, chat: ScriptedChat):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.language.endpoints import ModelRefused
 from agent_memory.language.tasks import (
     EXTRACT,
     EXTRACT_AND_SUMMARIZE,
@@ -74,6 +75,7 @@ class Together:
 
         Raises:
             ModelError: as the model behind it; one that may pass is raised to both.
+            ModelRefused: as the model behind it.
         """
         half = _Half() if self._alone or task.name not in _HALVES else await self._half(data)
         if half.result is not None:
@@ -91,7 +93,7 @@ class Together:
             self._waiting = data, answer
             return await answer
         (other, answer), self._waiting = self._waiting, None
-        theirs: _Half | ModelError = _Half()
+        theirs: _Half | ModelError | ModelRefused = _Half()
         try:
             shared = _joined(data, other)
             if shared is None:
@@ -103,6 +105,9 @@ class Together:
             # What the call cost is charged once, to the one who raises the error with it.
             theirs = ModelError(str(error), retryable=error.retryable, retry_after=error.retry_after, fault=error.fault)
             raise
+        except ModelRefused as error:
+            theirs = ModelRefused(str(error), fault=error.fault)
+            raise
         finally:
             _give(answer, theirs)
 
@@ -111,6 +116,7 @@ class Together:
 
         Raises:
             ModelError: if the model is unavailable.
+            ModelRefused: if the service refuses every call.
         """
         try:
             answer = await self._chat.run(EXTRACT_AND_SUMMARIZE, shared)
@@ -119,6 +125,8 @@ class Together:
                 raise
             logger.warning("one call for facts and summary gave nothing usable; each is asked for alone: %s", error)
             return {ExtractInput: _Half(spent=Usage.model_validate(error.cost)), SummarizeInput: _Half()}
+        except ModelRefused:
+            raise
         except ConfigurationError as error:  # a prompts folder of one's own may be older than this task
             logger.warning("facts and summary are asked for one by one: %s", error)
             return {ExtractInput: _Half(), SummarizeInput: _Half()}
@@ -146,10 +154,10 @@ def _joined(one: Data, other: Data) -> ExtractAndSummarizeInput | None:
     return ExtractAndSummarizeInput(**(dict(summary) | dict(extraction)))
 
 
-def _give(answer: asyncio.Future[_Half], half: _Half | ModelError) -> None:
+def _give(answer: asyncio.Future[_Half], half: _Half | ModelError | ModelRefused) -> None:
     if answer.done():  # who waited was cancelled
         return
-    if isinstance(half, ModelError):
+    if isinstance(half, ModelError | ModelRefused):
         answer.set_exception(half)
     else:
         answer.set_result(half)
