@@ -16,7 +16,7 @@ EXPLORER_VARIABLE = "AGENT_MEMORY_EXPLORER_KEY"
 
 
 def build_app() -> df.DFApp:
-    """Registers every function. HTTP requires a function key, but for the explorer, which is off without a key.
+    """Registers every function. HTTP requires a function key, except for the explorer, which is off without its key.
 
     The worker sends everything from INFO on to telemetry. Requests to Cosmos DB name users, so other libraries log only
     warnings and errors. A level that was set before stays.

@@ -21,7 +21,7 @@ _apps: dict[str, func.AsgiMiddleware] = {}
 
 
 def _api(parts: Parts) -> FastAPI:
-    """What answers callers with a function key."""
+    """Answers callers with a function key."""
     # A worker that only processes turns starts faster without a web framework.
     from agent_memory.api import ApiSettings, HeaderIdentity, create_app
     from azure_functions.pull import DurableProcessing
@@ -40,7 +40,7 @@ def _api(parts: Parts) -> FastAPI:
 
 
 def _explorer(parts: Parts) -> FastAPI:
-    """What answers browsers, which have no function key: no header names a user here."""
+    """Answers browsers, which have no function key; ignores headers that name a user."""
     from agent_memory.api import ApiSettings, create_app
     from azure_functions.pull import DurableProcessing
 
@@ -92,5 +92,5 @@ async def api(req: func.HttpRequest, client: df.DurableOrchestrationClient, cont
 async def explorer(
     req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context
 ) -> func.HttpResponse:
-    """Answers a browser that shows the explorer, by its signed cookie."""
+    """Answers a browser that shows the explorer; its signed cookie identifies it."""
     return await _answer("explorer", req, client, context)

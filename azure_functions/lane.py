@@ -1,8 +1,8 @@
-"""The lane: an orchestration for work of many users that can wait, done for a limited number of them at the same time.
+"""The lane: an orchestration that does deferrable work for many users, a limited number of them at the same time.
 
-Imported threads (`lane-backfill`) and deepening by the clock (`lane-deepen`) have one each. So live talk never waits
-behind the work of a whole store. The lane lists users slice by slice of time, starts as many as there is room for,
-looks every few seconds who is done, and starts the next. Replay runs this code many times.
+Imported threads (`lane-backfill`) and scheduled deepening (`lane-deepen`) have one each. So live turns never wait
+behind the work of a whole store. The lane lists users by slices of time, starts work for as many as the limit allows,
+checks every few seconds which users are done, and starts the next ones. Replay runs this code many times.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LANE = "lane"
 LIST = "lane_list"
 START = "lane_start"
 LOOK = timedelta(seconds=5)
-"""How often it looks whether users are done."""
+"""How often the lane checks which users are done."""
 AHEAD = 50
-"""Users that one activity is given to start, so that histories stay small."""
+"""Maximum users for whom one activity starts work, so that histories stay small."""
 ROUNDS = 25
 """Activities in one history."""
 
@@ -34,7 +34,7 @@ User = list[Any]
 
 
 def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
-    """Does the work of the users in some slices of time; returns for how many users it was started."""
+    """Does the work of all users in some slices of time; returns the number of users for whom it started work."""
     given: Json = context.get_input()
     request: Json = given["request"]
     slices: list[Slice] = request["slices"]

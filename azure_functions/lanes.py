@@ -26,12 +26,12 @@ DEEPENING = f"{LANE}-{DEEPEN}"
 
 
 def of_backfill(until: int) -> Start:
-    """The start of the lane for all that was imported before a time (seconds since 1970). There is one at a time."""
+    """Starts the lane for all turns imported before a time (seconds since 1970). Only one runs at a time."""
     return Start(LANE, f"{LANE}-{BACKFILL}", {"slices": [[BACKFILL, 0, until]]})
 
 
 def of_deepenings(due: Deepening, until: int) -> Start:
-    """The start of the lane for all users who are due for deepening. When it is through, the clock moves."""
+    """Starts the lane for all users who are due for deepening. When all are done, the next interval begins."""
     slices = [] if due.since is None else [["extracted", int(due.since.timestamp()), until], ["fading", 0, until]]
     users = [[DEEPEN, user_id, {}] for user_id in due.users]
     end = {"at": iso(due.at), "clock": due.clock}
@@ -56,7 +56,7 @@ async def lane_list(piece: list) -> list | None:  # type: ignore[type-arg]  # th
 @blueprint.activity_trigger(input_name="given")
 @blueprint.durable_client_input(client_name="client")
 async def lane_start(given: dict, client: df.DurableOrchestrationClient) -> dict:  # type: ignore[type-arg]
-    """Starts the work of the next users while there is room; how many it took, and which runs are under way."""
+    """Starts work for the next users up to the limit; returns how many it took, and which runs are active."""
     parts = await open_parts()
     gate = asyncio.Semaphore(parts.environment.feed_concurrency)
 
@@ -80,7 +80,7 @@ async def _start(
     user_id: str,
     counts: dict[str, int],
 ) -> str:
-    """Starts the work of a user; the id of its run."""
+    """Starts the work of a user; returns the id of its run."""
     deepening = Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id})
     async with gate:
         try:

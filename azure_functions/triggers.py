@@ -96,12 +96,12 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 async def deepen_memories(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Starts the deepening of memories (consolidate, synthesize, reflect, prune) when it is due.
 
-    The lane runs them for a limited number of users at the same time. When all are done, the clock moves.
+    The lane runs them for a limited number of users at the same time. When all are done, the next interval begins.
     """
     parts = await open_parts()
     store = parts.runtime.store
     if await is_active(client, DEEPENING):
-        return  # the claim is the lane's
+        return  # the lane takes the claim
     due = await claim_deepening(store, parts.cadence, listed=False)
     if due is None:
         return

@@ -1,9 +1,9 @@
-"""How much a better order, or more candidates, could find: the ceilings of a search on conversations with answers.
+"""What a better order or more candidates could find: the ceilings of search on conversations with known answers.
 
 `python benchmarks/ceilings.py FILE [--store talk.db] [--every 1] [--json]`. FILE is a data set as for `agent-memory
-eval`; a store that an earlier run kept is not filled again. For each number of candidates, the first ten turns as they
-are ranked are compared with a perfect order of the same candidates, the turns around the best included. With `all`,
-everything known about the user is a candidate.
+eval`; a store that an earlier run kept is not filled again. For each number of candidates, the table compares the
+actual ranking with a perfect order of the same candidates, including the turns around the best ones: recall among the
+first ten. With `all`, everything known about the user is a candidate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agent_memory.recall.search import search
 from agent_memory.settings import RecallSettings
 
 CANDIDATES = {"50": (50, 20), "120": (120, 40), "all": (5_000, 5_000)}
-"""Candidates of a search, and for how many of the best the turns around them are read."""
+"""The number of candidates of a search, and of best candidates whose neighbouring turns it reads."""
 EVERYTHING = 100_000
 """More hits than a search has candidates."""
 

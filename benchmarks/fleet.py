@@ -55,7 +55,7 @@ SCALE_OUT = 10.0
 QUIET = 300.0
 """Seconds after which the sweep finds an idle thread, as the templates deploy it."""
 LOOK = 5.0
-"""Seconds between two looks of the backfill, as `azure_functions/lane.py` says."""
+"""Seconds between two checks of the lane, as in `azure_functions/lane.py`."""
 INDEXING = orchestrator_name(INDEX)
 """The orchestration that asks no chat model."""
 EXTRACTING = {"extract", TOGETHER}

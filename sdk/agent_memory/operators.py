@@ -31,10 +31,10 @@ class MemoryOperator:
         await self._backend.assign_tier(check_id(user_id, "user_id"), tier)
 
     async def extraction(self, *, group_id: str | None = None) -> Extraction | None:
-        """For the operator: the custom extraction of the store, or of a group; None if there is none.
+        """For the operator: the custom extraction of the store or of a group; None if none is set.
 
         Args:
-            group_id: The group. If it has none, its memory is extracted by that of the store.
+            group_id: The group. A group without one of its own uses the store's.
 
         Raises:
             InvalidInput: if the id is invalid.
@@ -44,15 +44,15 @@ class MemoryOperator:
     async def set_extraction(
         self, extraction: Extraction | Mapping[str, Any] | None, *, group_id: str | None = None
     ) -> Extraction | None:
-        """For the operator: what a model extracts besides the usual; None takes it back.
+        """For the operator: sets what a model extracts in addition to the usual; None removes the setting.
 
-        It applies to turns that are processed from now on; other processes follow within 30 seconds. Memories name
-        its version in `prompt_version`, and `reprocess` makes older ones again. Rules, which work without a model,
-        do not use it.
+        It applies to turns that are processed from now on; other processes apply it within 30 seconds. Memories record
+        its version in `prompt_version`, and `reprocess` derives older ones again. The rules that work without a model
+        ignore it.
 
         Args:
             extraction: Instructions, custom kinds with a schema of their data, categories.
-            group_id: Only for the memory of this group, in place of the store's.
+            group_id: Sets it only for this group, in place of the store's.
 
         Raises:
             InvalidInput: if a part of it is invalid, such as a schema that is too large or refers to another document,

@@ -94,9 +94,9 @@ class ThreadScope:
 
         Args:
             role: user, assistant (or agent), tool or system.
-            content: What was said. Without it, the text of the parts.
-            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). URLs are
-                never opened. What is not text has a mark in the content, such as its name.
+            content: What was said; by default, the text of the parts.
+            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). Nothing opens
+                their URLs. The content has a mark, such as the name, for each part that is not text.
             id: Makes the write repeatable: the same id with the same content is stored once.
             name: The speaker's name, if the transcript has one.
             created_at: When it was said; now by default.
@@ -236,16 +236,16 @@ class ThreadScope:
             return Context(degraded=[f"context: {error}"])
 
     def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
-        """The sections of a context as soon as they are known, and then the whole of it.
+        """Yields the sections of a context as soon as they are known, and then the whole context.
 
-        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
-        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
-        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
-        the memory is open, this raises as little as `context` does.
+        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
+        them may be missing. The last section is named `context` and holds what `context` returns for the same
+        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
+        memory is open, this raises only what `context` raises.
 
         Args:
             query: What the user asks.
-            options: As of `context`.
+            options: The same as those of `context`.
         """
         return self._portal.iterate(self._inner.context_stream(query, **options))
 
@@ -959,16 +959,16 @@ class UserScope:
             return Context(degraded=[f"context: {error}"])
 
     def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
-        """The sections of a context as soon as they are known, and then the whole of it.
+        """Yields the sections of a context as soon as they are known, and then the whole context.
 
-        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
-        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
-        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
-        the memory is open, this raises as little as `context` does.
+        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
+        them may be missing. The last section is named `context` and holds what `context` returns for the same
+        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
+        memory is open, this raises only what `context` raises.
 
         Args:
             query: What the user asks.
-            options: As of `context`.
+            options: The same as those of `context`.
         """
         return self._portal.iterate(self._inner.context_stream(query, **options))
 
@@ -1614,16 +1614,16 @@ class GroupScope:
             return Context(degraded=[f"context: {error}"])
 
     def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> Iterator[ContextSection]:
-        """The sections of a context as soon as they are known, and then the whole of it.
+        """Yields the sections of a context as soon as they are known, and then the whole context.
 
-        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
-        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
-        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
-        the memory is open, this raises as little as `context` does.
+        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
+        them may be missing. The last section is named `context` and holds what `context` returns for the same
+        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
+        memory is open, this raises only what `context` raises.
 
         Args:
             query: What the user asks.
-            options: As of `context`.
+            options: The same as those of `context`.
         """
         return self._portal.iterate(self._inner.context_stream(query, **options))
 
@@ -1788,10 +1788,10 @@ class Memory:
         self._portal.run(self._inner.assign_tier(user_id, tier))
 
     def extraction(self, *, group_id: str | None = None) -> Extraction | None:
-        """For the operator: the custom extraction of the store, or of a group; None if there is none.
+        """For the operator: the custom extraction of the store or of a group; None if none is set.
 
         Args:
-            group_id: The group. If it has none, its memory is extracted by that of the store.
+            group_id: The group. A group without one of its own uses the store's.
 
         Raises:
             InvalidInput: if the id is invalid.
@@ -1801,15 +1801,15 @@ class Memory:
     def set_extraction(
         self, extraction: Extraction | Mapping[str, Any] | None, *, group_id: str | None = None
     ) -> Extraction | None:
-        """For the operator: what a model extracts besides the usual; None takes it back.
+        """For the operator: sets what a model extracts in addition to the usual; None removes the setting.
 
-        It applies to turns that are processed from now on; other processes follow within 30 seconds. Memories name
-        its version in `prompt_version`, and `reprocess` makes older ones again. Rules, which work without a model,
-        do not use it.
+        It applies to turns that are processed from now on; other processes apply it within 30 seconds. Memories record
+        its version in `prompt_version`, and `reprocess` derives older ones again. The rules that work without a model
+        ignore it.
 
         Args:
             extraction: Instructions, custom kinds with a schema of their data, categories.
-            group_id: Only for the memory of this group, in place of the store's.
+            group_id: Sets it only for this group, in place of the store's.
 
         Raises:
             InvalidInput: if a part of it is invalid, such as a schema that is too large or refers to another document,

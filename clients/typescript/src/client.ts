@@ -69,14 +69,14 @@ export class MemoryClient {
     await this.http.send({ verb: "PUT", path, body: { tier } }, options);
   }
 
-  /** What is extracted besides the usual, in the store or for a group; null for nothing. */
+  /** The custom extraction of the store or of a group; null if none is set. */
   async extraction(options: api.AdminExtractionQuery & CallOptions = {}): Promise<api.Extraction | null> {
     const { group, ...call } = options;
     const asked = { verb: "GET", path: "/v1/admin/extraction", query: { group } } as const;
     return (await this.http.send<api.CustomExtraction>(asked, call)).extraction;
   }
 
-  /** Sets instructions, custom kinds and categories, in the store or for a group; null takes them back. */
+  /** Sets instructions, custom kinds and categories, for the store or for a group; null removes them. */
   async setExtraction(
     extraction: api.Extraction | null,
     options: api.AdminSetExtractionQuery & WriteOptions = {},

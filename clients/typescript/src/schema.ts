@@ -127,18 +127,18 @@ export interface ContextRequest {
 /**
  * A part of a context that streams.
  *
- * The early ones are what does not depend on the search, each within its own share of the budget. The last one,
- * `context`, is the whole: it holds the same as `context()` gives, and takes the place of the early ones.
+ * The early sections do not depend on the search; each has its own share of the budget. The last section, `context`,
+ * holds the same as `context()` returns, and replaces the early ones.
  */
 export interface ContextSection {
   name: "state" | "summary" | "static" | "turns" | "context";
   /** Quoted data, complete in itself; empty for turns. */
   text: string;
-  /** Of turns, and of the whole. */
+  /** Only in turns and in the whole. */
   messages: { [name: string]: string }[];
-  /** What it shows, as in a context. */
+  /** The memories that it shows, as in a context. */
   used: { [name: string]: unknown }[];
-  /** The whole context, in the last one. */
+  /** The whole context; only in the last section. */
   context: Context | null;
 }
 
@@ -150,18 +150,18 @@ export interface Contributions {
   memories: Memory[];
 }
 
-/** What is extracted besides the usual, if anything is. */
+/** The custom extraction, if one is set. */
 export interface CustomExtraction {
   extraction: Extraction | null;
 }
 
-/** A kind of facts of your own. */
+/** A custom kind of facts. */
 export interface CustomKind {
   /** Lower-case letters, digits and _, such as `invoice`. */
   name: string;
-  /** What is of this kind. The model reads it. */
+  /** Which facts are of this kind. The model reads it. */
   description: string;
-  /** The JSON schema of the `data` of such a memory: an object. Without one it has none. */
+  /** The JSON schema of such a memory's `data`, an object; without it, no data. */
   data_schema?: { [name: string]: unknown } | null;
 }
 
@@ -281,23 +281,23 @@ export interface ExportPart {
   next: string | null;
 }
 
-/** What to extract besides the usual. It is the operator's: it reaches the model apart from what users say. */
+/** What to extract in addition to the usual. The operator sets it; the model gets it apart from users' words. */
 export interface Extraction {
-  /** What to remember, and what not, in words that the model reads. */
+  /** What to remember and what not, as text for the model. */
   instructions?: string | null;
   kinds?: CustomKind[];
-  /** Tags to give to memories, with what each of them means. */
+  /** Tags to give to memories, with the meaning of each. */
   categories?: { [name: string]: unknown };
 }
 
-/** What is extracted besides the usual; null for nothing. */
+/** The custom extraction; null if none is set. */
 export interface ExtractionChoice {
   /** Restrictions of this request. */
   memory_config?: MemoryConfigBody | null | undefined;
   extraction: Extraction | null;
 }
 
-/** A reference to a file. Its name and its text are searched; the file is not opened. */
+/** A reference to a file. Search finds its name and its text; nothing opens the file. */
 export interface FilePart {
   type?: "file";
   url?: string | null;
@@ -305,7 +305,7 @@ export interface FilePart {
   file_id?: string | null;
   mime_type?: string | null;
   name?: string | null;
-  /** What it says, if that is known. */
+  /** The text of the file, if you have it. */
   text?: string | null;
 }
 
@@ -429,7 +429,7 @@ export interface Health {
   oldest_unprocessed: string | null;
   /** Users whose turns wait because today's budget is spent. */
   paused_users: number;
-  /** The whole store's budget today; None: none is set. */
+  /** Today's budget for all users; None if none is set. */
   budget: Budget | null;
   /** What sampled searches of this process left out; None: no searches are sampled. */
   search_misses: SearchMisses | null;
@@ -462,7 +462,7 @@ export interface Hit {
   explanation: string;
 }
 
-/** A reference to an image. Its description is searched; the image is not opened. */
+/** A reference to an image. Search finds its description; nothing opens the image. */
 export interface ImagePart {
   type?: "image";
   url?: string | null;
@@ -470,7 +470,7 @@ export interface ImagePart {
   file_id?: string | null;
   mime_type?: string | null;
   name?: string | null;
-  /** What it shows, if that is known. */
+  /** What it shows, if you know it. */
   description?: string | null;
 }
 
@@ -533,7 +533,7 @@ export interface Memory {
   time_phrase: string | null;
   tags: string[];
   metadata: { [name: string]: unknown };
-  /** Of a custom kind: what it says as data, valid by the schema of that kind. */
+  /** The data of a memory of a custom kind; it fits the schema of that kind. */
   data: { [name: string]: unknown } | null;
   agent_id: string | null;
   project_id: string | null;
@@ -1091,14 +1091,14 @@ export interface Turn {
   ttl: number | null;
   /** True: written while memory was switched off, so nothing is ever derived from it. */
   off_record: boolean | null;
-  /** True: it was imported, so that live talk went first. */
+  /** True: imported, so live turns went first. */
   backfill: boolean | null;
 }
 
 /** One message of a conversation, in JSON. */
 export interface TurnBody {
   role: "user" | "agent" | "tool" | "system" | "assistant" | "function" | "human" | "ai";
-  /** What was said. Without it, the text of the parts. */
+  /** What was said; by default, the text of the parts. */
   content?: string | undefined;
   /** Text, images, files, tool calls and results, as given. */
   parts?: readonly (TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart)[] | null | undefined;
@@ -1112,7 +1112,7 @@ export interface TurnBody {
   run_id?: string | null | undefined;
   /** Seconds until it is deleted; None: the store's setting. */
   ttl?: number | null | undefined;
-  /** True: it is imported and may wait; in the cloud, live talk is processed first. */
+  /** True: imported, so it may wait; the function app processes live turns first. */
   backfill?: boolean | null | undefined;
 }
 
@@ -1220,7 +1220,7 @@ export interface AdminDrainQuery {
 
 /** The query of `admin_extraction`. */
 export interface AdminExtractionQuery {
-  /** The group; without one, the store. */
+  /** The group; if you leave it out, the store. */
   group?: string | undefined;
 }
 
@@ -1231,7 +1231,7 @@ export interface AdminGroupsQuery {
 
 /** The query of `admin_set_extraction`. */
 export interface AdminSetExtractionQuery {
-  /** The group; without one, the store. */
+  /** The group; if you leave it out, the store. */
   group?: string | undefined;
 }
 

@@ -72,13 +72,9 @@ export abstract class Scope {
         yield section;
         if (section.context !== null) return;
       }
-      throw new StoreUnavailable("store_unavailable", "the stream ended ahead of the context", { retryable: true });
-    } catch (error) {
-      if (!(error instanceof AgentMemoryError)) throw error;
-      const context = { ...NO_CONTEXT, degraded: [`memory: ${error.message}`] };
-      yield { name: "context", text: "", messages: [], used: [], context };
-    }
-  }
+      throw new StoreUnavailable("store_unavailable", "the stream ended before the context arrived", { retryable: true
+    }); } catch (error) { if (!(error instanceof AgentMemoryError)) throw error; const context = { ...NO_CONTEXT,
+    degraded: [`memory: ${error.message}`] }; yield { name: "context", text: "", messages: [], used: [], context }; } }
 
   /** Starts a run, and waits until it is done. */
   protected async run(path: string, given: CallOptions, fixed: object = {}): Promise<ProcessResult> {

@@ -31,7 +31,8 @@ from agent_memory.models import Model
 SELF_CONTAINED = "explorer.html"
 """The page as one file, into which the browser writes the data that it exports."""
 API_PREFIX = "/ui/v1/"
-"""The page calls the API below its own address: what is in front of the page lets its requests through, too."""
+"""The page calls the API below its own address, so a gateway that lets the page through also lets its requests
+through."""
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -86,7 +87,7 @@ class Explorer:
 
 
 class UnderPage:
-    """Leads `/ui/v1/…` to the API, marked as sent by the page."""
+    """Passes `/ui/v1/…` to the API, marked as sent by the page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -28,7 +28,7 @@ MAX_WAIT = 60.0
 """How long one long-poll request waits, in seconds. Proxies close longer ones."""
 
 GroupQuery = Annotated[
-    str | SkipJsonSchema[None], Query(max_length=246, description="The group; without one, the store.")
+    str | SkipJsonSchema[None], Query(max_length=246, description="The group; if you leave it out, the store.")
 ]
 
 router = APIRouter(prefix="/v1/admin", tags=["admin"])
@@ -65,7 +65,7 @@ async def assign_tier(memory: OpenMemory, _: Operator, user: str, body: TierChoi
 
 @router.get("/extraction", responses=documented(), operation_id="admin_extraction")
 async def extraction(memory: OpenMemory, _: Operator, group: GroupQuery = None) -> CustomExtraction:
-    """What is extracted besides the usual, in the store or for a group."""
+    """The custom extraction of the store or of a group."""
     return CustomExtraction(extraction=await memory.extraction(group_id=group))
 
 
@@ -73,7 +73,7 @@ async def extraction(memory: OpenMemory, _: Operator, group: GroupQuery = None) 
 async def set_extraction(
     memory: OpenMemory, _: Operator, body: ExtractionChoice, group: GroupQuery = None
 ) -> CustomExtraction:
-    """Sets instructions, custom kinds and categories, in the store or for a group; null takes them back."""
+    """Sets instructions, custom kinds and categories, for the store or for a group; null removes them."""
     return CustomExtraction(extraction=await memory.set_extraction(body.extraction, group_id=group))
 
 

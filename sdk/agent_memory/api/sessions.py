@@ -39,14 +39,14 @@ UNLOCKED_SECONDS = 15 * 60.0
 TOKEN_SECONDS = 600.0
 """How long a token works that a configured key signed: time to paste an address."""
 PROCESS_SECONDS = 365 * 86400.0
-"""The same, for a key that only this process has: longer than it runs."""
+"""The same for a key that only this process has: as long as the process runs."""
 KEY_LENGTH = 32
-"""Minimum length of a configured key, in characters: 128 bits, if they are hexadecimal."""
+"""Minimum length of a configured key, in characters: 128 bits if it is hexadecimal."""
 TERMINAL = Caller("explorer", None, acts_for_users=True, operates=True)
 """The caller with the printed address: the person who runs the server."""
 LOCKED = "the explorer is read-only until it is unlocked"
 UNDER_PAGE = "agent_memory.under_page"
-"""Marks, in the ASGI scope, a request that the page sent: it counts by its cookie alone."""
+"""Marks, in the ASGI scope, a request that the page sent: only its cookie authenticates it."""
 
 _READING = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.reads)
 
@@ -141,7 +141,7 @@ class Sessions:
         return f"{text}.{self._mac(purpose, text)}"
 
     def _read(self, purpose: str, signed: str) -> dict[str, Any] | None:
-        """What was signed for a purpose, while it lasts."""
+        """The content that was signed for a purpose; None if the signature is wrong or expired."""
         text, _, mac = signed.partition(".")
         if not hmac.compare_digest(mac.encode(), self._mac(purpose, text).encode()):
             return None
@@ -157,7 +157,7 @@ class Sessions:
 
 
 class SessionIdentity:
-    """Takes the cookie of a session for what the page sends, and for everything else what the server takes anyway."""
+    """Accepts the session's cookie on requests of the page, and the server's usual credentials on all others."""
 
     def __init__(self, sessions: Sessions, others: Identity) -> None:
         self._sessions = sessions
@@ -180,7 +180,7 @@ class SessionIdentity:
 
 
 async def current(sessions: Sessions, credentials: Identity, request: Request) -> Session | None:
-    """The session of a request. If the platform signs people in, its word must agree, and says what they may do."""
+    """The session of a request. If the platform signs people in, its principal must match and decides their rights."""
     session = await sessions.find(request)
     if session is None or not (session.by_platform or PRINCIPAL_HEADER in request.headers):
         return session

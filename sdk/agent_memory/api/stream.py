@@ -38,7 +38,7 @@ _LINES: dict[int | str, dict[str, Any]] = {
     operation_id="user_context_stream",
 )
 async def context_stream(request: Request, user_id: UserId, given: ContextRequest) -> StreamingResponse:  # type: ignore[valid-type]  # made from the method
-    """What an agent should know before it answers, section by section. The body is that of `POST /v1/context`."""
+    """A context for an agent, section by section. Takes the body of `POST /v1/context`."""
     arguments = {name: getattr(given, name) for name in given.model_fields_set if name != "user_id"}  # type: ignore[attr-defined]
     thread_id, config, resources = (arguments.pop(name, None) for name in ("thread_id", "memory_config", "resources"))
     if "groups" in arguments:

@@ -1,4 +1,4 @@
-"""`agent-memory extraction`: what a model extracts besides the usual."""
+"""`agent-memory extraction`: custom extraction by a model."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ def extraction(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="JSON with instructions, kinds and categories.")
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take back what was set.")] = False,
-    group: Annotated[str | None, typer.Option("--group", metavar="ID", help="Only for the memory of a group.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the custom extraction.")] = False,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="ID", help="Only for the memory of this group.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show or set what a model extracts besides the usual.
+    """Show or set the custom extraction.
 
-    These are instructions, custom kinds and categories. `reprocess` makes older memories again. The rules, which
-    work without a model, do not use it.
+    It tells the model what to extract in addition: your instructions, custom kinds and categories. `reprocess` derives
+    older memories again. The rules that work without a model ignore it.
     """
     if file is not None and clear:
         raise InvalidInput("give a file or --clear, not both")
@@ -53,13 +55,13 @@ def _read(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not JSON: {error}") from error
     if not isinstance(given, dict):
-        raise InvalidInput(f"{file} holds no JSON object with instructions, kinds or categories")
+        raise InvalidInput(f"{file} must contain a JSON object with instructions, kinds or categories")
     return given
 
 
 def _show(now: Extraction | None) -> None:
     if now is None:
-        stdout().print("Nothing is extracted besides the usual.")
+        stdout().print("Nothing beyond the usual is extracted.")
         return
     lines = [f"version {now.version}", *([f"instructions: {now.instructions}"] if now.instructions else [])]
     for kind in now.kinds:

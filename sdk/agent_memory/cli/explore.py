@@ -42,8 +42,8 @@ def explore(
     this machine only, until Ctrl-C. The printed address signs in one browser; once it is used, the command prints a new
     one.
 
-    With the address of a server, opens the explorer there. If AGENT_MEMORY_EXPLORER_KEY is the key of that server, the
-    printed address signs in one browser, with all rights. It works for ten minutes.
+    With the address of a server, opens the explorer of that server. If AGENT_MEMORY_EXPLORER_KEY holds the key of that
+    server, the printed address signs in one browser with an operator's rights, within ten minutes.
     """
     wanted = store or store_option
     if is_url(wanted):

@@ -41,7 +41,7 @@ DryRunOption = Annotated[
 BATCH = 200
 """Turns per call, so that the progress bar moves."""
 BACKFILL_PACE = 200
-"""Turns a second of an import that a server processes: a third of what one lease of the change feed takes
+"""Turns per second of an import into a server: a third of what one lease of the change feed can count
 (docs/scale.md)."""
 SHOWN_USERS = 5
 
@@ -81,7 +81,7 @@ def ingest(
             metavar="TURNS",
             min=0.1,
             help="Maximum turns written per second, to leave room for live traffic;"
-            f" default: {BACKFILL_PACE} with --no-process and a URL, else any number.",
+            f" default: {BACKFILL_PACE} with --no-process and a URL, otherwise unlimited.",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -143,8 +143,8 @@ def write(
 ) -> Ingested:
     """Writes utterances into their threads and, if asked, waits until they are processed; with progress bars.
 
-    If not, the turns are marked as imported: a function app processes live talk first. `pace` is the maximum number of
-    turns per second.
+    Otherwise it marks the turns as imported: a function app processes live conversations first. `pace` is the maximum
+    number of turns per second.
     """
     batch = BATCH if pace is None else max(1, min(BATCH, int(pace)))
 

@@ -115,7 +115,7 @@ class TierChoice(Body):
 
 
 class ExtractionChoice(Body):
-    """What is extracted besides the usual; null for nothing."""
+    """The custom extraction; null if none is set."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -140,7 +140,7 @@ class ExtractionChoice(Body):
 
 
 class CustomExtraction(Model):
-    """What is extracted besides the usual, if anything is."""
+    """The custom extraction, if one is set."""
 
     extraction: Extraction | None
 

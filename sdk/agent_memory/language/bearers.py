@@ -1,4 +1,4 @@
-"""Bearers: whether what a claim says of somebody was said of them, and not of another in the same breath."""
+"""Bearers: checks that a claim about a person was said about that person, not about another in the same sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REPLY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What was said in one breath: its words, its content words, and of whom it speaks, if its beginning says so."""
+    """One clause: its words, its content words, and the person it is about, if its beginning names one."""
 
     words: frozenset[str]
     telling: frozenset[str]
@@ -67,7 +67,7 @@ def _bearer(words: Sequence[str], part: str, speaker: str, *, begins: bool) -> s
 
 
 def of_another(content: str, cited: Sequence[tuple[str, str]]) -> str | None:
-    """Somebody of whom a claim says what was said of another; None if there is none.
+    """Says whether a claim ascribes to one person what was said about another; None if it does not.
 
     Only clauses that begin with a person are compared: "my sister lives in Oslo and my brother is a nurse". The one of
     whom a clause of the claim speaks must begin another clause than those that have its last known word. Clauses with
@@ -108,7 +108,7 @@ def _is_of_another(clause: Clause, subject: str) -> bool:
 
 
 def of_agent(content: str, cited: Sequence[str], by_agent: Sequence[str]) -> str | None:
-    """That only the agent said something of the user, who neither repeated nor confirmed it.
+    """Says whether only the agent said something about the user, who neither repeated nor confirmed it; None if not.
 
     Args:
         content: the claim.

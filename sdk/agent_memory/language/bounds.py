@@ -1,4 +1,4 @@
-"""Bounds: whether a claim keeps "at least", ranges, ordinals, "every other" and conditions as they were said."""
+"""Bounds: checks that a claim keeps "at least", ranges, ordinals, "every other" and conditions as they were said."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TELLS_DOUBT = HEDGES | frozenset("whether if uncertain know knows unknown uncle
 
 
 def wrong_bound(content: str, quoted: str) -> str | None:
-    """The first bound, range, ordinal or condition that a claim states otherwise than its quote; None if there is none.
+    """The first bound, range, ordinal or condition that differs between a claim and its quote; None if all agree.
 
     Args:
         content: the claim, without its dates.
@@ -87,7 +87,7 @@ def _spelt(text: str) -> str:
 
 
 def _narrowed(content: str, quoted: str) -> str | None:
-    """One end of a range, told as the figure itself."""
+    """Finds a claim that gives one end of a range as the figure itself."""
     words = words_of(content)
     if not _LIMITED.isdisjoint(words):
         return None
@@ -124,7 +124,7 @@ def _more_often(content: str, quoted: str) -> str | None:
 
 
 def _unconditional(content: str, quoted: str) -> str | None:
-    """What was said only under a condition, or what somebody was not sure of, told as so."""
+    """Finds a claim that states as a fact what was said only under a condition or with a doubt."""
     words = set(words_of(content))
     if _TELLS_DOUBT.isdisjoint(words) and NEGATORS.isdisjoint(words):
         for rest in (*_UNSURE.findall(quoted), *_WISHED.findall(quoted)):

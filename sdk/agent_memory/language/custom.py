@@ -1,4 +1,4 @@
-"""Custom extraction: how a model is told of it, and whether the data that it gives may be kept."""
+"""Custom extraction: what the model is told, and the checks of the data that it returns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LARGEST_NUMBER = 10**15
 
 
 def version_with(model: str, prompt_version: str, custom: Extraction | None) -> str:
-    """The version that memories name: the prompt's, and that of the custom extraction if the model read it."""
+    """The version that memories record: the prompt's, and the custom extraction's if the model read it."""
     if custom is None or model == OfflineChat.MODEL_ID:
         return prompt_version
     return f"{prompt_version}/custom-{custom.version}"
 
 
 def custom_kind(name: object, custom: Extraction | None) -> str | None:
-    """The custom kind of this name, whatever its case; None if it is none."""
+    """The custom kind with this name, ignoring case; None if there is none."""
     found = custom.kind(name.lower()) if custom is not None and isinstance(name, str) else None
     return None if found is None else found.name
 
@@ -104,7 +104,7 @@ def _check_fits(data: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
 
 
 def _chosen(schema: Any) -> Iterator[str]:
-    """The values that a schema offers for choice: a model may choose one that nobody said in these words."""
+    """The values that a schema lists: a model may choose one even if nobody said these words."""
     if isinstance(schema, dict):
         for name, part in schema.items():
             if name in ("enum", "const"):
@@ -147,7 +147,7 @@ _PARTS = {
 
 
 def guidance(data: Data) -> str:
-    """What the system message says besides its prompt, for an input with a custom extraction; else nothing."""
+    """The addition to the system message for an input with a custom extraction; otherwise empty."""
     custom = _custom_of(data)
     if custom is None:
         return ""

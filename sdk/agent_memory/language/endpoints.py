@@ -133,7 +133,7 @@ class Endpoint:
             self._ended()
 
     def _begun(self) -> asyncio.Event | None:
-        """Counts a call that begins; if it has to wait, gives what it waits for instead."""
+        """Counts a call that begins. If the call must wait, returns what to wait for instead."""
         with self._lock:
             if self._allowed is None or self._under_way < self._allowed:
                 self._under_way += 1
@@ -218,9 +218,10 @@ _SHARED: WeakValueDictionary[_Place, Endpoint] = WeakValueDictionary()
 
 
 def shared_endpoint(address: str, model: str, key: str | None, retries: RetryPolicy | None) -> Endpoint:
-    """The gate to a model at an address: one for all adapters in the process with the same key and the same retries.
+    """The gate to a model at an address, which all adapters in the process with the same key and retries share.
 
-    Another key is another account, whose quota and refusals are its own. It goes when its last adapter does.
+    A different key means a different account, with its own quota and refusals. The gate is removed with its last
+    adapter.
     """
     policy = retries or RetryPolicy()
     account = hashlib.sha256((key or "").encode()).hexdigest()

@@ -61,8 +61,9 @@ class ServiceChat(ABC):
         Args:
             model: the model's name, as the service knows it.
             protocol: the protocol of the service.
-            address: the service's address; what is learned is kept under this and the name.
-            key: the key, if one was given: adapters with the same one leave a failing service alone together.
+            address: the service's address. What the library learns about the model is stored under the address and the
+            name.
+            key: the key, if one was given: adapters with the same key pause together when the service fails.
             options: see `ChatOptions`.
 
         Raises:

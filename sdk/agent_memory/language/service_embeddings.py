@@ -51,7 +51,7 @@ class ServiceEmbeddings(ABC):
             timeout: seconds for one call.
             retries: how to handle throttling, timeouts and faults of the service.
             address: the service's address.
-            key: the key, if one was given: adapters with the same one leave a failing service alone together.
+            key: the key, if one was given: adapters with the same key pause together when the service fails.
         """
         self._model = model
         self._dimensions = dimensions

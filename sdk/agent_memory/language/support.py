@@ -83,7 +83,7 @@ def _by_speaker(cited: Sequence[Spoken], quote: str) -> list[tuple[str, str]]:
 
 
 def _two_scripts(content: str, said: str) -> str | None:
-    """A word with letters of two alphabets that look alike, which nobody wrote so: it hides another word."""
+    """A word that mixes look-alike letters of two alphabets and that nobody wrote: it hides another word."""
     for word in WORD.findall(content):
         if _LATIN.search(word) and _LOOKALIKES.search(word) and word not in said:
             return f"nobody said {word}"

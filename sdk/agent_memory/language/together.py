@@ -127,7 +127,7 @@ class Together:
             return {ExtractInput: _Half(spent=Usage.model_validate(error.cost)), SummarizeInput: _Half()}
         except ModelRefused:
             raise
-        except ConfigurationError as error:  # a prompts folder of one's own may be older than this task
+        except ConfigurationError as error:  # a caller's prompts folder may be older than this task
             logger.warning("facts and summary are asked for one by one: %s", error)
             return {ExtractInput: _Half(), SummarizeInput: _Half()}
 

@@ -37,7 +37,7 @@ _ADVICE: dict[type[AgentMemoryError], str] = {
     InvalidInput: "Nothing was changed. Correct the arguments.",
     NotFound: "Ids come from search, context and history; look there first.",
     Conflict: "Look at the newest version with history, and use its id.",
-    QuotaExceeded: "Tell the user what is used up, and go on without it; do not repeat the call.",
+    QuotaExceeded: "Tell the user which limit is reached, and continue without this call; do not repeat it.",
     MemoryDisabled: "The user or the operator has switched this off. Go on without it; do not repeat the call.",
     StaticMemoryError: "Only the operator changes this. Do not repeat the call.",
     ConfigurationError: "The operator must change the set-up. Do not repeat the call.",

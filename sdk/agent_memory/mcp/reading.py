@@ -66,7 +66,7 @@ def reading_tools(door: Door) -> list[Tool]:
         tags: Annotated[Words | None, Field(max_length=20, description="With at least one of these.")] = None,
         since: Annotated[datetime | None, Field(description="Said at this time or later (ISO 8601).")] = None,
         until: Annotated[datetime | None, Field(description="Said before this time (ISO 8601).")] = None,
-        as_of: Annotated[datetime | None, Field(description="What was true then, instead of now.")] = None,
+        as_of: Annotated[datetime | None, Field(description="Answers as of this time, instead of now.")] = None,
         project_id: Annotated[str | None, Field(max_length=255)] = None,
     ) -> Annotated[CallToolResult, MemoriesAnswer]:
         """Finds memories of the user, best first, with their ids.
@@ -126,13 +126,13 @@ def reading_tools(door: Door) -> list[Tool]:
     async def reflect(
         request: Request,
         question: Annotated[Query, Field(description="A question about the user.")],
-        limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="How many memories are read at most.")] = 20,
+        limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="Maximum number of memories that it reads.")] = 20,
         project_id: Annotated[str | None, Field(max_length=255)] = None,
-        as_of: Annotated[datetime | None, Field(description="What was true then, instead of now.")] = None,
+        as_of: Annotated[datetime | None, Field(description="Answers as of this time, instead of now.")] = None,
     ) -> Annotated[CallToolResult, ReflectAnswer]:
-        """Answers a question about the user, each sentence with the words of the memories that it rests on.
+        """Answers a question about the user. Each sentence quotes the memories that support it.
 
-        Use it for a question that needs several memories, or an answer that must be shown with its evidence. It may
+        Use it for a question that needs several memories, or an answer that you must show with its evidence. It may
         call a model, so it is slower than context and counts towards the user's budget.
         """
         given: SearchFilters = {}

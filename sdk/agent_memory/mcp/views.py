@@ -29,7 +29,7 @@ class MemoryView(Model):
     valid_from: UtcTime | None = None
     valid_to: UtcTime | None = Field(default=None, description="Until when it was true; missing: still.")
     tags: list[str] | None = None
-    data: dict[str, Any] | None = Field(default=None, description="What it says as data; texts in it are quoted data.")
+    data: dict[str, Any] | None = Field(default=None, description="Its content as data; texts in it are quoted data.")
     confidence: float
     status: str
     replaced_by: str | None = None
@@ -87,7 +87,7 @@ class WhyAnswer(Model):
 
 
 class QuoteView(Model):
-    """Words of a memory that a sentence rests on."""
+    """Words of a memory that support a sentence."""
 
     memory_id: str
     quote: str
@@ -97,18 +97,18 @@ class QuoteView(Model):
 
 
 class SentenceView(Model):
-    """A sentence of an answer, and what it rests on."""
+    """A sentence of an answer, with its evidence."""
 
     text: str
     evidence: list[QuoteView]
 
 
 class ReflectAnswer(Model):
-    """An answer to a question about the user. Without sentences, memory does not answer it."""
+    """An answer to a question about the user. If it has no sentences, the memories do not answer the question."""
 
     notice: str = NOTICE
     sentences: list[SentenceView]
-    left_out: list[str] = Field(default_factory=list, description="Why sentences of the model were left out.")
+    left_out: list[str] = Field(default_factory=list, description="Why the model's other sentences were left out.")
     skipped_reason: str | None = Field(default=None, description="Why memory was not asked.")
     derived_by: str | None = Field(default=None, description="The model that answered, or the rules.")
 

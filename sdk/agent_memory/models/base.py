@@ -38,9 +38,9 @@ def day(value: datetime) -> str:
 
 
 def there(value: datetime, zone: tzinfo) -> datetime:
-    """A time as clocks in a zone show it. What is given as a day, at midnight UTC, is this day everywhere.
+    """A time in a time zone. A date, which is stored as midnight UTC, stays the same date in every zone.
 
-    So is a time next to the first or the last that a calendar has, such as the end of 9999 for "never".
+    A time next to the first or last of the calendar, such as the end of 9999 for "never", also stays the same.
     """
     is_day = value.utcoffset() == timedelta(0) and value.time() == time.min
     try:

@@ -1,4 +1,4 @@
-"""What a store, or a group, extracts besides the usual: instructions, custom kinds with data, categories."""
+"""The custom extraction of a store or a group: instructions, custom kinds with data, categories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYWORDS = frozenset(
     "type properties required additionalProperties items enum const minimum maximum exclusiveMinimum exclusiveMaximum"
     " minLength maxLength minItems maxItems uniqueItems anyOf $ref $defs title description default examples".split()
 )
-"""What a data schema may use of JSON Schema 2020-12. `pattern` is not among it: a pattern can backtrack for ever on the
+"""What a data schema may use of JSON Schema 2020-12. It excludes `pattern`: a pattern can backtrack for ever on the
 words of a transcript."""
 _LOCAL = "#/$defs/"
 _TAKEN = frozenset(
@@ -36,12 +36,12 @@ Description = Annotated[str, StringConstraints(min_length=1, max_length=500, str
 
 
 class CustomKind(Model):
-    """A kind of facts of your own."""
+    """A custom kind of facts."""
 
     name: KindName = Field(description="Lower-case letters, digits and _, such as `invoice`.")
-    description: Description = Field(description="What is of this kind. The model reads it.")
+    description: Description = Field(description="Which facts are of this kind. The model reads it.")
     data_schema: dict[str, Any] | None = Field(
-        default=None, description="The JSON schema of the `data` of such a memory: an object. Without one it has none."
+        default=None, description="The JSON schema of such a memory's `data`, an object; without it, no data."
     )
 
     @field_validator("name")
@@ -60,14 +60,14 @@ class CustomKind(Model):
 
 
 class Extraction(Model):
-    """What to extract besides the usual. It is the operator's: it reaches the model apart from what users say."""
+    """What to extract in addition to the usual. The operator sets it; the model gets it apart from users' words."""
 
     instructions: Annotated[str, StringConstraints(min_length=1, max_length=4000, strip_whitespace=True)] | None = (
-        Field(default=None, description="What to remember, and what not, in words that the model reads.")
+        Field(default=None, description="What to remember and what not, as text for the model.")
     )
     kinds: list[CustomKind] = Field(default_factory=list, max_length=20)
     categories: dict[CategoryName, Description] = Field(
-        default_factory=dict, max_length=30, description="Tags to give to memories, with what each of them means."
+        default_factory=dict, max_length=30, description="Tags to give to memories, with the meaning of each."
     )
 
     @model_validator(mode="after")
@@ -80,7 +80,7 @@ class Extraction(Model):
 
     @property
     def version(self) -> str:
-        """Eight hex digits that change with every change of it."""
+        """Eight hex digits that differ for every different extraction."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -90,7 +90,7 @@ class Extraction(Model):
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Checks that a schema is small, of objects, valid, refers to itself alone, and uses only `KEYWORDS`.
+    """Checks that a schema is small and valid, describes an object, refers only to itself, and uses only `KEYWORDS`.
 
     Raises:
         ValueError: if it is not.

@@ -61,7 +61,7 @@ class Memory(Model):
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
     data: dict[str, Any] | None = Field(
-        default=None, description="Of a custom kind: what it says as data, valid by the schema of that kind."
+        default=None, description="The data of a memory of a custom kind; it fits the schema of that kind."
     )
     agent_id: str | None = None
     project_id: str | None = None

@@ -136,7 +136,7 @@ class Health(Model):
         default=None, description="When the oldest waiting turn was written, according to the counters."
     )
     paused_users: int = Field(default=0, description="Users whose turns wait because today's budget is spent.")
-    budget: Budget | None = Field(default=None, description="The whole store's budget today; None: none is set.")
+    budget: Budget | None = Field(default=None, description="Today's budget for all users; None if none is set.")
     search_misses: SearchMisses | None = Field(
         default=None, description="What sampled searches of this process left out; None: no searches are sampled."
     )

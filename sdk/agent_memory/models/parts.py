@@ -20,7 +20,7 @@ SCHEMES = ("https", "http", "s3", "gs", "abfss", "data")
 """Schemes of URLs that are kept. Others can run code, or name files of whoever opens them (`javascript:`, `file:`)."""
 LONGEST_URL = 4_000
 LONGEST_INLINE = 200_000
-"""Maximum characters of a `data:` URL. Larger material belongs into a store of files, with a URL."""
+"""Maximum characters of a `data:` URL. Put larger files elsewhere and give their URL."""
 
 
 def _url(value: str) -> str:
@@ -50,25 +50,25 @@ class TextPart(Model):
 
 
 class ImagePart(Model):
-    """A reference to an image. Its description is searched; the image is not opened."""
+    """A reference to an image. Search finds its description; nothing opens the image."""
 
     type: Literal["image"] = "image"
     url: Url | None = None
     file_id: Short | None = Field(default=None, description="Its id at a service.")
     mime_type: Short | None = None
     name: Short | None = None
-    description: str | None = Field(default=None, max_length=10_000, description="What it shows, if that is known.")
+    description: str | None = Field(default=None, max_length=10_000, description="What it shows, if you know it.")
 
 
 class FilePart(Model):
-    """A reference to a file. Its name and its text are searched; the file is not opened."""
+    """A reference to a file. Search finds its name and its text; nothing opens the file."""
 
     type: Literal["file"] = "file"
     url: Url | None = None
     file_id: Short | None = Field(default=None, description="Its id at a service.")
     mime_type: Short | None = None
     name: Short | None = None
-    text: str | None = Field(default=None, description="What it says, if that is known.")
+    text: str | None = Field(default=None, description="The text of the file, if you have it.")
 
 
 class ToolCallPart(Model):
@@ -95,7 +95,7 @@ Parts = Annotated[list[Part], Field(min_length=1, max_length=MOST_PARTS)]
 
 
 def text_of_parts(parts: Sequence[Part]) -> str:
-    """The text of a message with these parts: what is indexed, and what models read. Without URLs."""
+    """The text of a message with these parts, for the index and for models. It contains no URLs."""
     return "\n".join(text for part in parts if (text := _text(part)).strip())
 
 

@@ -114,12 +114,12 @@ class Context(Model):
 class ContextSection(Model):
     """A part of a context that streams.
 
-    The early ones are what does not depend on the search, each within its own share of the budget. The last one,
-    `context`, is the whole: it holds the same as `context()` gives, and takes the place of the early ones.
+    The early sections do not depend on the search; each has its own share of the budget. The last section, `context`,
+    holds the same as `context()` returns, and replaces the early ones.
     """
 
     name: Literal["state", "summary", "static", "turns", "context"]
     text: str = Field(default="", description="Quoted data, complete in itself; empty for turns.")
-    messages: list[dict[str, str]] = Field(default_factory=list, description="Of turns, and of the whole.")
-    used: list[dict[str, Any]] = Field(default_factory=list, description="What it shows, as in a context.")
-    context: Context | None = Field(default=None, description="The whole context, in the last one.")
+    messages: list[dict[str, str]] = Field(default_factory=list, description="Only in turns and in the whole.")
+    used: list[dict[str, Any]] = Field(default_factory=list, description="The memories that it shows, as in a context.")
+    context: Context | None = Field(default=None, description="The whole context; only in the last section.")

@@ -27,7 +27,7 @@ class TurnInput(Model):
     """One message of a conversation, as a caller gives it."""
 
     role: RoleField
-    content: str = Field(default="", description="What was said. Without it, the text of the parts.")
+    content: str = Field(default="", description="What was said; by default, the text of the parts.")
     parts: Parts | None = Field(default=None, description="Text, images, files, tool calls and results, as given.")
     id: str | None = None
     name: str | None = Field(default=None, description="The speaker, if the transcript names one.")
@@ -38,7 +38,7 @@ class TurnInput(Model):
     run_id: str | None = None
     ttl: int | None = Field(default=None, gt=0, description="Seconds until it is deleted; None: the store's setting.")
     backfill: bool | None = Field(
-        default=None, description="True: it is imported and may wait; in the cloud, live talk is processed first."
+        default=None, description="True: imported, so it may wait; the function app processes live turns first."
     )
 
     @model_validator(mode="after")
@@ -69,7 +69,7 @@ class Turn(Model):
     off_record: bool | None = Field(
         default=None, description="True: written while memory was switched off, so nothing is ever derived from it."
     )
-    backfill: bool | None = Field(default=None, description="True: it was imported, so that live talk went first.")
+    backfill: bool | None = Field(default=None, description="True: imported, so live turns went first.")
 
 
 class LiveView(Model):

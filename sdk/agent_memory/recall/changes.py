@@ -84,7 +84,7 @@ ADDED = 1
 """Maximum number of newer memories that a context tells only because they replace another one. With 2, BEAM loses all
 evidence in 1 of 100 contexts."""
 MARKED = 4
-"""The most older memories of one context that are marked, beside those that a newer one was added for.
+"""Maximum number of older memories that a context marks, besides those for which it adds a newer one.
 
 Of contexts for 75 changes in the project's own conversations, 8 show only the old value and 8 both without a mark; of
 16 in BEAM 0 and 1. With 6 marks 8 and 7, 0 and 1; with an evidence of 4, 10 and 12, 0 and 1."""
@@ -135,7 +135,7 @@ class _Read:
 
 
 def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
-    """For each memory told that a newer one replaces in effect: the newer one.
+    """Maps each chosen memory that a newer one in effect replaces to the newer one.
 
     A newer one may be among the hits and not told yet. Only what users say is compared: agents repeat their
     explanations.

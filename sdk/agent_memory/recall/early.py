@@ -1,4 +1,4 @@
-"""A context that streams: what does not depend on the search is told while the search goes on."""
+"""A context that streams: sections that do not depend on the search are sent while the search is still running."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ContextOptions(TypedDict, total=False):
 
 
 _listener: ContextVar[Callable[[ContextSection], None] | None] = ContextVar("context_listener", default=None)
-"""Who is told, in the task that builds a context and in those that it starts."""
+"""The receiver of early sections, in the task that builds a context and in the tasks that it starts."""
 
 
 def tell(name: str, lines: Sequence[Line], budget: int, form: ContextFormat, tokens: TokenCounter) -> None:
-    """Tells a section to whoever streams this context, as far as it fits into its share of the budget."""
+    """Sends a section to the caller that streams this context, cut to its share of the budget."""
     listener = _listener.get()
     if listener is None:
         return

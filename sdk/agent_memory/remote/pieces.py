@@ -1,4 +1,4 @@
-"""What is too large for one request, in pieces."""
+"""Splits what is too large for one request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_memory.contract.schemas import MAX_TURNS
 from agent_memory.models import TurnInput
 
 REQUEST_BYTES = 3_000_000
-"""The turns of one request have at most this many bytes; the server reads 4 MB."""
+"""Maximum bytes of the turns in one request; the server accepts 4 MB."""
 
 
 def in_requests(turns: list[TurnInput]) -> list[list[TurnInput]]:

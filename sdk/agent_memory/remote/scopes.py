@@ -339,7 +339,7 @@ async def _stream(scope: Scope, given: Mapping[str, Any]) -> AsyncIterator[Conte
             yield section
             if section.context is not None:
                 return
-        raise StoreUnavailable("the stream ended ahead of the context")
+        raise StoreUnavailable("the stream ended before the context arrived")
     except (AgentMemoryError, ValueError) as error:
         yield whole(Context(degraded=[f"memory: {error}"]))
 

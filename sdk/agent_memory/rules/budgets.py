@@ -1,8 +1,8 @@
 """Budgets: what the background work of one user, and of the whole store, may cost in a day (UTC).
 
 When a budget is spent, turns are still kept, indexed and counted. They are processed the next day. The cost of a run is
-known only after it, so the last runs of a day may exceed a budget: by one batch of turns for a user, for the store by
-as many as run at the same time.
+known only afterwards, so the last runs of a day may exceed a budget: a user's by one batch of turns, the store's by as
+many batches as run at the same time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from agent_memory.store.memories import has_talk_or_memories
 from agent_memory.store.updates import change_document
 
 SHARES = 16
-"""Documents that hold what the store has spent, each for a part of the users: one would have too many writers."""
+"""Number of documents that record what the store has spent, each for a part of the users: a single one would have too
+many writers."""
 _OF_STORE = (STORE_USER, COUNTERS_THREAD)
 _NEVER = 2**53
 """More than anything that a day costs."""

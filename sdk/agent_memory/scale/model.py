@@ -30,7 +30,7 @@ message of an orchestration also reads and writes its history."""
 ACTIVITIES_AT_ONCE = 10
 """Activities that one instance runs at a time (the default of `maxConcurrentActivityFunctions` for one core)."""
 SPARE = 1.25
-"""How many instances run for each that is full: they are added in steps and taken away one at a time. From the
+"""How many instances run for each busy one: the platform adds them in steps and removes them one at a time. From the
 simulation of a fleet (benchmarks/fleet.py)."""
 QUEUE_OPERATIONS = 6.0
 """Operations on queues and tables for each message: put, get, delete, and three of the history. An assumption."""

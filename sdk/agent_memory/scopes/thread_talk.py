@@ -59,9 +59,9 @@ class ThreadTalk:
 
         Args:
             role: user, assistant (or agent), tool or system.
-            content: What was said. Without it, the text of the parts.
-            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). URLs are
-                never opened. What is not text has a mark in the content, such as its name.
+            content: What was said; by default, the text of the parts.
+            parts: Text, image and file references, tool calls and results, kept as they are (see `Part`). Nothing opens
+                their URLs. The content has a mark, such as the name, for each part that is not text.
             id: Makes the write repeatable: the same id with the same content is stored once.
             name: The speaker's name, if the transcript has one.
             created_at: When it was said; now by default.

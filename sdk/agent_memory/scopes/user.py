@@ -144,16 +144,16 @@ class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, Use
         return await tell(self._runtime, request, self._asked)
 
     async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """The sections of a context as soon as they are known, and then the whole of it.
+        """Yields the sections of a context as soon as they are known, and then the whole context.
 
-        State and summary of the conversation, static knowledge and the last turns come ahead of the search; there may
-        be none of them. The last section is named `context` and holds what `context` returns for the same arguments,
-        within the same deadline and budget. It takes the place of the early ones, which it may have shortened. While
-        the memory is open, this raises as little as `context` does.
+        State and summary of the conversation, static knowledge and the last turns arrive before the search ends; any of
+        them may be missing. The last section is named `context` and holds what `context` returns for the same
+        arguments, within the same deadline and budget. It replaces the early sections and may shorten them. While the
+        memory is open, this raises only what `context` raises.
 
         Args:
             query: What the user asks.
-            options: As of `context`.
+            options: The same as those of `context`.
         """
         async for section in stream(lambda: self.context(query, **options)):
             yield section

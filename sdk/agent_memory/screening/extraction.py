@@ -1,4 +1,4 @@
-"""The operator's custom extraction, checked and screened: it becomes part of what a model is told."""
+"""Checks and screens the operator's custom extraction, because it becomes part of a prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def checked_extraction(given: Extraction | Mapping[str, Any]) -> Extraction:
     """A custom extraction that may be stored and shown to a model.
 
     Raises:
-        InvalidInput: if a part of it is invalid, holds a secret, or holds characters that nobody sees.
+        InvalidInput: if a part of it is invalid, holds a secret, or holds invisible characters.
     """
     fields = given.model_dump() if isinstance(given, Extraction) else dict(given)
     check_json(fields, "the extraction")

@@ -148,8 +148,8 @@ def screen_lines(
 ) -> list[str]:
     """Screens texts that nobody reviews one by one, such as chunks and lines of a summary.
 
-    They are returned folded. A line that would be quarantined is left out. With `minds_powers` those about money and
-    rights are too; they may stay where the line only quotes what somebody said.
+    They are returned folded. A line that would be quarantined is left out. With `minds_powers`, orders about money and
+    rights are left out too; they may stay where the line only quotes somebody.
     """
     return [
         kept for line in lines if (kept := _screen_line(line, rules, policy, minds_powers=minds_powers)) is not None

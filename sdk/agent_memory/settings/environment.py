@@ -183,7 +183,7 @@ class Environment(BaseSettings):
     def local_cadence(self) -> Cadence:
         """The cadence of a process that opens the store itself: the defaults, except where set.
 
-        If it is set after how many turns a step runs, that number is taken exactly, unless a stretch is set too.
+        A number of turns that is set for a step applies exactly, unless a stretch is set too.
         """
         given = {name: getattr(self, field) for name, field in _CADENCE.items() if field in self.model_fields_set}
         exact = {"stretch": 1} if {"extract", "summarize"} & given.keys() else {}

@@ -29,7 +29,7 @@ class Cadence:
     still processes all of them. Most of a short batch is the prompt, so this nearly halves the calls.
 
     Without a language model, `one_call` and `stretch` have no effect, because the rules cost nothing.
-    `DEFAULT_CADENCE` is what a memory uses that is given none; numbers of one's own are taken exactly.
+    A memory without a cadence uses `DEFAULT_CADENCE`; the numbers of a cadence that you pass apply exactly.
     """
 
     extract: int = 10
@@ -46,7 +46,7 @@ class Cadence:
 
 
 DEFAULT_CADENCE = Cadence(one_call=True, stretch=2)
-"""The cadence of a memory that is given none: facts and summary in one call, after 10 turns, then after every 20."""
+"""The default cadence: facts and summary in one call, after 10 turns, then after every 20."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class SharedStore:
             await self._stack.aclose()
 
     async def ask(self, work: Callable[[AsyncMemory], Awaitable[T]]) -> T:
-        """Does work on the memory, again if the process ended that was to do it. So the work must be repeatable.
+        """Does work on the memory. If the process that did it ended, the work is done again, so it must be repeatable.
 
         Raises:
             ConfigurationError: if the file cannot be opened, or if a program that does not share it has it; it says
@@ -125,6 +125,6 @@ def _in_use(error: BaseException) -> EngineFileInUse | None:
 
 
 def _held_for(error: BaseException) -> float:
-    """For how many seconds another process has had the file open, as far as is known."""
+    """For how many seconds another process has had the file open, as far as this process knows."""
     found = _in_use(error)
     return 0.0 if found is None or found.holder is None else time.time() - found.holder.since

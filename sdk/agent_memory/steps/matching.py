@@ -16,7 +16,7 @@ _ENOUGH_OF_A_QUOTE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The fate of the memories of some turns when these are derived again.
+    """What happens to the memories of some turns when they are derived again.
 
     `kept` pairs old ones with new ones in the same words, `changed` pairs old and new, `decided` are new wordings of
     memories that stay as they are (pinned) or stay replaced (by others), `gone` are no longer found. `orphaned` were

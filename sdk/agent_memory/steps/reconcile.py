@@ -41,7 +41,7 @@ class Plan:
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """Finds duplicates and contradictions among the newest facts, and older ones similar to new ones.
 
-    None if there are fewer than two, or if they are those that the same model has compared already.
+    None if there are fewer than two facts, or if the same model has already compared them.
 
     Raises:
         ModelError: if the model returned nothing usable; the facts stay as they are.

@@ -1,4 +1,4 @@
-"""Parts of messages in the shapes of chat APIs and frameworks, as ours.
+"""Converts parts of messages from the formats of chat APIs and frameworks.
 
 The shapes are those of OpenAI (chat and responses), Anthropic, and LangChain's content blocks. What cannot be kept as a
 reference, such as a very large inline image, stays as a mark in the text, so that no message is lost.
@@ -56,7 +56,7 @@ def _part(block: object) -> Any:
 
 
 def _fields(kind: str, block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The fields of our part; None for text, and for what we know nothing of."""
+    """The fields of our part; None for text and for unknown types."""
     match kind:
         case "image" | "file" | "document":
             return _reference("image" if kind == "image" else "file", block)
