@@ -11,10 +11,9 @@ import azure.durable_functions as df
 
 from agent_memory.models import iso
 from agent_memory.processing.clock import Deepening
-from agent_memory.processing.due import instance_id
 from agent_memory.processing.sweeps import waiting
 from azure_functions.lane import LANE, LIST, START, User
-from azure_functions.starts import Start, idle_id, is_active, start, start_idle
+from azure_functions.starts import Start, idle_id, is_active, of_deepening, start, start_idle
 from azure_functions.wiring import Parts, open_parts
 
 blueprint = df.Blueprint()
@@ -81,7 +80,7 @@ async def _start(
     counts: dict[str, int],
 ) -> str:
     """Starts the work of a user; returns the id of its run."""
-    deepening = Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id})
+    deepening = of_deepening(user_id)
     async with gate:
         try:
             await (start(client, deepening) if of == DEEPEN else start_idle(parts, client, user_id, counts))

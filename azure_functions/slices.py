@@ -19,7 +19,7 @@ from agent_memory.processing.sweeps import waiting
 from agent_memory.steps.commit import finish
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
-from azure_functions.starts import Start, of_erasure, start, start_due, start_due_of_user, start_idle
+from azure_functions.starts import Start, of_deepening, of_erasure, start, start_due, start_due_of_user, start_idle
 from azure_functions.sweeps import END, SLICE, SWEEP, Slice
 from azure_functions.wiring import Parts, open_parts
 
@@ -113,6 +113,11 @@ async def _start_due(parts: Parts, client: df.DurableOrchestrationClient, rows: 
     return await _each(parts, (partial(start_due_of_user, parts, client, user) for user in users))
 
 
+async def _deepen(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
+    starts = [of_deepening(user) for user in sorted({row["user_id"] for row in rows})]
+    return await _each(parts, (partial(start, client, one) for one in starts))
+
+
 async def _erase(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
     return await _each(parts, (partial(start, client, of_erasure(row["user_id"])) for row in rows))
 
@@ -148,6 +153,8 @@ _ACTS: dict[str, tuple[str, Act]] = {
     "idle": ("idle", _settle),
     "recount": ("recount", _recount),
     "extracted": ("extracted", _start_due),
+    "deepen extracted": ("extracted", _deepen),  # these two of sweeps that an earlier version started
+    "deepen fading": ("fading", _deepen),
     "intents": ("intents", _finish(MEMORIES)),
     "intents of summaries": ("intents of summaries", _finish(SUMMARIES)),
     "forgettings": ("forgettings", _forget),

@@ -88,6 +88,11 @@ async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Star
     return Start("settle_user", idle_id(user_id), request, {**counts, "": total})
 
 
+def of_deepening(user_id: str) -> Start:
+    """The start of a user's deepening by the clock."""
+    return Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id})
+
+
 def of_erasure(user_id: str) -> Start:
     """The start of a user's erasure."""
     return Start("erase", instance_id("erase", user_id, "", 0), {"user_id": user_id})

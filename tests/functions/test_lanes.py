@@ -141,6 +141,16 @@ async def test_the_backfill_reaches_everybody_with_a_few_running_at_once(memory:
     assert await waiting(runtime.store, "backfill", 0, LATER) == []
 
 
+async def test_a_sweep_of_deepening_that_an_earlier_version_started_goes_on(memory: AsyncMemory, parts: Parts):
+    client = Runs()
+    await memory.user("ann").thread("t").add("user", "fact: home=Lisbon")
+    await memory.user("ann").thread("t").process("extract")
+    found = await _activity(slices.sweep_slice)(["deepen extracted", 0, LATER], client)
+    assert found == {"halve": False, "handled": 1, "failed": 0}
+    assert [given["request"] for given in client.inputs.values()] == [{"user_id": "ann"}]
+    assert (await _activity(slices.sweep_slice)(["deepen fading", 0, LATER], client))["failed"] == 0
+
+
 async def test_deepening_has_a_lane_of_its_own(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
     deepening = Cadence(extract=0, summarize=0, profile=0, reconcile=0, deepen=5)
     parts = Parts(memory, Environment(AGENT_MEMORY_BACKFILL_AT_ONCE="2"), deepening)
