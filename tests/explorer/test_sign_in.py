@@ -189,6 +189,7 @@ async def test_nothing_is_changed_until_it_is_unlocked(memory: AsyncMemory):
             ("PATCH", f"/ui/v1/memories/{kept.id}", {"pinned": True}),
             ("POST", "/ui/v1/memory/forget", {"id": kept.id}),
             ("POST", "/ui/v1/memory/forget", {"id": kept.id, "dry_run": False}),
+            ("POST", "/ui/v1/memory/forget", {"id": kept.id, "dry_run": "no"}),
             ("POST", "/ui/v1/threads/t/turns", {"turns": [{"role": "user", "content": "Hello"}]}),
             ("DELETE", "/ui/v1/threads/t", None),
             ("DELETE", "/ui/v1/users/me", None),
@@ -252,6 +253,14 @@ async def test_a_session_of_the_platforms_sign_in_ends_with_it(memory: AsyncMemo
         assert (await http.get("/ui/v1/memories")).status_code == 401  # the cookie alone
         assert (await http.get("/ui/session")).status_code == 401
         assert (await http.get("/ui/v1/memories", headers=bob | {"x-user-id": "maya"})).status_code == 401
+
+
+async def test_a_printed_address_does_not_act_for_who_is_signed_in_at_the_platform(memory: AsyncMemory):
+    async with explored(memory, PlatformPrincipal(Claims()), client="10.0.0.7") as (http, explorer):
+        await signed_in(http, explorer)
+        assert (await http.get("/ui/v1/memories", headers=MAYA)).status_code == 200
+        bob = platform_header(("oid", "bob"))
+        assert (await http.get("/ui/v1/memories", headers=MAYA | bob)).status_code == 401
 
 
 async def test_the_session_is_documented(memory: AsyncMemory):

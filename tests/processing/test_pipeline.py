@@ -8,8 +8,8 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.language.tasks import Embedded
-from agent_memory.models import content_hash
+from agent_memory.language.tasks import Embedded, ExtractedMemory, ExtractOutput
+from agent_memory.models import content_hash, iso
 from agent_memory.remembering.replacing import supersede
 from agent_memory.settings import Limits
 from agent_memory.store.containers import MEMORIES
@@ -38,6 +38,17 @@ async def test_facts_carry_what_they_rest_on(memory: AsyncMemory):
     assert fact.recorded_at > fact.created_at
     assert fact.content_hash == content_hash("city=Lisbon")
     assert (fact.model, fact.prompt_version, fact.embedding_model) == ("scripted", "script-1", "hashing-384")
+
+
+async def test_a_plan_is_known_from_when_it_was_told(memory: AsyncMemory, chat: ScriptedChat):
+    said, june = "Our wedding is on the 5th of June", MARCH + timedelta(days=90)
+    found = ExtractedMemory(type="fact", content=said, quote=said, turns=["t1"], valid_from=june)
+    chat.outputs["extract"] = lambda _: ExtractOutput(memories=[found])
+    thread = memory.user("alice").thread("t1")
+    await thread.add_many(talk(said))
+    await thread.process("extract")
+    (fact,) = await memory.user("alice").memories(as_of=MARCH + timedelta(days=1))
+    assert (fact.valid_from, fact.metadata["date"]) == (fact.created_at, iso(june))
 
 
 async def test_a_step_covers_each_turn_once(memory: AsyncMemory, chat: ScriptedChat):

@@ -29,9 +29,15 @@ class Held(HashingEmbeddings):
         super().__init__()
         self.may = asyncio.Event()
         self.may.set()
+        self.asked, self.dropped = asyncio.Event(), asyncio.Event()
 
     async def embed(self, texts: list[str]) -> Embedded:
-        await self.may.wait()
+        self.asked.set()
+        try:
+            await self.may.wait()
+        except asyncio.CancelledError:
+            self.dropped.set()
+            raise
         return await super().embed(texts)
 
 
@@ -119,10 +125,14 @@ async def test_what_goes_wrong_is_told_in_the_whole(memory: AsyncMemory, held: H
 
 async def test_who_stops_reading_leaves_no_work_behind(memory: AsyncMemory, held: Held):
     held.may.clear()
+    held.asked.clear()
     sections = memory.user("ada").thread("t").context_stream(QUESTION)
     async for _ in sections:
         break
-    await sections.aclose()  # type: ignore[attr-defined]
+    async with asyncio.timeout(10):
+        await held.asked.wait()
+        await sections.aclose()  # type: ignore[attr-defined]
+        await held.dropped.wait()
     held.may.set()
     assert (await memory.user("ada").context(QUESTION)).text
 
@@ -136,6 +146,8 @@ async def test_a_stream_is_of_the_caller(memory: AsyncMemory):
         assert "4711" not in told.text
         assert json.loads(told.text.splitlines()[-1])["name"] == "context"
         assert (await http.post("/v1/context/stream", json=asked)).status_code == 401
+        of_group = asked | {"groups": ["team"]}
+        assert (await http.post("/v1/context/stream", json=of_group, headers={"x-api-key": key})).status_code == 403
         wrong = await http.post("/v1/context/stream", json={"query": 7}, headers={"x-api-key": key})
         assert wrong.status_code == 400
 

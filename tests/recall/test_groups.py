@@ -80,12 +80,13 @@ async def test_a_context_says_what_is_shared(memory: AsyncMemory):
         assert context.degraded == []
 
 
-async def test_what_a_group_says_overtakes_nothing_of_a_user(memory: AsyncMemory):
+@pytest.mark.parametrize("turn_id", ["same", "another"])
+async def test_what_a_group_says_overtakes_nothing_of_a_user(memory: AsyncMemory, turn_id: str):
     """Another member must not make a user's own words look outdated."""
     alice, team = memory.user("alice"), memory.group("team", member="mallory")
     await alice.thread("t1").add("user", "My budget for the Hawaii trip is $10,000.", id="same")
     await alice.thread("t1").process("index")
-    await team.thread("t1").add("user", "I changed my budget for the Hawaii trip to $4,000.", id="same")
+    await team.thread("t1").add("user", "I changed my budget for the Hawaii trip to $4,000.", id=turn_id)
     await team.thread("t1").process("index")
     text = (await alice.context("What is my budget for Hawaii?", groups=["team"])).text
     assert ("10,000" in text, "4,000" in text) == (True, True)

@@ -14,8 +14,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, telemetry
-from agent_memory.errors import StoreUnavailable
+from agent_memory.errors import ModelError, StoreUnavailable
+from agent_memory.language.hashing import HashingEmbeddings
+from agent_memory.language.tasks import Embedded
 from agent_memory.recall import context as recall_context
+from agent_memory.recall.patience import Impatient, Outage
 from agent_memory.settings import RecallSettings
 from agent_memory.store.ids import STORE_USER
 
@@ -121,3 +124,20 @@ async def test_warming_searches_for_nobody_and_never_raises(
     monkeypatch.setattr(store, "query", refused)
     await memory.warm()
     assert "could be loaded in advance" in caplog.text
+
+
+class Slow(HashingEmbeddings):
+    async def embed(self, texts: list[str]) -> Embedded:
+        await asyncio.sleep(0.06)
+        return await super().embed(texts)
+
+
+async def test_the_calls_of_a_search_share_its_time():
+    impatient = Impatient(Slow(), 0.1, Outage())
+
+    async def ask_twice() -> None:
+        for _ in range(2):
+            await impatient.embed([QUESTION])
+
+    with pytest.raises(ModelError, match="no vector within"):
+        await ask_twice()

@@ -372,3 +372,10 @@ async def test_what_a_model_makes_of_a_profile_passes_too(memory: AsyncMemory, m
     profile = await alice.profile()
     assert profile is not None
     assert profile.personal == ["Likes tea", "The key is [aws removed]"]
+
+
+def test_the_words_of_a_date_pass_too():
+    clock = now()
+    place = {"user_id": "u", "thread_id": "t", "created_at": clock, "recorded_at": clock}
+    memory = Memory(id="m", type="fact", content="Moves in May", time_phrase=f"in May, key {KEY}", **place)
+    assert screen_memory(memory, PolicySettings()).time_phrase == "in May, key [aws removed]"

@@ -86,3 +86,27 @@ def test_only_what_is_to_be_done_elsewhere_is_kept_with_the_cursor():
     assert effects.to_document() == {}
     one = Supersession(loser_id="a", loser_thread_id="t", winner_id="b", reason="update")
     assert list(effects.model_copy(update={"supersede": [one]}).to_document()) == ["supersede"]
+
+
+async def test_the_next_run_over_turns_first_does_what_a_killed_one_left(memory: AsyncMemory):
+    draft = await contradiction(memory)
+    store = memory.runtime.store
+    (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_extract"')
+    await store.upsert(MEMORIES, cursor | {"extra": {"intents": draft.to_document()}})
+    thread = memory.user("alice").thread("t1")
+    await thread.add("user", "fact: pet=a cat")
+    await thread.process("extract")
+    assert (await fact(memory, "city=Lisbon"))["superseded_by"] == (await fact(memory, "city=Oslo, since May"))["id"]
+
+
+async def test_what_is_forgotten_is_no_longer_named_by_what_a_killed_run_left(memory: AsyncMemory):
+    draft = await contradiction(memory)
+    store = memory.runtime.store
+    await commit(store, draft.model_copy(update={"supersede": []}))
+    (cursor,) = await store.query(MEMORIES, 'SELECT * FROM c WHERE c.id = "cursor_reconcile"')
+    await store.upsert(MEMORIES, cursor | {"extra": {"intents": draft.to_document()}})
+    lisbon = (await fact(memory, "city=Lisbon"))["id"]
+    await memory.user("alice").forget(lisbon)
+    left = await store.query(MEMORIES, "SELECT * FROM c WHERE c.type = 'cursor'")
+    assert left
+    assert lisbon not in str(left)

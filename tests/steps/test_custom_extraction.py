@@ -173,20 +173,24 @@ async def test_a_group_has_its_own_and_users_cannot_set_any():
         assert await memory.extraction(group_id="sales") is None
 
 
-async def test_older_memories_are_made_again_when_the_extraction_changes():
+@pytest.mark.parametrize("pinned", [False, True])
+async def test_older_memories_are_made_again_when_the_extraction_changes(pinned: bool):
     told = Told(kind="fact")
     async with memory_of(told) as memory:
         ada = memory.user("ada")
         await ada.thread("t").add("user", SAID)
         await ada.thread("t").process("extract")
         [before] = await ada.memories(types=["fact"])
+        if pinned:
+            await ada.update(before.id, pinned=True)
         assert (await ada.reprocess()).turns == 0
         made = await memory.set_extraction(INVOICES)
         assert made is not None
         told.memory |= {"kind": "invoice", "data": GOOD}
         assert (await ada.reprocess()).counts["kept"] == 1
         [after] = await ada.memories(types=["fact"])
-        assert (after.id, after.kind, after.data) == (before.id, "invoice", GOOD)
+        expected = ("fact", None) if pinned else ("invoice", GOOD)
+        assert (after.id, after.kind, after.data) == (before.id, *expected)
         assert after.prompt_version == f"{before.prompt_version}/custom-{made.version}"
         assert (await ada.reprocess()).turns == 0
 

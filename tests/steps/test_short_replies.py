@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AsyncMemory
+from agent_memory.forgetting.tombstones import bury, of_words
 from agent_memory.models import Memory
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -60,6 +61,16 @@ async def test_a_reply_goes_with_the_question_that_is_forgotten(memory: AsyncMem
     await memory.user("ann").forget(query="raise the coverage gate to 80")
     rows = await memory.runtime.store.query(MEMORIES, "SELECT VALUE c.content FROM c WHERE c.kind = 'chunk'", ("ann",))
     assert not [text for text in rows if "80" in text]
+
+
+async def test_a_question_that_was_forgotten_is_not_carried_by_a_later_reply(memory: AsyncMemory):
+    await talk(memory, ("agent", ASKED))
+    tombstone = of_words("ann", ASKED, DAY + timedelta(hours=1), "forgotten", None, "")
+    await bury(memory.runtime.store, "ann", [tombstone])
+    chat = memory.user("ann").thread("t")
+    await chat.add("user", "go for it please", created_at=DAY + timedelta(minutes=1))
+    await chat.process("index")
+    assert (await chunks(memory))["go for it please"].content == "[5 March 2026] user: go for it please"
 
 
 async def test_a_question_that_may_not_be_kept_is_not_carried(memory: AsyncMemory):

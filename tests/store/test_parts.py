@@ -109,6 +109,11 @@ async def test_parts_that_cannot_be_kept_are_refused(memory: AsyncMemory, parts:
     assert await memory.user("ada").thread("t").turns() == []
 
 
+async def test_parts_count_in_the_size_of_a_turn(memory: AsyncMemory):
+    with pytest.raises(InvalidInput, match="larger than"):
+        await memory.user("ada").thread("t").add("user", "short", parts=[{"type": "text", "text": "x" * 1_800_000}])
+
+
 OURS_IMAGE = {"type": "image", "url": "https://x/y.png"}
 INLINE = {"type": "image", "url": "data:image/png;base64,AAAA", "mime_type": "image/png"}
 CALL = {"type": "tool_call", "name": "look", "id": "c1", "args": '{"at": 1}'}

@@ -167,3 +167,10 @@ def test_users_take_turns_whoever_has_most():
     more = [Work("extract", "noisy", f"t{n}", 10, 10) for n in (1, 2, 3)]
     assert in_turn([noisy, *more, ann, bob]) == [noisy, ann, bob, *more]
     assert in_turn([]) == []
+
+
+def test_an_import_does_not_put_off_live_turns_that_wait():
+    live = counter(0).counted([("a", 1)])
+    assert not live.counted([("b", 2)], backfill=True).backfill
+    processed = live.ran("extract", 1).ran("summarize", 1).ran("user", 1)
+    assert processed.counted([("b", 2)], backfill=True).backfill
