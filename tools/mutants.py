@@ -31,7 +31,10 @@ from mutations import Mutant, mutants_of
 ROOT = Path(__file__).parents[1]
 LIBRARY = "sdk/agent_memory"
 ENGINE = "sdk/embedded_cosmos/src/embedded_cosmos"
-ROOMS = {name: f"{LIBRARY}/{name}" for name in ("store", "steps", "processing", "forgetting", "screening", "rules")} | {
+ROOMS = {
+    name: f"{LIBRARY}/{name}"
+    for name in ("store", "steps", "processing", "forgetting", "screening", "rules", "scopes", "api")
+} | {
     "recall": f"{LIBRARY}/recall",
     "engine": ENGINE,
 }

@@ -9,6 +9,8 @@ from typing import Any
 
 GUARDING = {"etag", "match", "match_condition", "if_match", "condition", "if_none_match", "limit", "strict", "ttl"}
 """Keyword arguments that guard a write or bound a read."""
+EXTREMES = {"min": "max", "max": "min"}
+"""Functions that are taken for each other."""
 _PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
     (ast.Lt, ast.LtE),
     (ast.Gt, ast.GtE),
@@ -55,6 +57,10 @@ def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
             case ast.BoolOp(op=op, values=values):
                 turned = ast.unparse(ast.BoolOp(TURNED[type(op)](), values))
                 yield mutant(node, f"({turned})", f"the condition reads {turned}")
+                for one in values:
+                    kept = [value for value in values if value is not one]
+                    shorter = ast.unparse(kept[0] if len(kept) == 1 else ast.BoolOp(op, kept))
+                    yield mutant(node, f"({shorter})", f"the condition lacks {ast.unparse(one)}")
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 yield mutant(node, f"({ast.unparse(operand)})", f"`not` is dropped from {ast.unparse(node)}")
             case ast.If(test=test, body=[*_, ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as leaves]):
@@ -63,6 +69,8 @@ def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
             case ast.Expr(value=ast.Await(value=ast.Call())):
                 yield mutant(node, "pass", f"the call is dropped: {ast.unparse(node)}")
             case ast.Call(func=func, args=args, keywords=keywords):
+                if isinstance(func, ast.Name) and func.id in EXTREMES:
+                    yield mutant(func, EXTREMES[func.id], f"{func.id} reads {EXTREMES[func.id]}")
                 for dropped in keywords:
                     if dropped.arg in GUARDING:
                         rest = ast.Call(func, args, [keyword for keyword in keywords if keyword is not dropped])

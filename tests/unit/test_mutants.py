@@ -20,6 +20,7 @@ async def write(store, n: Literal[4] = 4) -> Literal[3]:
     if n > LIMIT and not store.closed:
         raise ValueError("more than 100")
     logger.info("wrote", 5)
+    n = min(n, LIMIT)
     await store.replace(n, etag="e", other="o")
     return True
 '''
@@ -56,10 +57,13 @@ def test_a_file_is_changed_in_one_place_at_a_time(mutations: ModuleType):
         "20 reads 21": "LIMIT: Final[Literal[7]] = 21",
         "4 reads 5": "async def write(store, n: Literal[4] = 5) -> Literal[3]:",
         "the condition reads n > LIMIT or not store.closed": "if (n > LIMIT or not store.closed):",
+        "the condition lacks n > LIMIT": "if (not store.closed):",
+        "the condition lacks not store.closed": "if (n > LIMIT):",
         "the comparison reads n >= LIMIT": "if (n >= LIMIT) and not store.closed:",
         "`not` is dropped from not store.closed": "if n > LIMIT and (store.closed):",
         "the guard is dropped": "if ((n > LIMIT and (not store.closed)) and False):",
         "the call is dropped": "pass",
+        "min reads max": "n = max(n, LIMIT)",
         "the argument etag= is dropped": "await store.replace(n, other='o')",
         "True reads False": "return False",
     }
