@@ -60,7 +60,7 @@ def test_the_quickstart_remembers_and_answers_from_a_new_session(tmp_path):
     shown = re.findall(r"^(?:maya: |  - ).*$", (SAMPLES.parents[1] / "README.md").read_text(), re.MULTILINE)
     assert len(shown) == 4
     for line in shown:
-        assert line in short.splitlines()
+        assert line in short.splitlines(), short
 
     tour = json.loads(here("quickstart", "--store", store, "--json"))
     assert tour["resumed"] is True
