@@ -29,7 +29,8 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
 
 def here(*arguments: object) -> str:
     """What the command prints, run in this process."""
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    nothing_set = {"COLUMNS": None, "FORCE_COLOR": None}  # a library that another test imports may have set them
+    done = CliRunner(env=nothing_set).invoke(app, [str(argument) for argument in arguments])
     assert done.exit_code == 0, done.stderr
     return done.stdout
 
