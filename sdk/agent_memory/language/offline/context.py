@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_memory.language.offline import lexicon, topics
-from agent_memory.language.offline.grammar import Clause, is_past, parse
+from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.statements import trimmed
 from agent_memory.language.offline.text import content_stems, stem, straighten
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
 from agent_memory.text.dates import Moment

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
-from agent_memory.language.offline.grammar import drops_subject, parse
+from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import Sentence, expand, sentences, tokens
+from agent_memory.language.offline.verbs import drops_subject
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment

@@ -7,7 +7,6 @@ used to, maybe, now), and gives up on the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -15,8 +14,8 @@ from typing import Literal
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.lexicon import BE
 from agent_memory.language.offline.text import canon, expand, openings, stem
+from agent_memory.language.offline.verbs import drops_subject, is_gerund, is_participle, is_past
 from agent_memory.text.patterns import bounded
-from agent_memory.text.stems import stem as plain_stem
 
 Time = Literal["now", "past", "ahead", "wish"]
 
@@ -47,11 +46,8 @@ _KIN_ADJECTIVES = lexicon.words(
 _WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older", "little": "younger",
           "youngest": "younger", "older": "older", "younger": "younger", "twin": "twin", "ex": "ex"}  # fmt: skip
 """Adjectives that tell one of several such people from another."""
-_NOUNS_IN_ING = lexicon.words("spring string morning evening thing nothing everything wedding building meeting during")
-_NOT_PASTS = lexicon.words("need feed seed weed deed shed speed does bleed")
 _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
 """In words: what a note is about, and the whole of it. A choice."""
-_PARTICIPLES = lexicon.words("been got gotten become come run put cut hit hurt let quit read set cost not")
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
 
@@ -277,28 +273,6 @@ def _name_size(words: list[str]) -> int:
 # ---------------------------------------------------------------------------------------------------- the verb
 
 
-def drops_subject(words: Sequence[str]) -> bool:
-    """Whether words begin with a verb whose subject the writer left out: "quit smoking", "hate cilantro".
-
-    Lower case tells such a note from a sentence that opens with a participle or an exclamation.
-    """
-    first, second = [*words[:2], "", ""][:2]
-    liking = first in {"love", "hate", "prefer", "dislike", "enjoy"}
-    return first.islower() and (is_past(first) or ((liking or first == "quit") and bool(second)))
-
-
-def is_past(word: str) -> bool:
-    """Whether a lower-case verb form stands for the past (a base that looks like its past does not)."""
-    if word in lexicon.BASE_OR_PAST or word in _NOT_PASTS or word in BE or word.endswith("s"):
-        return False
-    return (word.endswith("ed") and len(word) > 3) or stem(word) != plain_stem(word)
-
-
-def is_gerund(word: str) -> bool:
-    """Whether a lower-case word is the -ing form of a verb."""
-    return word.endswith("ing") and len(word) > 4 and word not in _NOUNS_IN_ING
-
-
 def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[str]]:
     """Walks over auxiliaries, negation and adverbs to the main verb; `person`: whether the subject is one."""
     at, auxiliary = 0, ""
@@ -310,7 +284,7 @@ def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[s
         elif word in BE:
             auxiliary = "was" if word in {"was", "were"} else "be"
             at += 1
-        elif word in {"have", "has", "had"} and (following in {"to", "got"} or _is_participle(_next(lower, at))):
+        elif word in {"have", "has", "had"} and (following in {"to", "got"} or is_participle(_next(lower, at))):
             auxiliary = "must" if following == "to" else "have"
             marks.time = "past" if word == "had" and following == "to" else marks.time
             at += 1
@@ -333,10 +307,6 @@ def _verb(words: list[str], marks: _Marks, *, person: bool) -> tuple[str, list[s
 def _next(lower: list[str], at: int) -> str:
     """The next word that is neither an adverb nor "not"."""
     return next((word for word in lower[at + 1 :] if word not in lexicon.ADVERBS and word != "not"), "")
-
-
-def _is_participle(word: str) -> bool:
-    return word in _PARTICIPLES or (len(word) > 3 and is_past(word))
 
 
 def _small_word(word: str, following: str, marks: _Marks) -> int:

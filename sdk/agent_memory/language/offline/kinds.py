@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.grammar import Clause, is_past
+from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import expand
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text.patterns import bounded, either
 

@@ -12,9 +12,10 @@ from functools import cache
 from typing import Literal
 
 from agent_memory.language.offline import kinds, lexicon
-from agent_memory.language.offline.grammar import Clause, is_gerund, is_past
+from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
 from agent_memory.language.offline.text import canon, content_words, expand, stem, tokens
+from agent_memory.language.offline.verbs import is_gerund, is_past
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
 from agent_memory.text.names import names

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.grammar import is_past
 from agent_memory.language.offline.text import expand, straighten
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.patterns import bounded, either, linear
 from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS

@@ -7,8 +7,9 @@ import string
 from functools import lru_cache
 
 from agent_memory.language.offline import lexicon, speech
-from agent_memory.language.offline.grammar import is_past, parse
+from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.text import LONGEST_TURN, Sentence, content_words, openings, sentences, straighten
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.patterns import Bounded, bounded, either, is_short, linear, plain_words
 
 _MOST_SENTENCES = 80

@@ -6,8 +6,8 @@ import re
 from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.grammar import is_gerund, is_past
 from agent_memory.language.offline.text import canon, content_stems, expand
+from agent_memory.language.offline.verbs import is_gerund, is_past
 from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, plain_words
 
