@@ -28,7 +28,6 @@ from agent_memory.models import (
     EntityView,
     ExportPart,
     Extraction,
-    FactKind,
     Filter,
     ForgetReceipt,
     Health,
@@ -720,7 +719,8 @@ class UserScope:
         self,
         content: str,
         *,
-        kind: FactKind = "fact",
+        kind: str = "fact",
+        data: Mapping[str, Any] | None = None,
         type: RememberedType = "fact",
         confidence: float = 1.0,
         importance: float = 0.8,
@@ -735,8 +735,12 @@ class UserScope:
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
-        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call, and with its
+        kind and data if the kind is a custom one. `related_ids` links the memory to others of the user; `why` follows
+        the links.
+
+        A fact's `kind` is fact, preference, context, requirement, decision, or a custom kind of the store or the group
+        (see `set_extraction`). `data` is for a custom kind with a schema, and must fit it.
 
         A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
@@ -744,8 +748,9 @@ class UserScope:
         `status`). The operator's policy can change that.
 
         Raises:
-            InvalidInput: if a value is invalid.
+            InvalidInput: if a value is invalid, the kind is unknown, or the data does not fit it.
             NotFound: if the user has no memory with one of `related_ids`.
+            Conflict: if somebody else changes the memory with these words now.
             MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
@@ -754,6 +759,7 @@ class UserScope:
             self._inner.remember(
                 content,
                 kind=kind,
+                data=data,
                 type=type,
                 confidence=confidence,
                 importance=importance,
@@ -781,17 +787,19 @@ class UserScope:
         id: str,
         *,
         content: str | None = None,
+        data: Mapping[str, Any] | None = None,
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
         expires_at: datetime | Literal["never"] | None = None,
         ttl: int | None = None,
     ) -> models.Memory:
-        """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
+        """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
         Args:
             id: The memory.
-            content: The new content.
+            content: The new content. Without new data, the new version has none: it described the earlier words.
+            data: The new data of a fact of a custom kind; it must fit the schema of the kind.
             pinned: Whether the memory is kept even if it is never used.
             related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
@@ -803,13 +811,14 @@ class UserScope:
             StaticMemoryError: if it is static knowledge.
             Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
             MemoryDisabled: if the settings forbid to remember the new content.
-            InvalidInput: if there is nothing to change, or the content is empty.
+            InvalidInput: if there is nothing to change, the content is empty, or the data does not fit the kind.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(
             self._inner.update(
                 id,
                 content=content,
+                data=data,
                 pinned=pinned,
                 related_ids=related_ids,
                 reason=reason,
@@ -1375,7 +1384,8 @@ class GroupScope:
         self,
         content: str,
         *,
-        kind: FactKind = "fact",
+        kind: str = "fact",
+        data: Mapping[str, Any] | None = None,
         type: RememberedType = "fact",
         confidence: float = 1.0,
         importance: float = 0.8,
@@ -1390,8 +1400,12 @@ class GroupScope:
     ) -> models.Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
-        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call, and with its
+        kind and data if the kind is a custom one. `related_ids` links the memory to others of the user; `why` follows
+        the links.
+
+        A fact's `kind` is fact, preference, context, requirement, decision, or a custom kind of the store or the group
+        (see `set_extraction`). `data` is for a custom kind with a schema, and must fit it.
 
         A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
@@ -1399,8 +1413,9 @@ class GroupScope:
         `status`). The operator's policy can change that.
 
         Raises:
-            InvalidInput: if a value is invalid.
+            InvalidInput: if a value is invalid, the kind is unknown, or the data does not fit it.
             NotFound: if the user has no memory with one of `related_ids`.
+            Conflict: if somebody else changes the memory with these words now.
             MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
@@ -1409,6 +1424,7 @@ class GroupScope:
             self._inner.remember(
                 content,
                 kind=kind,
+                data=data,
                 type=type,
                 confidence=confidence,
                 importance=importance,
@@ -1436,17 +1452,19 @@ class GroupScope:
         id: str,
         *,
         content: str | None = None,
+        data: Mapping[str, Any] | None = None,
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
         expires_at: datetime | Literal["never"] | None = None,
         ttl: int | None = None,
     ) -> models.Memory:
-        """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
+        """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
         Args:
             id: The memory.
-            content: The new content.
+            content: The new content. Without new data, the new version has none: it described the earlier words.
+            data: The new data of a fact of a custom kind; it must fit the schema of the kind.
             pinned: Whether the memory is kept even if it is never used.
             related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
@@ -1458,13 +1476,14 @@ class GroupScope:
             StaticMemoryError: if it is static knowledge.
             Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
             MemoryDisabled: if the settings forbid to remember the new content.
-            InvalidInput: if there is nothing to change, or the content is empty.
+            InvalidInput: if there is nothing to change, the content is empty, or the data does not fit the kind.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         return self._portal.run(
             self._inner.update(
                 id,
                 content=content,
+                data=data,
                 pinned=pinned,
                 related_ids=related_ids,
                 reason=reason,

@@ -37,6 +37,20 @@ async def test_a_remote_memory_sets_what_the_server_extracts(memory: AsyncMemory
         assert await memory.extraction(group_id="sales") is None
 
 
+async def test_memories_of_a_custom_kind_over_http(memory: AsyncMemory):
+    async with serving(memory) as url, AsyncMemory.remote(url) as remote:
+        await remote.set_extraction(INVOICES)
+        ada = remote.user("ada")
+        made = await ada.remember("Invoice to Contoso", kind="invoice", data={"amount": 1200})
+        assert (await memory.user("ada").get(made.id)).data == {"amount": 1200}
+        newer = await ada.update(made.id, data={"amount": 1300})
+        assert (newer.kind, newer.data) == ("invoice", {"amount": 1300})
+        with pytest.raises(InvalidInput, match=r"data\.amount does not fit"):
+            await ada.remember("Another", kind="invoice", data={"amount": "much"})
+        with pytest.raises(InvalidInput, match="'order' is unknown"):
+            await ada.remember("An order", kind="order")
+
+
 async def test_a_bad_schema_is_a_bad_request(memory: AsyncMemory):
     bad = json.loads(json.dumps(INVOICES))
     bad["kinds"][0]["data_schema"]["properties"]["amount"] = {"$ref": "file:///etc/passwd"}
@@ -61,6 +75,14 @@ def test_the_command_sets_shows_and_clears_it(tmp_path: Path, monkeypatch: pytes
 
     assert "there is no store" in run(code=2)
     assert "kind invoice: One that was sent (data: amount)" in run(str(file))
+    one = ["Invoice to Contoso", "--kind", "invoice", "--user", "ada", "--store", store, "--json"]
+    made = CliRunner().invoke(app, ["remember", *one, "--data", '{"amount": 1200}'])
+    assert json.loads(made.stdout)["data"] == {"amount": 1200}
+    change = ["update", json.loads(made.stdout)["id"], "--data", '{"amount": 1300}', "--store", store, "--json"]
+    assert json.loads(CliRunner().invoke(app, change).stdout)["data"] == {"amount": 1300}
+    for data, why in (("{", "--data is not JSON"), ("[]", "--data is a JSON object"), ('{"amount": "x"}', "fit")):
+        wrong = CliRunner().invoke(app, ["remember", *one, "--data", data])
+        assert (wrong.exit_code, why in wrong.stderr) == (2, True), wrong.output
     assert json.loads(run("--json"))["extraction"]["categories"] == {"billing": "money"}
     assert "Nothing" in run("--group", "team")
     assert "Nothing" in run("--clear")

@@ -82,6 +82,19 @@ async def test_a_memory_is_made_found_corrected_and_explained(memory: AsyncMemor
         assert newer["id"] in data_of(known)["memory_ids"]
 
 
+async def test_a_memory_of_a_custom_kind_has_data(memory: AsyncMemory):
+    schema = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+    await memory.set_extraction({"kinds": [{"name": "invoice", "description": "One sent", "data_schema": schema}]})
+    given = {"content": "Invoice to Contoso", "kind": "invoice"}
+    async with agent(memory) as client:
+        made = data_of(await client.call_tool("remember", given | {"data": {"amount": 1200}}))["memory"]
+        assert (made["kind"], made["data"]) == ("invoice", {"amount": 1200})
+        change = {"id": made["id"], "content": "Invoice to Fabrikam", "data": {"amount": 5}}
+        assert data_of(await client.call_tool("update", change))["memory"]["data"] == {"amount": 5}
+        assert "needs it (amount)" in text_of(await client.call_tool("remember", given))
+        assert "is one of fact, preference" in text_of(await client.call_tool("remember", given | {"kind": "order"}))
+
+
 async def test_turns_become_memories_when_the_conversation_is_over(memory: AsyncMemory):
     turns = [{"role": "user", "content": "fact: budget=10", "id": "t1"}, {"role": "assistant", "content": "Noted."}]
     async with agent(memory) as client:

@@ -761,7 +761,8 @@ export interface RememberRequest {
   /** Restrictions of this request. */
   memory_config?: MemoryConfigBody | null | undefined;
   content: string;
-  kind?: "fact" | "preference" | "context" | "requirement" | "decision" | undefined;
+  kind?: string | undefined;
+  data?: { [name: string]: unknown } | null | undefined;
   type?: "fact" | "procedural" | "episodic" | undefined;
   confidence?: number | undefined;
   importance?: number | undefined;
@@ -1125,8 +1126,10 @@ export interface TypeIs {
 export interface UpdateRequest {
   /** Restrictions of this request. */
   memory_config?: MemoryConfigBody | null | undefined;
-  /** The new content. */
+  /** The new content. Without new data, the new version has none: it described the earlier words. */
   content?: string | null | undefined;
+  /** The new data of a fact of a custom kind; it must fit the schema of the kind. */
+  data?: { [name: string]: unknown } | null | undefined;
   /** Whether the memory is kept even if it is never used. */
   pinned?: boolean | null | undefined;
   /** The memories to link it to. Replaces the earlier links; new versions keep them. */

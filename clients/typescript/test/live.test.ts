@@ -79,6 +79,17 @@ test("a memory is remembered once under a key, corrected, and forgotten", async 
   await assert.rejects(carol.get(second.id), NotFound);
 });
 
+test("a memory of a custom kind has data that fits its schema", async () => {
+  const schema = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
+  const kinds = [{ name: "invoice", description: "An invoice that was sent", data_schema: schema }];
+  await memory.setExtraction({ kinds });
+  const erin = memory.user("erin");
+  const sent = await erin.remember("Invoice to Contoso", { kind: "invoice", data: { amount: 1200 } });
+  assert.deepEqual((await erin.update(sent.id, { data: { amount: 1300 } })).data, { amount: 1300 });
+  await assert.rejects(erin.remember("Another invoice", { kind: "invoice", data: { amount: "much" } }), InvalidInput);
+  await memory.setExtraction(null);
+});
+
 test("nothing happens for a request with a field that the API does not have", async () => {
   const dave = memory.user("dave");
   const kept = await dave.remember("Plays the tuba");

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,6 +21,7 @@ from agent_memory.cli.options import (
 )
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.cli.views import memory_table
+from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory.models import Memory as Remembered
@@ -27,14 +29,17 @@ if TYPE_CHECKING:
 REMEMBER_EXAMPLES = examples(
     'remember "Allergic to peanuts" --user ann',
     'remember "Prefers the train" --kind preference --tag travel',
+    """remember "Invoice 7 to Contoso" --kind invoice --data '{"amount": 1200}'""",
     'remember "To release: run make dist, then tag" --type procedural',
 )
 UPDATE_EXAMPLES = examples(
     'update ID --content "Allergic to peanuts and cashews" --reason "new test"', "update ID --pin"
 )
 
-Kind = Literal["fact", "preference", "context", "requirement", "decision"]
 Type = Literal["fact", "episodic", "procedural"]
+DataOption = Annotated[
+    str | None, typer.Option("--data", metavar="JSON", help="The data of a custom kind that has a schema.")
+]
 TtlOption = Annotated[
     int | None, typer.Option("--ttl", metavar="SECONDS", min=1, help="Seconds after which it expires and is deleted.")
 ]
@@ -42,7 +47,13 @@ TtlOption = Annotated[
 
 def remember(
     content: Annotated[str, typer.Argument(metavar="TEXT", help="The text to remember, word for word.")],
-    kind: Annotated[Kind, typer.Option("--kind", metavar="KIND", help="fact, preference, decision, …")] = "fact",
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind", metavar="KIND", help="fact, preference, context, requirement, decision, or a custom kind."
+        ),
+    ] = "fact",
+    data: DataOption = None,
     type: Annotated[
         Type, typer.Option("--type", metavar="TYPE", help="fact; procedural for how to do something; episodic.")
     ] = "fact",
@@ -64,11 +75,14 @@ def remember(
 
     A memory with the same words is not stored twice.
     """
+    given = _object(data)
     with any_store(store) as memory:
         if user is None and not memory.users():
             user = DEFAULT_USER
         scope = one_user(memory, None) if user is None else memory.user(user)
-        made = scope.remember(content, kind=kind, type=type, tags=tags or (), importance=importance, ttl=ttl)
+        made = scope.remember(
+            content, kind=kind, data=given, type=type, tags=tags or (), importance=importance, ttl=ttl
+        )
     _show(made, as_json)
 
 
@@ -78,6 +92,7 @@ def update(
     pinned: Annotated[
         bool | None, typer.Option("--pin/--unpin", help="Whether to keep it even if it is never used.")
     ] = None,
+    data: DataOption = None,
     reason: Annotated[
         str | None, typer.Option("--reason", metavar="TEXT", help="The reason for the correction.")
     ] = None,
@@ -88,12 +103,32 @@ def update(
 ) -> None:
     """Correct what a memory says, or pin it.
 
-    New content creates a new version; the old one stays on record.
+    New content or data creates a new version; the old one stays on record.
     """
+    given = _object(data)
     with existing_store(store) as memory:
         scope = one_user(memory, user)
-        made = scope.update(full_id(scope, memory_id), content=content, pinned=pinned, reason=reason, ttl=ttl)
+        made = scope.update(
+            full_id(scope, memory_id), content=content, data=given, pinned=pinned, reason=reason, ttl=ttl
+        )
     _show(made, as_json)
+
+
+def _object(given: str | None) -> dict[str, Any] | None:
+    """The object that an option gives as JSON.
+
+    Raises:
+        InvalidInput: if it is none.
+    """
+    if given is None:
+        return None
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"--data is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise InvalidInput("--data is a JSON object, such as '{\"amount\": 1200}'")
+    return value
 
 
 def _show(made: Remembered, as_json: bool) -> None:

@@ -55,8 +55,7 @@ def ground_custom(memory: ExtractedMemory, custom: Extraction | None, heard: Seq
         raise Ungrounded("its kind is unknown")
     if kind.data_schema is None:
         return memory.model_copy(update={"data": None})
-    data = _as_object(memory.data)
-    _check_fits(data, kind.data_schema)
+    data = fitted(memory.data, kind.data_schema)
     chosen = set(_chosen(kind.data_schema))
     said = {stem(word) for one in heard for word in WORD.findall(f"{one.name or ''} {one.text}".casefold())}
     for place, value in _leaves(data):
@@ -69,6 +68,17 @@ def ground_custom(memory: ExtractedMemory, custom: Extraction | None, heard: Seq
         if len(unsaid) * 2 > len(words):
             raise Ungrounded(f"data.{place}: nobody said it")
     return memory.model_copy(update={"data": data})
+
+
+def fitted(given: object, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Data of a custom kind, given as an object or as its JSON text, that fits the schema and is not too large.
+
+    Raises:
+        Ungrounded: if it does not.
+    """
+    data = _as_object(given)
+    _check_fits(data, schema)
+    return data
 
 
 def _as_object(given: object) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import CallToolResult, ToolAnnotations
@@ -22,6 +22,7 @@ LONGEST_TURN = 100_000
 MOST_TURNS = 200
 """Characters, and turns, that one call may write; a choice, within what one request over HTTP may hold."""
 
+KINDS = f"One of {', '.join(get_args(FactKind))}, or a custom kind of this store."
 Content = Annotated[str, Field(min_length=1, max_length=LONGEST_MEMORY)]
 
 
@@ -54,7 +55,10 @@ def writing_tools(door: Door) -> list[Tool]:
     async def remember(
         request: Request,
         content: Annotated[Content, Field(description="One statement that is clear without the conversation.")],
-        kind: FactKind = "fact",
+        kind: Annotated[str, Field(max_length=40, description=KINDS)] = "fact",
+        data: Annotated[
+            dict[str, Any] | None, Field(description="The data of a custom kind that has a schema.")
+        ] = None,
         tags: Annotated[Words, Field(max_length=20)] = [],  # noqa: B006  # is never changed
         valid_from: Annotated[datetime | None, Field(description="Since when it is true (ISO 8601).")] = None,
         project_id: Annotated[str | None, Field(max_length=255, description="The project that it is about.")] = None,
@@ -67,7 +71,7 @@ def writing_tools(door: Door) -> list[Tool]:
 
         async def work(visit: Visit) -> MemoryAnswer:
             written = await visit.user.remember(
-                content, kind=kind, tags=tags, valid_from=valid_from, project_id=project_id
+                content, kind=kind, data=data, tags=tags, valid_from=valid_from, project_id=project_id
             )
             return MemoryAnswer(memory=view_of(written))
 
@@ -81,11 +85,14 @@ def writing_tools(door: Door) -> list[Tool]:
         id: MemoryId,
         content: Annotated[Content, Field(description="The whole statement as it is right now.")],
         reason: Annotated[str | None, Field(max_length=500, description="Why it is corrected.")] = None,
+        data: Annotated[
+            dict[str, Any] | None, Field(description="The whole data as it is right now, if the memory has data.")
+        ] = None,
     ) -> Annotated[CallToolResult, MemoryAnswer]:
         """Corrects a memory. The old version stays in its history."""
 
         async def work(visit: Visit) -> MemoryAnswer:
-            return MemoryAnswer(memory=view_of(await visit.user.update(id, content=content, reason=reason)))
+            return MemoryAnswer(memory=view_of(await visit.user.update(id, content=content, data=data, reason=reason)))
 
         made = await answer(door, work, request, "correcting")
         return told(line_of(made.memory, "It now says:"), made)

@@ -10,6 +10,7 @@ from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, content_hash, iso, now
 from agent_memory.remembering import untold
+from agent_memory.remembering.kinds import USUAL
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.retention import with_retention
 from agent_memory.rules.switches import Rules
@@ -61,13 +62,14 @@ class Desk:
 async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[str]) -> Memory:
     """Writes a memory that needs no extraction. If the same words are remembered already, returns that memory.
 
-    `given` holds the fields that the caller chose.
+    `given` holds the fields that the caller chose. A custom kind, and its data, replace those of the known memory.
 
     Raises:
         InvalidInput: if a field is invalid.
         NotFound: if the user has no memory with one of `related_ids`.
         MemoryDisabled: if the settings forbid to remember this.
         QuotaExceeded: if the tier allows no more memories.
+        Conflict: if somebody else changes the known memory now.
     """
     store, rules, user_id = desk.store, desk.rules, desk.user_id
     clock = now()
@@ -87,7 +89,13 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
     memory = desk.screened(validated(Memory, fields))
     known = await active_by_hash(store, user_id, [memory.content_hash])
     if known:
-        return await mark(desk, known[memory.content_hash], {"expires_at": memory.expires_at})
+        old = known[memory.content_hash]
+        marks: dict[str, Any] = {"expires_at": memory.expires_at}
+        if memory.kind in (None, *USUAL) or (old.kind, old.data) == (memory.kind, memory.data):
+            return await mark(desk, old, marks)
+        old, etag = await current(store, user_id, old.id)
+        marks |= {"type": memory.type, "kind": memory.kind, "data": memory.data}
+        return await correct(desk, old, etag, old.content, marks, None)
     await require_room(store, rules, user_id)
     await store.create(MEMORIES, await desk.document(memory))
     await keep_within(store, rules, user_id, lambda: store.delete(MEMORIES, memory.id, (user_id, USER_THREAD)))
@@ -130,7 +138,7 @@ async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
 async def correct(
     desk: Desk, old: Memory, etag: str, content: str, marks: Mapping[str, Any], reason: str | None
 ) -> Memory:
-    """Writes a new version of a memory and ends the old one, in one batch.
+    """Writes a new version of a memory and ends the old one, in one batch. Without data in `marks`, it has none.
 
     Raises:
         Conflict: if the old one has changed since it was read with `etag`.
@@ -141,6 +149,7 @@ async def correct(
     new = desk.screened(
         old.model_copy(
             update={
+                "data": None,  # it was about the earlier words
                 **marks,
                 "id": f"{old.type}_{new_turn_id()}",
                 "content": content.strip(),
@@ -154,7 +163,6 @@ async def correct(
                 "prompt_version": None,
                 "supersedes_ids": [old.id],
                 "embedding_model": desk.embeddings.model_id,
-                "data": None,  # it was about the earlier words
                 "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
             }
         )

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from agent_memory.errors import InvalidInput
 from agent_memory.language.current import for_writing
-from agent_memory.models import FactKind, Filter, ForgetReceipt, Memory, Page, Provenance
+from agent_memory.models import Filter, ForgetReceipt, Memory, Page, Provenance
 from agent_memory.recall.provenance import why
 from agent_memory.remembering.by_hand import Desk, correct, current, links, mark, remember
+from agent_memory.remembering.kinds import kind_and_data
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.retention import check_expiry
 from agent_memory.scopes.audited import audited
@@ -64,7 +65,8 @@ class UserMemories(UserPart):
         self,
         content: str,
         *,
-        kind: FactKind = "fact",
+        kind: str = "fact",
+        data: Mapping[str, Any] | None = None,
         type: RememberedType = "fact",
         confidence: float = 1.0,
         importance: float = 0.8,
@@ -79,8 +81,12 @@ class UserMemories(UserPart):
     ) -> Memory:
         """Writes a fact (or a procedure, or an event) that needs no extraction.
 
-        If the same words are remembered already, returns that memory, with the expiry of this call. `kind`
-        is for facts. `related_ids` links the memory to others of the user; `why` follows the links.
+        If the same words are remembered already, returns that memory, with the expiry of this call, and with its
+        kind and data if the kind is a custom one. `related_ids` links the memory to others of the user; `why` follows
+        the links.
+
+        A fact's `kind` is fact, preference, context, requirement, decision, or a custom kind of the store or the group
+        (see `set_extraction`). `data` is for a custom kind with a schema, and must fit it.
 
         A memory with an expiry (`expires_at`, or `ttl` in seconds) is shown until then; the store deletes it.
 
@@ -88,18 +94,25 @@ class UserMemories(UserPart):
         `status`). The operator's policy can change that.
 
         Raises:
-            InvalidInput: if a value is invalid.
+            InvalidInput: if a value is invalid, the kind is unknown, or the data does not fit it.
             NotFound: if the user has no memory with one of `related_ids`.
+            Conflict: if somebody else changes the memory with these words now.
             MemoryDisabled: if a switch is off, or the settings forbid this topic.
             QuotaExceeded: if the tier allows no more memories.
             ModelError: if the content could not be embedded.
         """
         if not isinstance(content, str) or not folded(content).strip():
             raise InvalidInput("there is nothing to remember: content is empty or not a text")
-        check_json({"content": content, "tags": list(tags), "metadata": metadata or {}}, "what is to be remembered")
+        check_json(
+            {"content": content, "tags": list(tags), "metadata": metadata or {}, "data": data},
+            "what is to be remembered",
+        )
+        asked = kind if type == "fact" else None
+        kind_kept, data_kept = await kind_and_data(self._runtime.store, self.user_id, asked, data)
         given = {
             "type": type,
-            "kind": kind if type == "fact" else None,
+            "kind": kind_kept,
+            "data": data_kept,
             "content": content,
             "confidence": confidence,
             "importance": importance,
@@ -133,17 +146,19 @@ class UserMemories(UserPart):
         id: str,
         *,
         content: str | None = None,
+        data: Mapping[str, Any] | None = None,
         pinned: bool | None = None,
         related_ids: Sequence[str] | None = None,
         reason: str | None = None,
         expires_at: datetime | Literal["never"] | None = None,
         ttl: int | None = None,
     ) -> Memory:
-        """Corrects, pins or links a memory. New content makes a new version; the old one stays on record.
+        """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
         Args:
             id: The memory.
-            content: The new content.
+            content: The new content. Without new data, the new version has none: it described the earlier words.
+            data: The new data of a fact of a custom kind; it must fit the schema of the kind.
             pinned: Whether the memory is kept even if it is never used.
             related_ids: The memories to link it to. Replaces the earlier links; new versions keep them.
             reason: Why it is corrected; stored in the new version's metadata.
@@ -155,16 +170,16 @@ class UserMemories(UserPart):
             StaticMemoryError: if it is static knowledge.
             Conflict: if it was replaced already (update the newest version), or somebody else changes it now.
             MemoryDisabled: if the settings forbid to remember the new content.
-            InvalidInput: if there is nothing to change, or the content is empty.
+            InvalidInput: if there is nothing to change, the content is empty, or the data does not fit the kind.
             ModelError: if the new content could not be embedded; nothing was changed.
         """
         lasts = expires_at == "never"
         ends = check_expiry(None if expires_at == "never" else expires_at, ttl)
-        if content is None and pinned is None and related_ids is None and ends is None and not lasts:
-            raise InvalidInput("nothing to change: give a content, pinned, related_ids, expires_at or ttl")
+        if not lasts and all(given is None for given in (content, data, pinned, related_ids, ends)):
+            raise InvalidInput("nothing to change: give a content, data, pinned, related_ids, expires_at or ttl")
         if content is not None and not folded(content).strip():
             raise InvalidInput("a memory needs content")
-        check_json([content, reason], "the correction")
+        check_json([content, data, reason], "the correction")
         store = self._runtime.store
         old, etag = await current(store, self.user_id, check_id(id, "id"))
         marks = {
@@ -172,7 +187,11 @@ class UserMemories(UserPart):
             "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),
             "expires_at": None if lasts else ends or old.expires_at,
         }
-        if content is None or old.content == folded(content).strip():
+        content = old.content if content is None else content
+        if data is not None:
+            old_kind = old.kind if old.type == "fact" else None
+            marks["data"] = (await kind_and_data(store, self.user_id, old_kind, data))[1]
+        if old.content == folded(content).strip() and marks.get("data", old.data) == old.data:
             return await mark(await self._desk(), old, marks)
         return await correct(await self._desk(), old, etag, content, marks, reason)
 

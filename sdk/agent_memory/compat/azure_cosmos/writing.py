@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from agent_memory.compat.azure_cosmos.connection import Connection
 from agent_memory.compat.azure_cosmos.documents import (
@@ -11,7 +11,6 @@ from agent_memory.compat.azure_cosmos.documents import (
 )
 from agent_memory.compat.azure_cosmos.local import no_expiry
 from agent_memory.errors import InvalidInput, NotFound
-from agent_memory.models import FactKind
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.ids import USER_SUMMARY_THREAD, summary_id, user_summary_id
 
@@ -54,7 +53,7 @@ class Writing(Connection):
         given: dict[str, Any] = {} if salience is None else {"importance": salience}
         category = str((metadata or {}).get("category"))
         if category in ("preference", "context", "requirement", "decision"):
-            given["kind"] = cast(FactKind, category)
+            given["kind"] = category
         user = await self._user(user_id)
         return (await user.remember(content, tags=tags or (), metadata=metadata, **given)).id
 
