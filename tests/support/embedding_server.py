@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Literal
+
+from tcp_server import tcp_server
 
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_embeddings import OpenAIEmbeddings
@@ -30,43 +32,28 @@ class EmbeddingServer:
         return OpenAIEmbeddings("m", dimensions=self._model.dimensions, base_url=self.url, api_key="k", retries=again)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                body = await reader.readexactly(int(head.partition("content-length: ")[2].partition("\r\n")[0]))
-                self.asked += 1
-                if self.mood == "hangs":
-                    await asyncio.Future[None]()
-                if self.mood == "hangs up":
-                    break
-                given = json.loads(body)["input"]
-                vectors = (await self._model.embed([given] if isinstance(given, str) else given)).vectors
-                data = [{"object": "embedding", "index": n, "embedding": one} for n, one in enumerate(vectors)]
-                usage = {"prompt_tokens": 1, "total_tokens": 1}
-                said = json.dumps({"object": "list", "model": "m", "data": data, "usage": usage}).encode()
-                status = "200 OK" if self.mood == "answers" else "500 Internal Server Error"
-                kind = f"content-type: application/json\r\ncontent-length: {len(said)}"
-                writer.write(f"HTTP/1.1 {status}\r\n{kind}\r\n\r\n".encode() + said)
-                await writer.drain()
-        writer.close()
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            body = await reader.readexactly(int(head.partition("content-length: ")[2].partition("\r\n")[0]))
+            self.asked += 1
+            if self.mood == "hangs":
+                await asyncio.Future[None]()
+            if self.mood == "hangs up":
+                break
+            given = json.loads(body)["input"]
+            vectors = (await self._model.embed([given] if isinstance(given, str) else given)).vectors
+            data = [{"object": "embedding", "index": n, "embedding": one} for n, one in enumerate(vectors)]
+            usage = {"prompt_tokens": 1, "total_tokens": 1}
+            said = json.dumps({"object": "list", "model": "m", "data": data, "usage": usage}).encode()
+            status = "200 OK" if self.mood == "answers" else "500 Internal Server Error"
+            kind = f"content-type: application/json\r\ncontent-length: {len(said)}"
+            writer.write(f"HTTP/1.1 {status}\r\n{kind}\r\n\r\n".encode() + said)
+            await writer.drain()
 
 
 @asynccontextmanager
 async def embedding_server() -> AsyncIterator[EmbeddingServer]:
     made = EmbeddingServer()
-    handlers: set[asyncio.Task[None]] = set()
-
-    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(made.answer(reader, writer))
-        handlers.add(task)
-        task.add_done_callback(handlers.discard)
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    try:
+    async with tcp_server(made.answer) as url:
+        made.url = f"{url}/v1"
         yield made
-    finally:
-        server.close()
-        for task in handlers:
-            task.cancel()
-        await asyncio.gather(*handlers, return_exceptions=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import threading
 from collections import Counter
@@ -12,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from scripted_model import ScriptedChat
+from tcp_server import tcp_server
 
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
@@ -57,19 +57,10 @@ class ModelServer:
         self.mode = {"chat": "good", "embeddings": "good"}
         self.calls: Counter[str] = Counter()
         self.url = ""
-        self._open: set[asyncio.Task[Any]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            try:
-                while True:
-                    await self._answer(reader, writer)
-            finally:
-                self._open.discard(task)
-                writer.close()
+        while True:
+            await self._answer(reader, writer)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -97,11 +88,6 @@ class ModelServer:
         made = await (_embeddings(request, mode) if service == "embeddings" else _completion(request, mode))
         text = json.dumps(made)
         return 200, _JSON, text[: len(text) // 2] if mode == "truncated" else text
-
-    async def close(self) -> None:
-        for task in list(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
 
 
 async def _completion(request: Any, mode: str) -> Any:
@@ -136,13 +122,9 @@ async def _embeddings(request: Any, mode: str) -> Any:
 async def model_server() -> AsyncIterator[ModelServer]:
     """A running server, in this event loop."""
     made = ModelServer()
-    listening = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-    try:
+    async with tcp_server(made.serve) as url:
+        made.url = f"{url}/v1"
         yield made
-    finally:
-        listening.close()
-        await made.close()
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hmac
 import http.client
 import json
+import socket
 import ssl
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +107,28 @@ def test_https_with_a_certificate_that_can_be_trusted(engine: Engine, tmp_path: 
             strangers.request("GET", "/")
     server_context("127.0.0.1", certificate)
     assert certificate.read_bytes() == kept
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["has not shaken hands", "does not hang up"])
+def test_closing_ends_the_connection_of_a_client_that(asks: bool, engine: Engine, tmp_path: Path) -> None:
+    """A connection that outlives its event loop warns when it is collected, which may be in any later test."""
+    context = server_context("127.0.0.1", tmp_path / "server.pem")
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "server.pem"))
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        gc.collect()
+        left.clear()  # of earlier tests
+        for _ in range(10):
+            server = LoopbackServer(engine, tls=context)
+            with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0)) as connected:
+                if asks:
+                    with trusting.wrap_socket(connected, server_hostname="localhost") as encrypted:
+                        encrypted.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                        assert encrypted.recv(100).startswith(b"HTTP/1.1 401")
+                        server.close()
+                server.close()
+        gc.collect()
+    assert [str(one.message) for one in left] == []
 
 
 async def test_the_async_client_over_https(engine: Engine) -> None:

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
+import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -57,27 +59,43 @@ class Server:
             max_line_size=MAX_HEADER_BYTES,
             max_field_size=MAX_HEADER_BYTES,
         )
+        self._listener: asyncio.Server | None = None
 
     async def start(self, host: str = LOOPBACK, port: int = 0) -> str:
         """Listen on a port (0: a free one) and return the URL. Raises OSError if the address is not available."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=self._tls).start()
+        connections = self._runner.server
+        assert connections is not None
+        self._listener = await asyncio.get_running_loop().create_server(connections, host, port, ssl=self._tls)
         scheme = "http" if self._tls is None else "https"
         name = f"[{host}]" if ":" in host else host
-        return f"{scheme}://{name}:{self._runner.addresses[0][1]}/"
+        return f"{scheme}://{name}:{self._listener.sockets[0].getsockname()[1]}/"
 
     async def stop(self) -> None:
-        """Accept no more requests, and answer the running ones."""
-        open_connections = (
-            [handler.transport for handler in self._runner.server.connections] if self._runner.server else []
-        )
+        """Accept no more requests, answer the running ones, and close the connections."""
+        await self._accept_no_more()
+        handlers = self._runner.server.connections if self._runner.server is not None else []
+        transports = [handler.transport for handler in handlers if handler.transport is not None]
         await self._runner.cleanup()
         self._pool.shutdown()
-        # The clean-up asks connections to close. A TLS connection closes only when its client agrees.
-        for connection in open_connections:
-            if connection is not None:
-                connection.abort()
-        await asyncio.sleep(SECONDS_TO_HANG_UP)
+        # The clean-up asks connections to close. A TLS connection waits for its client to agree, or to shake hands.
+        if sys.version_info < (3, 13):  # asyncio does not know a server's connections yet
+            for transport in transports:
+                transport.abort()
+            await asyncio.sleep(SECONDS_TO_HANG_UP)
+        elif self._listener is not None:
+            self._listener.abort_clients()
+            await self._listener.wait_closed()
+
+    async def _accept_no_more(self) -> None:
+        if self._listener is None:
+            return
+        # asyncio sets up a connection one round after it accepts it, and leaks it if the listener closes in between.
+        with contextlib.suppress(NotImplementedError):  # the loop of Windows has no readers
+            for accepting in self._listener.sockets:
+                asyncio.get_running_loop().remove_reader(accepting)
+        await asyncio.sleep(0)
+        self._listener.close()
 
     async def _serve(self, http: web.Request) -> web.StreamResponse:
         started = time.perf_counter()
