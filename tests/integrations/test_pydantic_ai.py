@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,13 @@ from agent_server import BUDGET, KNOWS, agent_server
 
 pytest.importorskip("pydantic_ai.models.openai", reason="not installed: make integrations ARGS=pydantic_ai")
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, BinaryContent, CachePoint, ImageUrl, TextContent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from agent_memory import AsyncMemory
 from agent_memory.integrations.pydantic_ai import MemoryCapability, memory_toolset_for
+from agent_memory.models import ToolCallPart, ToolResultPart
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -37,8 +39,55 @@ async def test_tools_are_those_of_the_user_of_the_run(memory: AsyncMemory):
             done: Any = await agent.run(asked, deps=Deps(user), conversation_id=f"{user}s")
             assert (done.output == KNOWS) is knows
         kept = [(turn.role, turn.metadata) for turn in await memory.user("alice").thread("monday").turns()]
-    assert [role for role, _ in kept] == ["user", "tool", "agent"]
-    assert kept[1][1]["tool_name"] == "remember"
+    assert [role for role, _ in kept] == ["user", "tool", "tool", "agent"]
+    assert kept[2][1]["tool_name"] == "remember"
+
+
+async def test_files_calls_and_results_are_kept_as_parts(memory: AsyncMemory):
+    with agent_server() as server:
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="k"))
+        agent = Agent(model, capabilities=[MemoryCapability(memory, user_id="alice")])
+
+        @agent.tool_plain
+        def weather(city: str) -> dict[str, int]:
+            return {"degrees": 24}
+
+        prompt = [
+            'call weather {"city": "Lisbon"}',
+            TextContent("I pack for this."),
+            ImageUrl("https://example.org/suitcase.png"),
+            BinaryContent(b"PNG", media_type="image/png"),
+            CachePoint(),
+        ]
+        await agent.run(prompt, conversation_id="trip")
+        asked, call, result, answer = await memory.user("alice").thread("trip").turns()
+    assert asked.content == 'call weather {"city": "Lisbon"}\nI pack for this.'
+    assert [part.model_dump(exclude_none=True) for part in asked.parts or ()] == [
+        {"type": "text", "text": 'call weather {"city": "Lisbon"}'},
+        {"type": "text", "text": "I pack for this."},
+        {"type": "image", "url": "https://example.org/suitcase.png"},
+        {"type": "image", "url": "data:image/png;base64,UE5H", "mime_type": "image/png"},
+    ]
+    assert (call.role, call.content) == ("tool", '[calls weather({"city": "Lisbon"})]')
+    [called], [returned] = call.parts or (), result.parts or ()
+    assert isinstance(called, ToolCallPart)
+    assert isinstance(returned, ToolResultPart)
+    assert (called.name, json.loads(str(called.args)), returned.content) == (
+        "weather",
+        {"city": "Lisbon"},
+        '{"degrees":24}',
+    )
+    assert called.id == returned.tool_call_id
+    assert (answer.role, answer.parts) == ("agent", None)
+
+
+async def test_a_prompt_of_one_image_is_kept(memory: AsyncMemory):
+    with agent_server() as server:
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="k"))
+        agent = Agent(model, capabilities=[MemoryCapability(memory, user_id="alice")])
+        await agent.run([ImageUrl("https://example.org/a.png")], conversation_id="one")
+        asked, _ = await memory.user("alice").thread("one").turns()
+    assert (asked.role, asked.content) == ("user", "[image]")
 
 
 async def test_a_streamed_run_is_kept_and_its_history_holds_nothing_recalled(memory: AsyncMemory):

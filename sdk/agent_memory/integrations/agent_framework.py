@@ -14,6 +14,7 @@ from typing import Any
 
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, turn, turn_id
+from agent_memory.integrations.parts import media, role_of, words
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.transfer.parts import read_parts
@@ -189,10 +190,11 @@ def _turns(
     state[_COUNT] = start + len(messages)
     made = []
     for number, message in enumerate(messages, start):
-        content = _words(message, whole=whole)
-        id = turn_id(session_id, str(number), message.role, content)
+        said, parts = _words(message, whole=whole), read_parts([_block(one) for one in message.contents])
+        role, content = role_of(message.role, said, parts), words(said, parts)
+        id = turn_id(session_id, str(number), role, content)
         metadata = {_MESSAGE: json.loads(message.to_json())} if whole else {}
-        made.append(turn(message.role, content, id, read_parts([_block(one) for one in message.contents]), **metadata))
+        made.append(turn(role, content, id, parts, **metadata))
     return made
 
 
@@ -205,8 +207,7 @@ def _block(content: Any) -> dict[str, Any]:
         case "function_result":
             return {"type": "tool_result", "tool_call_id": content.call_id, "content": str(content.result)}
         case "uri" | "data":
-            kind = "image" if str(content.media_type).startswith("image/") else "file"
-            return {"type": kind, "url": content.uri, "mime_type": content.media_type}
+            return media(content.media_type, url=content.uri)
         case _:
             return {"type": content.type, "text": getattr(content, "text", None)}
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
+from agent_memory.integrations.parts import words
 from agent_memory.integrations.tools import memory_tools, memory_tools_now
-from agent_memory.models import TurnInput
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.transfer.parts import read_parts
 
@@ -82,10 +82,8 @@ def turns_of(thread_id: str, messages: Sequence[Mapping[str, Any]], start: int =
     """The turns of messages, identified by their place, their role and their words."""
     made: list[Turn | None] = []
     for place, message in enumerate(messages, start):
-        role, content = _ROLES.get(str(message.get("role", ""))), text_of(message.get("content"))
-        parts = read_parts(message.get("content"))
-        if role is not None and not content.strip() and parts:
-            content = TurnInput.model_validate({"role": role, "parts": parts}).content
+        role, parts = _ROLES.get(str(message.get("role", ""))), read_parts(message.get("content"))
+        content = words(text_of(message.get("content")), parts)
         if role is not None and content.strip():
             made.append(turn(role, content, turn_id(thread_id, str(place), role, content), parts))
     return made

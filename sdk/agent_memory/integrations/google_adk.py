@@ -8,13 +8,16 @@ ADK recalls with the agent's tools `preload_memory` and `load_memory`. It stores
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, survive, turn, turn_id
 from agent_memory.integrations.ids import encode_id
+from agent_memory.integrations.parts import media, role_of, words
 from agent_memory.models import Hit
+from agent_memory.transfer.parts import read_parts
 
 require("google.adk", "google-adk")
 
@@ -26,6 +29,8 @@ from google.genai import types  # noqa: E402
 __all__ = ["MemoryService", "keep_session"]
 
 _HOW = "ADK gives the user_id of the session"
+_RECALLING = ("load_memory", "preload_memory")
+"""Tools of ADK that answer with memories. These answers are not stored, so that nothing is learned again."""
 
 
 class MemoryService(BaseMemoryService):
@@ -119,12 +124,41 @@ async def keep_session(callback_context: Any) -> None:
 
 
 def _turn(thread_id: str, event: Any) -> Turn | None:
-    text = _text(event.content)
+    said, parts = _text(event.content), read_parts([_block(part) for part in _parts(event.content)])
+    role = role_of("user" if event.author == "user" else "assistant", said, parts)
+    text = words(said, parts)
     if event.partial or not text.strip():
         return None
-    role = "user" if event.author == "user" else "assistant"
-    made = turn(role, text, encode_id(event.id, "the event's id") if event.id else turn_id(thread_id, role, text))
+    id = encode_id(event.id, "the event's id") if event.id else turn_id(thread_id, role, text)
+    made = turn(role, text, id, parts)
     return made if made is None or role == "user" else made | {"name": event.author}
+
+
+def _parts(content: Any) -> list[types.Part]:
+    """The parts of a message, without thoughts and without what the tools of ADK recalled from the memory."""
+    every = (content.parts if content is not None else None) or ()
+    return [part for part in every if not part.thought and _tool(part) not in _RECALLING]
+
+
+def _tool(part: types.Part) -> str | None:
+    called = part.function_call or part.function_response
+    return None if called is None else called.name
+
+
+def _block(part: types.Part) -> dict[str, Any] | None:
+    """A part of a message, in the shape of a chat API."""
+    if part.text:
+        return {"type": "text", "text": part.text}
+    if (blob := part.inline_data) is not None:
+        return media(blob.mime_type, data=blob.data, name=blob.display_name)
+    if (file := part.file_data) is not None:
+        return media(file.mime_type, url=file.file_uri, name=file.display_name)
+    if (call := part.function_call) is not None:
+        return {"type": "tool_call", "name": call.name, "id": call.id, "args": call.args}
+    if (result := part.function_response) is not None:
+        given = {"type": "tool_result", "name": result.name, "tool_call_id": result.id}
+        return given | {"content": json.dumps(result.response, ensure_ascii=False, default=str)}
+    return None
 
 
 def _entry(hit: Hit) -> MemoryEntry:
@@ -134,5 +168,4 @@ def _entry(hit: Hit) -> MemoryEntry:
 
 
 def _text(content: Any) -> str:
-    parts = (content.parts if content is not None else None) or ()
-    return "\n".join(part.text for part in parts if part.text and not part.thought)
+    return "\n".join(part.text for part in _parts(content) if part.text)

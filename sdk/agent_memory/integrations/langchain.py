@@ -15,8 +15,8 @@ from typing import Any
 
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
+from agent_memory.integrations.parts import role_of, words
 from agent_memory.integrations.tools import memory_tools
-from agent_memory.models import TurnInput
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.transfer.parts import read_parts
 
@@ -129,10 +129,8 @@ def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool
     made: list[Turn | None] = []
     for number, (message, role) in enumerate(said):
         parts = _parts(message)
-        content = text_of(message.content)
-        if not content.strip() and parts:
-            role = "tool" if role == "assistant" else role
-            content = TurnInput.model_validate({"role": role, "parts": parts}).content
+        said_here = text_of(message.content)
+        role, content = role_of(role, said_here, parts), words(said_here, parts)
         seen[role, content] += 1
         if number < last or not content.strip():
             continue

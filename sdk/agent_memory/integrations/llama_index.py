@@ -7,14 +7,17 @@ It holds the conversation, message by message, and puts memories relevant to the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, survive
+from agent_memory.integrations.parts import media, role_of, words
 from agent_memory.models import Turn as KeptTurn
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.store.ids import new_turn_id
+from agent_memory.transfer.parts import read_parts
 
 require("llama_index.core", "llama-index")
 
@@ -147,9 +150,40 @@ def _turn(message: ChatMessage) -> Turn | None:
     role = _ROLES.get(message.role.value)
     if role is None:  # instructions, which contain recalled text
         return None
-    content = message.content or ""
-    metadata = {_MESSAGE: message.model_dump(mode="json")}
-    return {"role": role, "content": content.strip() or "(no text)", "id": new_turn_id(), "metadata": metadata}
+    whole, content = message.model_dump(mode="json"), message.content or ""
+    parts = _parts(whole, content)
+    made = {
+        "role": role_of(role, content, parts),
+        "content": words(content, parts).strip() or "(no text)",
+        "id": new_turn_id(),
+        "metadata": {_MESSAGE: whole},
+    }
+    return made if parts is None else made | {"parts": parts}
+
+
+def _parts(whole: Mapping[str, Any], content: str) -> list[dict[str, Any]] | None:
+    """The parts of a message. Inline data is in the metadata, which has the whole message."""
+    more, blocks = whole["additional_kwargs"], whole["blocks"]
+    if whole["role"] in ("tool", "function"):
+        result = {"type": "tool_result", "content": content, "tool_call_id": more.get("tool_call_id")}
+        return read_parts([result | {"name": more.get("name")}])
+    calls = any(block["block_type"] == "tool_call" for block in blocks)
+    return read_parts([_block(block) for block in blocks], () if calls else more.get("tool_calls") or ())
+
+
+def _block(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A block of a message, in the shape of a chat API."""
+    match block["block_type"]:
+        case "text":
+            return {"type": "text", "text": block["text"]}
+        case "tool_call":
+            id = block.get("tool_call_id")
+            return {"type": "tool_call", "name": block["tool_name"], "id": id, "args": block["tool_kwargs"]}
+        case "image" | "audio" | "video" | "document" as kind:
+            mime = block.get(f"{kind}_mimetype") or (f"{kind}/*" if kind != "document" else None)
+            path = block.get("path")
+            return media(mime, url=block.get("url"), name=block.get("title") or (Path(path).name if path else None))
+    return None
 
 
 def _message(kept: KeptTurn) -> ChatMessage:

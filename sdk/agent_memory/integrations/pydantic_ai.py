@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, owner, text_of, turn, turn_id
+from agent_memory.integrations.parts import media, words
 from agent_memory.integrations.tools import memory_tools
 from agent_memory.recall.context import DEFAULT_BUDGET
+from agent_memory.transfer.parts import read_parts
 
 require("pydantic_ai", "pydantic-ai")
 
 from pydantic_ai import FunctionToolset, RunContext  # noqa: E402
 from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
-from pydantic_ai.messages import ModelMessage, TextPart, ToolReturnPart, UserPromptPart  # noqa: E402
+from pydantic_ai.messages import ModelMessage  # noqa: E402
 from pydantic_ai.run import AgentRunResult  # noqa: E402
 
 __all__ = ["MemoryCapability", "memory_toolset_for"]
@@ -83,7 +85,7 @@ class MemoryCapability(AbstractCapability[Any]):
         return FunctionToolset(memory_tools(self._bridge, self._owner))
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Stores the messages of the run, with the results of tools. If the store fails, this is logged."""
+        """Stores the messages of the run, with files and the calls and results of tools. Failures are logged."""
         every, new = result.all_messages(), len(result.new_messages())
         thread = self._thread(ctx)
         await self._bridge.keep(self._owner, thread, _turns(thread, every, len(every) - new))
@@ -111,18 +113,58 @@ def _turns(thread_id: str, messages: Sequence[ModelMessage], start: int) -> list
     made: list[Turn | None] = []
     for place, message in enumerate(messages[start:], start):
         for number, part in enumerate(message.parts):
-            role, content, named = _said(part)
+            role, text, blocks, named = _said(part)
+            parts = read_parts(blocks)
+            content = words(text, parts)
             if content.strip():
                 id = turn_id(thread_id, f"{place}.{number}", role, content)
-                made.append(turn(role, content, id, None, **named))
+                made.append(turn(role, content, id, parts, **named))
     return made
 
 
-def _said(part: Any) -> tuple[str, str, dict[str, str]]:
-    if isinstance(part, UserPromptPart):
-        return "user", text_of(part.content), {}
-    if isinstance(part, TextPart):
-        return "assistant", part.content, {}
-    if isinstance(part, ToolReturnPart):
-        return "tool", part.model_response_str(), {"tool_name": part.tool_name, "tool_call_id": part.tool_call_id}
-    return "", "", {}
+class _Said(NamedTuple):
+    """What a part of a message says: its role, its text, its blocks in the shape of a chat API, and metadata."""
+
+    role: str
+    text: str
+    blocks: Sequence[Any] = ()
+    metadata: Mapping[str, str] = {}
+
+
+def _said(part: Any) -> _Said:
+    match part.part_kind:
+        case "user-prompt":
+            blocks = [part.content] if isinstance(part.content, str) else [_block(one) for one in part.content]
+            return _Said("user", text_of(blocks), blocks)
+        case "text":
+            return _Said("assistant", part.content)
+        case "file":
+            return _Said("assistant", "", [_block(part.content)])
+        case "tool-call" | "builtin-tool-call":
+            call = {"type": "tool_call", "name": part.tool_name, "id": part.tool_call_id, "args": part.args}
+            return _Said("tool", "", [call])
+        case "tool-return" | "builtin-tool-return":
+            named = {"tool_name": part.tool_name, "tool_call_id": part.tool_call_id}
+            text = part.model_response_str()
+            result = {"type": "tool_result", "name": part.tool_name, "tool_call_id": part.tool_call_id}
+            result |= {"content": text, "is_error": part.outcome != "success"}
+            return _Said("tool", text, [result, *(_block(file) for file in part.files)], named)
+    return _Said("", "")
+
+
+def _block(content: Any) -> Any:
+    """A content of a prompt, in the shape of a chat API; None for a mark of where to cache."""
+    match getattr(content, "kind", None):
+        case None:
+            return str(content)
+        case "text-content" | "structured-content":
+            return {"type": "text", "text": content.content}
+        case "binary":
+            return media(content.media_type, data=content.data)
+        case "uploaded-file":
+            return media(content._media_type, file_id=content.file_id)
+        case "image-url" as kind:
+            return media("image/*", url=content.url)
+        case str(kind) if kind.endswith("-url"):
+            return media(content._media_type, url=content.url)
+    return None
