@@ -49,8 +49,8 @@ def document(rng: random.Random, rid: int) -> dict[str, Any]:
 def test_after_any_changes_the_answers_are_those_of_a_fresh_shard(seed: int) -> None:
     rng = random.Random(seed)
     world = World(**POLICIES)
-    shard = world.shards["u"] = Shard(world.properties)
-    live: dict[int, dict[str, Any]] = {}
+    live = world.stored
+    shard = world.shards["u"] = Shard(world.properties, live.get)
     for step in range(400):
         if live and rng.random() < 0.35:
             rid = rng.choice(list(live))
@@ -62,7 +62,7 @@ def test_after_any_changes_the_answers_are_those_of_a_fresh_shard(seed: int) -> 
             shard.put(rid, live[rid], epk("u", live[rid]["thread"]))
         if step % 40 == 0:
             fresh = World(**POLICIES)
-            fresh.shards["u"] = Shard(world.properties)
+            fresh.shards["u"] = Shard(world.properties, live.get)
             for rid in sorted(live):
                 fresh.add(live[rid], rid)
             for text in QUERIES:
@@ -123,7 +123,7 @@ def test_replaced_strings_do_not_pile_up() -> None:
 
 def test_rows_of_an_empty_container() -> None:
     world = World(**POLICIES)
-    for shards in ([], [Shard(world.properties)]):
+    for shards in ([], [Shard(world.properties, {}.get)]):
         for text in QUERIES:
             expected = [0] if "COUNT" in text else []
             assert execute(parse(text), shards, EVERYWHERE, world.properties) == expected

@@ -64,7 +64,8 @@ class Engine:
             path: The SQLite file; None keeps everything in RAM, until `close`.
             synchronous: What an acknowledged write survives: with NORMAL, the death of the process; with FULL, also a
                 power failure, but each commit waits for the disk.
-            cache_bytes: About how much memory the documents for queries may take.
+            cache_bytes: About how much memory the documents for queries may take, the largest user (the first level of
+                the key) apart.
             clock: Returns the time in seconds since 1970, for `_ts` and TTL.
             faults: The faults to inject.
             strict: Whether to behave like an account with several physical partitions, where clients must ask for

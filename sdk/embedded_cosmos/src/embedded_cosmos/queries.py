@@ -154,7 +154,7 @@ def _refuse_damaged(query: Query, shards: Iterable[Shard]) -> None:
 
 def query_resources(query: Query, resources: Iterable[JsonObject]) -> list[Any]:
     """The rows of a query over databases, containers or offers."""
-    shard = Shard(_RESOURCES)
+    shard = Shard(_RESOURCES, lambda _: None)
     for number, resource in enumerate(resources):
         shard.put(number, resource, MIN_EPK)
     scope = Scope(MIN_EPK, MAX_EPK, None, is_cross_partition=False)

@@ -1,7 +1,8 @@
 """Shards: the documents that queries read, in memory. Each value of the first key level has one, loaded on demand.
 
 SQLite holds the truth. A shard is filled at the first query that needs it, then follows every committed change, and
-is dropped whole, least recently used first, when all shards together pass the limit.
+is dropped whole, least recently used first, when all but the largest together pass the limit. The largest does not
+count: otherwise, if it alone passed the limit, any two queries in turn would load it each time, which takes seconds.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 
-from embedded_cosmos.bodies import sound_body
+from embedded_cosmos.bodies import lists_left_out, sound_body
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.partition import EPK_LEVEL_DIGITS, MAX_EPK, EpkRange, shard_key
 from embedded_cosmos.properties import JsonObject
@@ -49,8 +51,10 @@ class ShardCache:
         for shard_id, shard in shards.items():
             self._total += shard.nbytes - self._sizes.get(shard_id, 0)
             self._sizes[shard_id] = shard.nbytes
-        while self._total > self._limit and len(self._shards) > 1:
-            self._drop(next(iter(self._shards)))
+        largest = max(self._sizes, key=self._sizes.__getitem__, default=None)
+        dropping = (shard_id for shard_id in list(self._shards) if shard_id != largest)
+        while largest is not None and self._total - self._sizes[largest] > self._limit:
+            self._drop(next(dropping))
 
     def loaded(self, container: Container, epks: EpkRange) -> Shard | None:
         """The one shard that holds all items of the range, if it is in memory."""
@@ -96,9 +100,12 @@ class ShardCache:
         if shard is not None:
             self._shards.move_to_end(shard_id)
             return shard
-        shard = Shard(container.properties)
-        for number, epk, item_id, body in self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK)):
-            document = sound_body(item_id, body)
+        shard = Shard(container.properties, self._stored)
+        parse = lists_left_out(shard.list_sizes)
+        rows = self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK))
+        documents = [(number, epk, item_id, sound_body(item_id, body, parse)) for number, epk, item_id, body in rows]
+        # SQLite would copy all bodies to sort them.
+        for number, epk, item_id, document in sorted(documents, key=itemgetter(0)):
             if document is None:
                 shard.damaged[number] = item_id
             else:
@@ -106,6 +113,11 @@ class ShardCache:
         self._shards[shard_id] = shard
         return shard
 
+    def _stored(self, number: int) -> JsonObject | None:
+        item_id, body = self._storage.execute(_ITEM, (number,)).fetchone()
+        return sound_body(item_id, body)
+
 
 _NEXT_EPK = "SELECT epk FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1"
-_ALL_ITEMS = "SELECT number, epk, id, body FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY number"
+_ALL_ITEMS = "SELECT number, epk, id, body FROM items WHERE container = ? AND epk >= ? AND epk < ?"
+_ITEM = "SELECT id, body FROM items WHERE number = ?"

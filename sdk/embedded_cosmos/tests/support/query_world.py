@@ -22,6 +22,7 @@ class World:
             {"id": "c", "partitionKey": {"paths": ["/user", "/thread"], "kind": "MultiHash"}, **policies}
         )
         self.shards: dict[str, Shard] = {}
+        self.stored: dict[int, dict[str, Any]] = {}
         self._rid = 0
         for document in documents:
             self.add(document)
@@ -32,7 +33,8 @@ class World:
             self._rid += 1
             rid = self._rid
         user = document.get("user", "u")
-        shard = self.shards.setdefault(user, Shard(self.properties))
+        self.stored[rid] = document
+        shard = self.shards.setdefault(user, Shard(self.properties, self.stored.get))
         shard.put(rid, document, epk(user, document.get("thread", "t")))
         return rid
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import TypeVar
 
@@ -67,16 +68,27 @@ class Column:
         """Set the value of a slot."""
         kind = kind_of(value)
         self.kinds[slot] = kind
-        if kind == Kind.NUMBER:
-            if type(value) is int and abs(value) > EXACT_INTEGER:
-                self.exact = False
-            self.values[slot] = value
-        elif kind == Kind.STRING:
+        self.values[slot] = self._encoded(kind, value)
+
+    def fill(self, slots: Sequence[int], of_slots: Iterable[Json]) -> None:
+        """Set the values of many slots."""
+        values = list(of_slots)
+        kinds = list(map(kind_of, values))
+        self.kinds[slots] = kinds
+        self.values[slots] = list(map(self._encoded, kinds, values))
+
+    def _encoded(self, kind: Kind, value: Json) -> float:
+        if kind is Kind.STRING:
             code = self._codes.get(value)
             if code is None:
                 code = self._codes[value] = len(self._strings)
                 self._strings.append(value)
-            self.values[slot] = code
+            return code
+        if kind is Kind.NUMBER:
+            if type(value) is int and abs(value) > EXACT_INTEGER:
+                self.exact = False
+            return float(value)
+        return 0.0
 
     @property
     def distinct_strings(self) -> int:

@@ -17,9 +17,6 @@ Scores = NDArray[np.float64]
 
 DISTANCE_FUNCTIONS: tuple[DistanceFunction, ...] = get_args(DistanceFunction)
 _NUMBERS = {int, float}
-_NOT_HELD, _AS_WRITTEN, _ROUNDED = range(3)
-_SCALE = 1e7
-"""Vectors are often written with seven decimals, the resolution of single precision below one."""
 
 # Picking a row out of the matrix costs as much as multiplying several in place; small copies stay in the cache.
 _COPY_COST = 5
@@ -33,21 +30,6 @@ def as_vector(value: Json) -> Vector | None:
     with np.errstate(over="ignore"):
         vector = np.array(value, np.float64).astype(np.float32)
     return vector if np.isfinite(vector).all() else None
-
-
-def _held_as(vector: Vector, value: list[float]) -> int:
-    """How the written numbers can be restored from the stored vector."""
-    if int in map(type, value):
-        return _NOT_HELD
-    numbers = np.array(value, np.float64)
-    if (vector == numbers).all():
-        return _AS_WRITTEN
-    return _ROUNDED if (_rounded(vector) == numbers).all() else _NOT_HELD
-
-
-def _rounded(vector: Vector) -> Scores:
-    """To seven decimals, as the doubles that those decimals read as."""
-    return np.rint(vector.astype(np.float64) * _SCALE) / _SCALE
 
 
 def ascending(function: DistanceFunction) -> bool:
@@ -71,7 +53,6 @@ class VectorIndex:
         """Starts empty, because most shards have no vectors."""
         self._norms = np.zeros(capacity, np.float32)
         self._present = np.zeros(capacity, np.bool_)
-        self._held = np.zeros(capacity, np.uint8)
         self._count = 0
 
     @property
@@ -82,47 +63,32 @@ class VectorIndex:
     @property
     def nbytes(self) -> int:
         """The memory held; rows that were never written take none."""
-        return self._count * 4 * self.dimensions + self._norms.nbytes + self._present.nbytes + self._held.nbytes
+        return self._count * 4 * self.dimensions + self._norms.nbytes + self._present.nbytes
 
     def reserve(self, capacity: int) -> None:
         """Make room for slots below the capacity."""
         self._capacity = capacity
         self._norms = grown(self._norms, capacity)
         self._present = grown(self._present, capacity)
-        self._held = grown(self._held, capacity)
         if len(self._matrix):
             self._matrix = grown(self._matrix, capacity)
 
-    def put(self, slot: int, value: Json) -> bool:
-        """Set the vector of a slot that has none; what is not a vector of this dimension counts as none.
-
-        Returns True if the row restores the exact numbers, so that the list need not be kept. Embeddings are float32.
-        """
+    def put(self, slot: int, value: Json) -> None:
+        """Set the vector of a slot that has none; what is not a vector of this dimension counts as none."""
         vector = as_vector(value)
         if vector is None or len(vector) != self.dimensions:
-            return False
-        held = _held_as(vector, value)
+            return
         if not len(self._matrix):
             self._matrix = grown(self._matrix, self._capacity)
         self._matrix[slot] = vector
         self._norms[slot] = math.sqrt(float(vector @ vector))
         self._present[slot] = True
-        self._held[slot] = held
         self._count += 1
-        return held != _NOT_HELD
 
     def discard(self, slot: int) -> None:
         """Take the vector of a slot out again, if it has one."""
         self._count -= int(self._present[slot])
         self._present[slot] = False
-        self._held[slot] = _NOT_HELD
-
-    def held(self, slot: int) -> list[float] | None:
-        """The vector of a slot as it was put, if the row tells it exactly."""
-        if self._held[slot] == _NOT_HELD:
-            return None
-        row = self._matrix[slot]
-        return cast(list[float], (_rounded(row) if self._held[slot] == _ROUNDED else row).tolist())
 
     def scores(self, slots: Slots, query: Vector, function: DistanceFunction) -> Scores:
         """The distance function for these slots; NaN where a document has no vector."""
