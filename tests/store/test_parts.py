@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from api_world import client_of, serving
+from store_requests import count_trips, trips_meanwhile
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import Conflict, InvalidInput
@@ -208,3 +209,22 @@ async def test_what_only_a_part_says_is_forgotten(memory: AsyncMemory):
     fact = await ada.remember("The locker code is 4711")
     await ada.forget(fact.id)
     assert [turn.id for turn in await ada.thread("t").turns()] == ["two"]
+
+
+async def test_inline_images_are_not_read_where_only_the_text_is_needed(monkeypatch: pytest.MonkeyPatch):
+    count_trips(monkeypatch)
+    image = {"type": "image", "url": "data:image/png;base64," + "A" * 150_000, "description": "a green stove"}
+    said = [{"role": "user", "parts": [{"type": "text", "text": f"Stove {n}"}, image]} for n in range(4)]
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings(), cadence=NEVER) as memory:
+        chat = memory.user("ada").thread("t")
+        await chat.add_many(said)
+        with trips_meanwhile() as read:
+            assert "Stove 3" in str((await chat.context("Which stove is green?")).messages)
+            await chat.search("green stove")
+            for step in ("index", "extract", "summarize"):
+                await chat.process(step)
+        assert read.requests > 10
+        assert read.bytes < 100_000
+        with trips_meanwhile() as whole:
+            assert len(given((await chat.turns())[0])[1]["url"]) > 150_000
+        assert whole.bytes > 4 * 150_000

@@ -65,17 +65,19 @@ NO_CHUNK = '(c.type != "episodic" OR NOT IS_STRING(c.kind) OR c.kind != "chunk")
 """Anything but chunks. `NOT` of `CHUNK` would also leave out events: comparing an absent kind gives neither true nor
 false."""
 TURN_FIELDS = fields(*Turn.model_fields)
+SPOKEN_FIELDS = fields(*(name for name in Turn.model_fields if name != "parts"))
+"""Turns for steps and recall, which read only the content: parts may hold whole images."""
 MEMORY_FIELDS = fields(*Memory.model_fields)
 
 COUNT = "SELECT VALUE COUNT(1) FROM c"
 
 # Turns, in a thread.
 NEW_TURNS = (
-    f"SELECT TOP @limit {TURN_FIELDS}, c._ts FROM c"
+    f"SELECT TOP @limit {SPOKEN_FIELDS}, c._ts FROM c"
     " WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id) ORDER BY c._ts ASC"
 )
-TURNS_BEFORE = f"SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c.created_at < @before ORDER BY c.created_at DESC"
-LAST_TURNS = f"SELECT TOP @limit {TURN_FIELDS}, c._ts FROM c ORDER BY c.created_at DESC"
+TURNS_BEFORE = f"SELECT TOP @limit {SPOKEN_FIELDS} FROM c WHERE c.created_at < @before ORDER BY c.created_at DESC"
+LAST_TURNS = f"SELECT TOP @limit {SPOKEN_FIELDS}, c._ts FROM c ORDER BY c.created_at DESC"
 LIVE_TURNS = f'SELECT {TURN_FIELDS}, c._ts FROM c WHERE c.created_at >= @after OR c._ts >= @since OR c.role = "system"'
 NEW_TURN_IDS = (
     "SELECT c.id, c.role, c.created_at, c._ts FROM c WHERE c._ts >= @since AND NOT ARRAY_CONTAINS(@seen, c.id)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from agent_memory.store.found import FOUND_COSINE, found_fields
-from agent_memory.store.queries import ACTIVE, CHUNK, MEMORY_FIELDS, NO_CHUNK, NOT_OFF, TURN_FIELDS, USABLE
+from agent_memory.store.queries import ACTIVE, CHUNK, MEMORY_FIELDS, NO_CHUNK, NOT_OFF, SPOKEN_FIELDS, TURN_FIELDS, USABLE
 
 _COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 _ALONE = 2
@@ -129,7 +129,7 @@ def chunks_around(where: str, spans: int, *, similarity: bool, links: bool = Fal
 def fresh_turns(where: str) -> str:
     """The turns since `@since` of at most `@longest` characters, the newest first."""
     return (
-        f'SELECT TOP @limit {TURN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
+        f'SELECT TOP @limit {SPOKEN_FIELDS} FROM c WHERE c._ts >= @since AND c.role IN ("user", "agent")'
         f" AND (NOT IS_DEFINED(c.off_record) OR NOT c.off_record) AND LENGTH(c.content) <= @longest AND {where}"
         " ORDER BY c._ts DESC"
     )
