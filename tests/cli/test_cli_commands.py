@@ -99,6 +99,14 @@ def test_context_is_what_an_agent_would_get(store):
     printed = run("context", "What's my budget for Hawaii?", "--thread", "t9", "--store", store).stdout
     assert "$15,000" in printed
     assert "tokens" in printed
+    ask = ["context", "What's my budget for Hawaii?", "--thread", "t2", "--stream", "--store", store]
+    streamed = run(*ask).stdout
+    assert "─ turns ─" in streamed
+    assert streamed.index("─ turns ─") < streamed.index("tokens")
+    *early, last = (json.loads(line) for line in run(*ask, "--json").stdout.splitlines())
+    assert "turns" in [section["name"] for section in early]
+    assert all(section["context"] is None for section in early)
+    assert (last["name"], "$15,000" in last["context"]["text"]) == ("context", True)
 
 
 def test_reflect_answers_with_the_words_that_it_rests_on(store):

@@ -29,7 +29,10 @@ export class UserScope extends Scope {
     return (await this.send<api.SearchAnswer>("POST", "/v1/search", options, { query })).hits;
   }
 
-  /** The sections of a context as soon as they are known, and last the whole of it; that one has a `context`. */
+  /**
+   * The sections of a context as soon as they are known, and last the whole of it; that one has a `context`.
+   * `agent-memory serve` sends each when it is known, the function app all at the end.
+   */
   contextStream(
     query: string,
     options: Omit<api.ContextRequest, "query" | "thread_id"> & Pick<CallOptions, "signal" | "timeoutMs"> = {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,11 @@ from agent_memory.cli.options import (
     parse_date,
     parse_since,
 )
-from agent_memory.cli.terminal import emit, stdout
-from agent_memory.cli.views import context_view, hit_table
+from agent_memory.cli.terminal import emit, emit_line, stdout
+from agent_memory.cli.views import context_view, hit_table, section_view
+
+if TYPE_CHECKING:
+    from agent_memory.recall.early import ContextOptions
 
 SEARCH_EXAMPLES = examples(
     'search "what may I eat" --user maya',
@@ -34,6 +37,7 @@ REPEAT = "; may be given several times"
 CONTEXT_EXAMPLES = examples(
     'context "How do I deploy payment-service?" --user dev',
     'context "What is my budget?" --user maya --budget 300 --json',
+    'context "What is my budget?" --user maya --thread trip --stream',
 )
 
 
@@ -130,15 +134,37 @@ def context(
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
+    streams: Annotated[
+        bool, typer.Option("--stream", help="Print sections as soon as they are known; the whole context is the last.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the context that an agent gets before it answers."""
+    """Print the context that an agent gets before it answers.
+
+    With --stream and --json, it prints one section a line.
+    """
+    found = None
     with existing_store(store) as memory:
         scope = one_user(memory, user)
         asked = scope if thread is None else scope.thread(thread)
         memory.warm()  # loading the model is not part of what a context costs
-        found = asked.context(query, budget=budget, as_of=as_of, filters=filters, groups=groups or (), agent_id=agent)
-    if as_json:
+        options: ContextOptions = {
+            "budget": budget,
+            "as_of": as_of,
+            "filters": filters,
+            "groups": groups or (),
+            "agent_id": agent,
+        }
+        if streams:
+            for section in asked.context_stream(query, **options):
+                if as_json:
+                    emit_line(section)
+                elif section.context is None:
+                    stdout().print(section_view(section))
+                found = section.context
+        else:
+            found = asked.context(query, **options)
+    if as_json and not streams:
         emit(found)
-    else:
+    elif not as_json and found is not None:
         stdout().print(context_view(found))

@@ -81,6 +81,13 @@ def emit(value: Any) -> None:
     sys.stdout.write(shown_json(json.dumps(to_jsonable_python(value), ensure_ascii=False, indent=2)) + "\n")
 
 
+def emit_line(value: Any) -> None:
+    """Prints a result as one line of JSON, at once."""
+    from pydantic_core import to_jsonable_python
+
+    print(shown_json(json.dumps(to_jsonable_python(value), ensure_ascii=False)), flush=True)
+
+
 def shown_json(text: str) -> str:
     """Equivalent JSON, in which control and invisible characters are escaped."""
     return text.translate(_ESCAPES)

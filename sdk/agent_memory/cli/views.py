@@ -17,7 +17,7 @@ from agent_memory.cli.terminal import clean, counted, one_line
 
 if TYPE_CHECKING:
     from agent_memory.evaluation import Miss
-    from agent_memory.models import Context, Hit, Memory, ThreadSummary, UserProfile
+    from agent_memory.models import Context, ContextSection, Hit, Memory, ThreadSummary, UserProfile
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
 _ID_WIDTH = 24
@@ -150,6 +150,12 @@ def context_view(context: Context) -> RenderableType:
     """The text that an agent would get, and its cost."""
     text = Text(clean(context.text)) if context.text else Text(f"(empty: {context.skipped_reason or 'nothing fits'})")
     return Group(Panel(text, box=box.SQUARE, border_style="dim"), *_cost_of(context))
+
+
+def section_view(section: ContextSection) -> RenderableType:
+    """An early section of a context that streams."""
+    said = "\n".join(f"{one['role']}: {one['content']}" for one in section.messages)
+    return Panel(Text(clean(section.text or said)), title=section.name, box=box.SQUARE, border_style="dim")
 
 
 def context_digest(context: Context, told: Sequence[str]) -> RenderableType:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from itertools import combinations
 
 from agent_memory.store.found import FOUND_COSINE, found_fields
-from agent_memory.store.queries import ACTIVE, CHUNK, MEMORY_FIELDS, NO_CHUNK, NOT_OFF, SPOKEN_FIELDS, TURN_FIELDS, USABLE
+from agent_memory.store.queries import (
+    ACTIVE,
+    CHUNK,
+    MEMORY_FIELDS,
+    NO_CHUNK,
+    NOT_OFF,
+    SPOKEN_FIELDS,
+    TURN_FIELDS,
+    USABLE,
+)
 
 _COSINE = "VectorDistance(c.embedding, @vector) AS similarity"
 _ALONE = 2
