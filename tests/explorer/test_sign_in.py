@@ -215,6 +215,44 @@ async def test_nothing_is_changed_until_it_is_unlocked(memory: AsyncMemory):
         assert again.status_code == 403
 
 
+async def test_locking_also_locks_copies_of_the_cookie(memory: AsyncMemory):
+    async with explored(memory) as (http, explorer):
+        await signed_in(http, explorer)
+        cookies = []
+        for _ in range(2):  # allowed, and allowed for longer
+            await http.patch("/ui/session", json={"locked": False}, headers=OWN_PAGE)
+            [made] = list(http.cookies.jar)
+            cookies.append({"cookie": f"{made.name}={made.value}"} | MAYA | OWN_PAGE)
+        for number, cookie in enumerate(cookies):
+            kept = await http.post("/ui/v1/memories", json={"content": f"Likes tea {number}"}, headers=cookie)
+            assert kept.status_code == 201
+        await http.patch("/ui/session", json={"locked": True}, headers=OWN_PAGE)
+        for cookie in cookies:
+            refused = await http.post("/ui/v1/memories", json={"content": "Likes milk"}, headers=cookie)
+            assert refused.status_code == 403
+            assert (await http.get("/ui/session", headers=cookie)).json()["locked"]
+        again = await http.patch("/ui/session", json={"locked": False}, headers=OWN_PAGE)
+        assert not again.json()["locked"]
+
+
+async def test_a_session_ends_with_the_key_that_opened_it_and_has_its_rights_of_now(memory: AsyncMemory):
+    key, entry = new_key("laptop", user="maya", operates=True)
+    signing = "k" * 32
+    async with explored(memory, AnyOf([ApiKeys([entry])]), key=signing) as (http, _):
+        opened = await http.post("/ui/session", headers=OWN_PAGE | {"x-api-key": key})
+        assert opened.json()["operates"]
+        [made] = list(http.cookies.jar)
+        cookie = {"cookie": f"{made.name}={made.value}"}
+    fewer = entry.model_copy(update={"operates": False})
+    other = new_key("laptop", user="maya")[1]
+    for keys, status in (([fewer], 200), ([other], 401), ([], 401)):
+        async with explored(memory, AnyOf([ApiKeys(keys)]), key=signing) as (http, _):
+            assert (await http.get("/ui/v1/memories", headers=cookie)).status_code == status
+            state = await http.get("/ui/session", headers=cookie)
+            assert state.status_code == status
+            assert status == 401 or not state.json()["operates"]
+
+
 async def test_whoever_signs_out_is_out(memory: AsyncMemory):
     async with explored(memory) as (http, explorer):
         await signed_in(http, explorer)

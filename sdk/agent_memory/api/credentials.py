@@ -129,8 +129,21 @@ class ApiKeys:
         found = [key for key in self._keys if hmac.compare_digest(key.sha256, digest)]
         if not found:
             raise unauthenticated("this key is not known")
-        key = found[0]
-        return Caller(f"key {key.name}", key.user, key.acts_for_users, key.operates, frozenset(key.groups))
+        return _holder(found[0])
+
+    def known(self, credential: str) -> Caller | None:
+        """Whose key it was, if it is still listed."""
+        return next((_holder(key) for key in self._keys if _name(key) == credential), None)
+
+
+def _name(key: ApiKey) -> str:
+    """A digest of what is listed, which says nothing about the key."""
+    return hashlib.sha256(f"agent-memory key {key.sha256}".encode()).hexdigest()
+
+
+def _holder(key: ApiKey) -> Caller:
+    groups = frozenset(key.groups)
+    return Caller(f"key {key.name}", key.user, key.acts_for_users, key.operates, groups, credential=_name(key))
 
 
 def new_key(name: str, **rights: Any) -> tuple[str, ApiKey]:

@@ -164,7 +164,8 @@ async def sign_in(request: Request, response: Response) -> SessionState:
 async def lock(request: Request, response: Response, body: Lock) -> SessionState:
     """Allows changes for fifteen minutes, or no more."""
     explorer = _explorer(request)
-    session = explorer.sessions.locked(await _session(request, explorer), locked=body.locked)
+    session, sessions = await _session(request, explorer), explorer.sessions
+    session = await sessions.locked(session, store_of(request)) if body.locked else sessions.unlocked(session)
     _set_cookie(request, response, session)
     return _state(session)
 

@@ -7,10 +7,11 @@ the query or the body may repeat it, and is refused if it differs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Protocol, cast, runtime_checkable
 
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
@@ -34,6 +35,8 @@ class Caller:
         acts_for_users: Whether it may name another user.
         operates: Whether it may use operations on all users: dead letters, health, the list of users.
         groups: The user's groups, according to the credential. A service that acts for users may name any.
+        credential: Names the credential, if it is one that the operator can revoke (`Revocable`).
+        until: When the credential ends, in seconds since 1970, if it says so.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Caller:
     acts_for_users: bool = False
     operates: bool = False
     groups: frozenset[str] = frozenset()
+    credential: str = ""
+    until: float = math.inf
 
 
 class Identity(Protocol):
@@ -52,6 +57,15 @@ class Identity(Protocol):
         Raises:
             HTTPException: 401, if it brings such credentials and they do not hold.
         """
+        ...
+
+
+@runtime_checkable
+class Revocable(Protocol):
+    """Credentials that the operator can revoke, so that what was opened with one ends, too."""
+
+    def known(self, credential: str) -> Caller | None:
+        """The caller by the name of a credential; None if it was revoked."""
         ...
 
 
@@ -68,6 +82,11 @@ class AnyOf:
             if found is not None:
                 return found
         return None
+
+    def known(self, credential: str) -> Caller | None:
+        """The caller by the name of a credential; None if it was revoked."""
+        kinds = (identity for identity in self._identities if isinstance(identity, Revocable))
+        return next((caller for kind in kinds if (caller := kind.known(credential)) is not None), None)
 
 
 def unauthenticated(message: str) -> HTTPException:

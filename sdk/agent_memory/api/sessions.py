@@ -1,7 +1,8 @@
 """Sessions of the explorer in a browser: a cookie instead of a credential, read-only until it is unlocked.
 
 A session is stored in its cookie, signed with a key. Every process with that key accepts it, so any number of instances
-can serve one browser. The store records only what ended early: tokens that were used, sessions that signed out.
+can serve one browser. The store records only what ended early: tokens that were used, sessions that signed out,
+permissions to change something that were taken back. A session of an API key lasts as long as that key is listed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from starlette.exceptions import HTTPException
 
 from agent_memory.api.credentials import PRINCIPAL_HEADER
 from agent_memory.api.errors import is_json
-from agent_memory.api.identity import Caller, Identity
+from agent_memory.api.identity import Caller, Identity, Revocable
 from agent_memory.contract.table import ENDPOINTS
 from agent_memory.errors import ConfigurationError, Conflict
 from agent_memory.memory import AsyncMemory
@@ -62,6 +63,7 @@ class Session:
         ends: When it ends, in seconds since 1970.
         by_platform: Whether the platform's sign-in vouches for it, and must do so for each request.
         unlocked_until: Until when changes are allowed.
+        unlocking: Names this permission in the store after it was taken back.
     """
 
     id: str
@@ -70,6 +72,7 @@ class Session:
     ends: float
     by_platform: bool = False
     unlocked_until: float = 0.0
+    unlocking: str = ""
 
     def seconds_unlocked(self) -> int:
         """For how long changes are still allowed."""
@@ -108,7 +111,8 @@ class Sessions:
 
     def open(self, caller: Caller, host: str, *, by_platform: bool = False) -> Session:
         """A new session."""
-        return Session(secrets.token_urlsafe(16), caller, host, time.time() + SESSION_SECONDS, by_platform)
+        ends = min(caller.until, time.time() + SESSION_SECONDS)
+        return Session(secrets.token_urlsafe(16), caller, host, ends, by_platform)
 
     def cookie(self, session: Session) -> str:
         """What the cookie of a session holds."""
@@ -116,25 +120,38 @@ class Sessions:
         rights = {} if session.by_platform else {"acts": caller.acts_for_users, "operates": caller.operates}
         groups = [] if session.by_platform else sorted(caller.groups)
         content = {"id": session.id, "ends": session.ends, "host": session.host, "platform": session.by_platform}
-        who = {"name": caller.name, "user": caller.user_id, "groups": groups}
-        return self._signed("cookie", content | who | rights | {"unlocked": session.unlocked_until})
+        who = {"name": caller.name, "user": caller.user_id, "groups": groups, "credential": caller.credential}
+        unlocked = {"unlocked": session.unlocked_until, "unlocking": session.unlocking}
+        return self._signed("cookie", content | who | rights | unlocked)
 
     async def find(self, request: Request) -> Session | None:
         """The session of a request's cookie, if it came by the host name that it was opened under."""
         found = self._read("cookie", request.cookies.get(cookie_name(request), ""))
-        if found is None or found["host"] != host_of(request) or await _has_ended(store_of(request), found["id"]):
+        store = store_of(request)
+        if found is None or found["host"] != host_of(request) or await _has_ended(store, found["id"]):
             return None
         rights = (found.get("acts", False), found.get("operates", False), frozenset(found["groups"]))
-        caller = Caller(found["name"], found["user"], *rights)
-        return Session(found["id"], caller, found["host"], found["ends"], found["platform"], found["unlocked"])
+        caller = Caller(found["name"], found["user"], *rights, credential=found.get("credential", ""))
+        session = Session(found["id"], caller, found["host"], found["ends"], found["platform"])
+        unlocked, unlocking = found["unlocked"], found.get("unlocking", "")
+        if unlocked <= time.time() or await _has_ended(store, unlocking):
+            return session
+        return replace(session, unlocked_until=unlocked, unlocking=unlocking)
 
     async def close(self, session: Session, store: Store) -> None:
         """Ends a session, in every instance."""
         await _end(store, session.id, session.ends - time.time())
 
-    def locked(self, session: Session, *, locked: bool) -> Session:
-        """The session with changes forbidden, or allowed for a while."""
-        return replace(session, unlocked_until=0.0 if locked else time.time() + UNLOCKED_SECONDS)
+    def unlocked(self, session: Session) -> Session:
+        """The session with changes allowed for a while."""
+        unlocking = session.unlocking or secrets.token_urlsafe(16)
+        return replace(session, unlocked_until=time.time() + UNLOCKED_SECONDS, unlocking=unlocking)
+
+    async def locked(self, session: Session, store: Store) -> Session:
+        """The session with changes forbidden, in every instance and for copies of its cookie."""
+        if session.unlocking:
+            await _end(store, session.unlocking, session.ends - time.time())
+        return replace(session, unlocked_until=0.0, unlocking="")
 
     def _signed(self, purpose: str, content: Mapping[str, Any]) -> str:
         text = base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
@@ -180,8 +197,14 @@ class SessionIdentity:
 
 
 async def current(sessions: Sessions, credentials: Identity, request: Request) -> Session | None:
-    """The session of a request. If the platform signs people in, its principal must match and decides their rights."""
+    """The session of a request. A revoked credential ends what was opened with it.
+
+    If the platform signs people in, its principal must match and decides their rights.
+    """
     session = await sessions.find(request)
+    if session is not None and session.caller.credential:
+        known = credentials.known(session.caller.credential) if isinstance(credentials, Revocable) else None
+        return None if known is None else replace(session, caller=known)
     if session is None or not (session.by_platform or PRINCIPAL_HEADER in request.headers):
         return session
     known = await credentials.caller(request)

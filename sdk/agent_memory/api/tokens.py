@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -23,6 +24,7 @@ KEYS_LIVE = 3600.0
 """Seconds after which the issuer's keys are fetched again."""
 KEYS_REST = 30.0
 """Seconds between two fetches at least, whatever key ids callers make up."""
+_FAR = 2**40  # seconds since 1970
 LEEWAY = 60.0
 """Seconds by which clocks may differ."""
 FETCH_TIMEOUT = 10.0
@@ -102,7 +104,7 @@ class JwtIdentity:
             raise unauthenticated(f"the token does not hold: {error}") from error
         roles, groups = (claims.get(name) for name in ("roles", self._claims.groups))
         lists = (one if isinstance(one, list) else [] for one in (roles, groups))
-        return self._claims.caller(claims.get(self._claims.user), *lists)
+        return replace(self._claims.caller(claims.get(self._claims.user), *lists), until=min(int(claims["exp"]), _FAR))
 
 
 async def _json(session: aiohttp.ClientSession, url: str) -> Any:
