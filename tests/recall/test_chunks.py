@@ -86,6 +86,21 @@ def test_a_question_of_a_speaker_with_a_colon_ranks_as_one():
     assert Talk(one.memory for one in found).speaker_named("What did Bond say?") == name
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "is_named"),
+    [
+        ("elise", "Where did Elise fly?", True),
+        ("elise", "where did elise fly?", True),
+        ("Will", "When will Ann fly?", False),
+        ("will", "When will Ann fly?", False),
+        ("Will", "When did Will fly?", True),
+    ],
+)
+def test_a_speaker_is_named_in_whatever_case_their_name_is_stored(name: str, asked: str, is_named: bool):
+    talk = Talk([chunk_of(turn(name), SAID, "m", name=name, position=0)])
+    assert talk.speaker_named(asked) == (name if is_named else None)
+
+
 def test_what_is_indexed_of_a_turn_is_what_it_was_before_it_had_fields():
     chunk = chunk_of(turn("Ann"), SAID, "m", name="Ann", position=3)
     assert chunk.content == chunk_text(turn("Ann")) == f"[5 March 2026] Ann: {SAID}"

@@ -4,9 +4,15 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import StoreUnavailable
-from agent_memory.recall.rarity import NOTHING_SEEN, SAMPLE, SeenWords, seen_in, telling
+from agent_memory.recall.called import Said
+from agent_memory.recall.rarity import NOTHING_SEEN, SAMPLE, Seen, SeenWords, telling
+from agent_memory.recall.rarity import seen_in as seen_in_said
 
 TALK = [f"Maya: the {thing} in Lisbon" for thing in ("hotel", "hotel", "piano")] * 30
+
+
+def seen_in(texts: list[str]) -> Seen:
+    return seen_in_said([Said("t", None, text) for text in texts])
 
 
 def test_rare_words_come_first_and_common_ones_are_left_out():

@@ -36,9 +36,9 @@ nothing with the question, the evidence ranks high and still has a low relevance
 
 _FAR_BEHIND = 0.05
 """After these eight, a memory needs at least this share of the highest relevance. Of 100 contexts, with and without it,
-those of LoCoMo show some evidence in 90.9 and 91.2 with 520 and 567 tokens, of REALTALK in 81.6 and 81.6 with 553 and
-571, of BEAM in 86.1 and 86.1 with 592 and 595. With 0.08: 90.1, 82.3 and 86.1 with 475, 527 and 582, but in REALTALK
-all evidence in 51.8 instead of 54.6."""
+those of LoCoMo show some evidence in 90.9 and 91.2 with 520 and 567 tokens, of REALTALK in 86.5 and 86.5 with 566 and
+592, of BEAM in 86.1 and 86.1 with 592 and 595. With 0.08: 90.1, 87.2 and 86.1 with 475, 543 and 582, but in REALTALK
+all evidence in 55.3 instead of 57.4."""
 
 
 def relevance_of(

@@ -14,7 +14,6 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.language.tasks import Vector
 from agent_memory.recall.fusion import Candidate
-from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import search_queries
 
@@ -25,8 +24,8 @@ logger = logging.getLogger("agent_memory")
 class Sought:
     """The query of a search.
 
-    `where` and `parameters` are its filters. `vector` gives the question's vector, or None if there is none. With
-    `links`, the links of what is found are read too.
+    `terms` are its words that tell, the rarest first. `where` and `parameters` are its filters. `vector` gives the
+    question's vector, or None if there is none. With `links`, the links of what is found are read too.
     """
 
     partition: Sequence[str]
@@ -54,8 +53,7 @@ async def matching(searcher: Searcher, sought: Sought, degraded: list[str]) -> l
     Raises:
         AgentMemoryError: if both fail.
     """
-    seen = await searcher.seen.of(searcher.store, sought.partition[0]) if sought.terms else NOTHING_SEEN
-    terms = {f"t{number}": term for number, term in enumerate(telling(sought.terms, seen))}
+    terms = {f"t{number}": term for number, term in enumerate(sought.terms)}
     arms = {"vector search": _near(searcher, sought, terms), "text search": _worded(searcher, sought, terms)}
     read = dict(zip(arms, await asyncio.gather(*arms.values(), return_exceptions=True), strict=True))
     found: dict[str, Candidate] = {}

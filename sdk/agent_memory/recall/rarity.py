@@ -1,7 +1,8 @@
-"""Rarity: which words of a question are worth searching for in one user's memories.
+"""Rarity: which words of a question are worth searching for in one user's memories, and which names they use.
 
 A word that many of them have (such as a name in every conversation) finds nothing that vectors do not find. A store
-counts words only over all users, so some texts of the user are sampled instead, and cached for a while.
+counts words only over all users, so some texts of the user are sampled instead, and cached for a while. The sample also
+shows the names by which people address each other (`recall.called`).
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.recall.bm25 import words
+from agent_memory.recall.called import Said, names_called
 from agent_memory.store import search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -41,6 +43,8 @@ class Seen:
 
     texts: int
     having: Mapping[str, int]
+    called: Mapping[str, str] = field(default_factory=dict)
+    """Names by which speakers are addressed, and the names that their turns carry."""
 
     def share(self, term: str) -> float:
         """What share of the texts has a term."""
@@ -63,12 +67,12 @@ class SeenWords:
         if time.monotonic() < until:
             return seen
         try:
-            texts = await store.query(MEMORIES, search_queries.SOME_TEXTS, (user_id,), limit=SAMPLE, longest=LONGEST)
+            rows = await store.query(MEMORIES, search_queries.SOME_TEXTS, (user_id,), limit=SAMPLE, longest=LONGEST)
         except AgentMemoryError as error:
             logger.warning("How common words are could not be read: %s", error)
             return NOTHING_SEEN
-        seen = seen_in(texts)
-        lasts = SECONDS if len(texts) == SAMPLE else SECONDS_OF_FEW
+        seen = seen_in([Said(row["thread_id"], row.get("speaker"), row["text"]) for row in rows])
+        lasts = SECONDS if len(rows) == SAMPLE else SECONDS_OF_FEW
         self._users[user_id] = (time.monotonic() + lasts, seen)
         self._users.move_to_end(user_id)
         while len(self._users) > MOST_USERS:
@@ -76,10 +80,11 @@ class SeenWords:
         return seen
 
 
-def seen_in(texts: Sequence[str]) -> Seen:
-    """How many of the texts have each word."""
-    count = Counter(word for text in texts for word in words(text))
-    return Seen(len(texts), {word: number for word, number in count.items() if number > 1})
+def seen_in(said: Sequence[Said]) -> Seen:
+    """How many of the texts have each word, and who is called what."""
+    count = Counter(word for one in said for word in words(one.text))
+    having = {word: number for word, number in count.items() if number > 1}
+    return Seen(len(said), having, names_called(said))
 
 
 def telling(terms: Sequence[str], seen: Seen) -> list[str]:

@@ -18,11 +18,13 @@ from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
 from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.cache import cache_key
+from agent_memory.recall.called import with_names_of_turns
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
 from agent_memory.recall.matching import Sought, matching, vector_of
+from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher
 from agent_memory.recall.standing import STANDING_READ, applying
@@ -115,6 +117,10 @@ async def _search(
     links: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
+    asked, seen = query, NOTHING_SEEN
+    if query_terms(query):
+        seen = await searcher.seen.of(searcher.store, partition[0])
+        query = with_names_of_turns(query, seen.called)
     times = periods(query, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
     terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
@@ -125,7 +131,7 @@ async def _search(
         parameters["off"] = off
     degraded: list[str] = []
     vector = asyncio.ensure_future(vector_of(searcher, query, degraded))
-    sought = Sought(partition, query, terms, where, parameters, vector, links)
+    sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
         _fresh(searcher, partition, terms, filters, degraded),
         matching(searcher, sought, degraded),
@@ -139,7 +145,7 @@ async def _search(
     around, linked = await _around(searcher, sought, found, fresh, degraded)
     found += around
     since = at - timedelta(seconds=searcher.settings.fresh_seconds)
-    found = [candidate for candidate in found if not repeats_question(candidate.memory, query, since)]
+    found = [candidate for candidate in found if not repeats_question(candidate.memory, asked, since)]
     if least is not None:
         found = [candidate for candidate in found if candidate.similarity is not None and candidate.similarity > least]
     if searcher.settings.use_weight:

@@ -91,8 +91,8 @@ class Talk:
         Case tells a name from a word (Will, May), unless the question has no capitals at all.
         """
         lower = query.islower()
-        words = set(WORD.findall(query))
-        named = [name for name in self._speakers if words.intersection(WORD.findall(name.lower() if lower else name))]
+        words = {word.lower() for word in WORD.findall(query) if lower or not word.islower()}
+        named = [name for name in self._speakers if words.intersection(WORD.findall(name.lower()))]
         return named[0] if len(named) == 1 else None
 
     def lifts(self, scores: Mapping[str, float], lift: float, answer: float, reach: int) -> dict[str, float]:

@@ -111,11 +111,11 @@ def _has_words(terms: int) -> str:
 
 
 SOME_TEXTS = (
-    "SELECT TOP @limit VALUE LEFT(c.content, @longest) FROM c"
+    "SELECT TOP @limit c.thread_id, c.metadata.speaker AS speaker, LEFT(c.content, @longest) AS text FROM c"
     f' WHERE c.type IN ("fact", "episodic", "procedural", "reflection") AND {USABLE} AND {ACTIVE}'
     " ORDER BY c.content_hash"
 )
-"""Some texts of a user, in an order unrelated to their content."""
+"""Some texts of a user and who said them, in an order unrelated to their content."""
 
 
 def chunks_around(where: str, spans: int, *, similarity: bool, links: bool = False) -> str:
