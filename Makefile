@@ -17,7 +17,7 @@ UV := $(shell uv --version >/dev/null 2>&1 && command -v uv || echo .tools/$(SCR
 BIN := .venv/$(SCRIPTS)
 STORE ?= .quickstart/memory.db
 
-.PHONY: clients integrations clients-check screenshots mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean
+.PHONY: clients integrations clients-check screenshots mutants-sample help quickstart test smoke cover mutants check format docs bench bench-peers eval conformance bench-engine dist dist-check release-check infra-check live store func clean acceptance
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,8 +29,12 @@ quickstart: .venv/.run  ## Real conversations become memories, then answer quest
 WORKERS ?= 3
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-test: .venv/.dev  ## The test suite
-	$(PYTEST) $(ARGS)
+test: .venv/.dev  ## The test suite, without the acceptance tests
+	$(PYTEST) -m "not acceptance" $(ARGS)
+
+# Only the files with such tests: to collect all the others takes as long as some of them.
+acceptance: .venv/.dev  ## The acceptance tests: documented commands, samples, wheels, the function app, processes that die
+	$(PYTEST) -m acceptance $(or $(ARGS),$(shell grep -rlE '\bpytest\.mark\.acceptance\b' tests sdk tools --include='test_*.py'))
 
 SMOKE := tests/text/test_folding.py tests/text/test_patterns.py tests/screening/test_trust.py tests/rules tests/store/test_turns.py tests/store/test_memories.py \
 	tests/steps/test_reconcile_candidates.py tests/recall/test_context.py tests/unit/test_due.py
@@ -38,7 +42,7 @@ SMOKE := tests/text/test_folding.py tests/text/test_patterns.py tests/screening/
 smoke: .venv/.dev  ## A part of the tests that takes half a minute: writing, rules, steps and contexts
 	$(PYTEST) $(SMOKE) $(ARGS)
 
-cover: .venv/.dev  ## The test suite, with a floor for the share of lines that it runs; records which test runs which
+cover: .venv/.dev  ## Both, with a floor for the share of lines that it runs; records which test runs which
 	$(PYTEST) --cov --cov-context=test --cov-report= --junitxml=.coverage-times.xml $(ARGS)
 	$(BIN)/coverage report
 

@@ -53,6 +53,7 @@ def serving(folder: Path) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.mark.acceptance
 def test_the_readme_runs_from_top_to_bottom_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     talk = {"speaker_a": "Ann", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023"}

@@ -35,7 +35,7 @@ with Memory.cosmos(*sys.argv[1:], chat_model=OfflineChat(), embedding_model=Hash
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 NO_NETWORK = ("Failed to establish a new connection", "Name or service not known", "Failed to fetch")
 
-pytestmark = pytest.mark.skipif(UV is None, reason="uv, which builds the wheels, is not here")
+pytestmark = [pytest.mark.acceptance, pytest.mark.skipif(UV is None, reason="uv, which builds the wheels, is not here")]
 
 
 def run(*command: object, folder: Path, code: int = 0, **more: str) -> str:

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from agent_memory.cli.main import app
 
+pytestmark = pytest.mark.acceptance
+
 SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
 
 

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
+
+pytestmark = pytest.mark.acceptance
 
 CHAT = Path(__file__).parents[2] / "samples" / "chat.py"
 

@@ -55,6 +55,7 @@ def test_it_is_published_with_the_licence_and_the_version_of_the_library() -> No
     assert "dependencies" not in PACKAGE
 
 
+@pytest.mark.acceptance
 def test_it_runs_against_a_server() -> None:
     """Compiles the client, its tests and the code of its pages, and runs them; then packs it."""
     wanted = tuple(int(part) for part in re.findall(r"\d+", PACKAGE["engines"]["node"]))

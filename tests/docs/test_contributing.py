@@ -46,6 +46,7 @@ def test_there_are_how_tos() -> None:
     assert {"Add a setting of recall", "Add an endpoint", "Add a model adapter"} <= set(HOW_TOS)
 
 
+@pytest.mark.acceptance
 @pytest.mark.skipif(shutil.which("git") is None, reason="the changes are applied by git")
 @pytest.mark.parametrize("title", HOW_TOS)
 def test_a_how_to_leads_to_what_it_promises(title: str, copy: Path) -> None:
@@ -62,6 +63,7 @@ def test_a_how_to_leads_to_what_it_promises(title: str, copy: Path) -> None:
         call(sys.executable, "-c", origin + check, folder=copy)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("title", [title for title in HOW_TOS if any(kind == "diff" for kind, _ in SECTIONS[title])])
 def test_without_its_changes_a_how_to_leads_nowhere(title: str) -> None:
     [check] = [text for language, text in SECTIONS[title] if language == "python"]

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,32 @@ def test_what_a_workflow_tests_is_there() -> None:
 def test_ci_runs_make_targets() -> None:
     lines = re.findall(r"^make (.+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     targets = {word for line in lines for word in line.split() if not word.startswith("-")}
-    assert {"check", "test", "docs"} <= targets <= TARGETS
+    assert {"check", "test", "acceptance", "docs"} <= targets <= TARGETS
+
+
+def recipe(target: str) -> list[str]:
+    """What a target runs after its environment is there, as words."""
+    printed = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return shlex.split(printed.splitlines()[-1])
+
+
+def test_each_test_is_run_by_one_of_two_targets() -> None:
+    """Those with the marker by `acceptance`, which names their files, and all others by `test`, which names none."""
+    marker = ".".join(("pytest", "mark", "acceptance"))
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    marked = {
+        str(path.relative_to(ROOT))
+        for folder in configured["testpaths"]
+        for path in (ROOT / folder).rglob("*.py")
+        if marker in path.read_text()
+    }
+    *_, expression, selected = recipe("test")
+    assert (expression, selected) == ("-m", "not acceptance")
+    words = recipe("acceptance")
+    at = words.index("-m")
+    assert words[at + 1] == "acceptance"
+    assert sorted(words[at + 2 :]) == sorted(marked)
+    assert len(marked) > 10
 
 
 def test_the_matrix_is_what_the_package_claims() -> None:
@@ -122,6 +148,7 @@ def test_the_image_starts_with_options_that_serve_has() -> None:
         assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text()
 
 
+@pytest.mark.acceptance
 def test_what_the_image_copies_is_enough_for_its_wheels(tmp_path: Path) -> None:
     if UV is None:
         pytest.skip("uv, which builds the wheels, is not here")

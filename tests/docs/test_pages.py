@@ -83,6 +83,7 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if blocks(page) and not {page.parent.name, page.name} & RUN_ELSEWHERE.keys()],

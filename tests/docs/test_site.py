@@ -58,6 +58,7 @@ def test_links_out_of_the_guide_lead_to_the_repository() -> None:
     assert "[c](../privacy.md) [d](other.md)" in made
 
 
+@pytest.mark.acceptance
 def test_the_site_builds_without_a_network_and_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the group `docs` is not installed")
     no_network = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_MKDOCS_2_WARNING": "1"}

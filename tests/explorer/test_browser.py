@@ -19,6 +19,8 @@ from agent_memory.errors import ModelError
 from agent_memory.evaluation.reading import read_dataset
 from agent_memory.language.offline import OfflineChat
 
+pytestmark = pytest.mark.acceptance
+
 SIZES = [(1600, 1000), (360, 740)]
 SAMPLE = Path(__file__).parents[2] / "samples/conversations/trip.jsonl"
 SCREENSHOTS = os.environ.get("EXPLORER_SCREENSHOTS")

@@ -18,7 +18,7 @@ from agent_memory import AsyncMemory, Memory
 from agent_memory.errors import ConfigurationError
 from agent_memory.language.hashing import HashingEmbeddings
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+pytestmark = [pytest.mark.acceptance, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")]
 TOLD = "and this one is a fork of it: open a memory after the fork"
 
 

@@ -21,6 +21,8 @@ from agent_memory.models import EndpointHealth, Health
 from agent_memory.processing.worker import Pace
 from agent_memory.text.tokens import ApproximateTokens
 
+pytestmark = pytest.mark.acceptance
+
 TIMEOUT = 1.0
 QUICK = RetryPolicy(attempts=3, total=1.0, first_wait=0.01, longest_wait=0.05, first_pause=0.1, longest_pause=0.4)
 PROMPT = f"---\nid: extract\nversion: 1\ndescription: d\nmodel: {{timeout: {TIMEOUT}}}\n---\nFind facts.\n"

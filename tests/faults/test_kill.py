@@ -14,6 +14,8 @@ from agent_memory import Memory
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.settings import Cadence, Limits
 
+pytestmark = pytest.mark.acceptance
+
 WORK = """
 import sys
 from scripted_model import ScriptedChat

@@ -23,6 +23,8 @@ from agent_memory.processing.driver import run_workflow
 from agent_memory.settings import Limits
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 
+pytestmark = pytest.mark.acceptance
+
 EVERY_REQUEST = os.environ.get("FAULT_KILLS") == "all"
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0, one_call=True)
 LIMITS = Limits(batch_turns=2, reconcile_candidates=100, merge_from=2)

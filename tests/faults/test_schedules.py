@@ -26,6 +26,8 @@ from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document
 from embedded_cosmos.faults import FaultPlan, FaultRule
 
+pytestmark = pytest.mark.acceptance
+
 SCHEDULES = int(os.environ.get("FAULT_SCHEDULES", "10"))
 SEEDS = [int(os.environ["FAULT_SEED"])] if "FAULT_SEED" in os.environ else list(range(SCHEDULES))
 THREADS = ("t0", "t1")

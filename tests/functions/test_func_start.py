@@ -21,6 +21,8 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 
 from functions_world import ROOT, Host, Process, until
 
+pytestmark = pytest.mark.acceptance
+
 SAMPLE = json.loads((ROOT / "local.settings.sample.json").read_text())["Values"]
 SAID = SAMPLE["COSMOS_DB_ENDPOINT"]
 

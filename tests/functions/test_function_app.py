@@ -22,6 +22,8 @@ from agent_memory.settings import Cadence
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.documents import Document
 
+pytestmark = pytest.mark.acceptance
+
 USERS = ["ada", "björn", "chen", "dolores"]
 THREADS = ["spring", "summer", "autumn"]
 TURNS_OF = {"spring": 16, "summer": 17, "autumn": 17}  # fifty turns of each user, two hundred in all

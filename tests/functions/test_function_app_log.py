@@ -8,6 +8,8 @@ pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker librar
 
 from functions_world import Account, Host, until
 
+pytestmark = pytest.mark.acceptance
+
 USER = "zaphod-beeblebrox"
 
 

@@ -21,6 +21,8 @@ from agent_memory import Memory
 from agent_memory.models import MemoryChange
 from agent_memory.store.containers import LEASES
 
+pytestmark = pytest.mark.acceptance
+
 SECRET = "a secret of the receiver"
 PAGE = (ROOT / "docs" / "how-to" / "follow-changes.md").read_text()
 [CHECK] = [block for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE) if "hmac" in block]

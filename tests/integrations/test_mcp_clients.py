@@ -31,6 +31,7 @@ FACT = "Ann prefers green tea"
 QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"}
 
 pytestmark = [
+    pytest.mark.acceptance,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(not COMMAND, reason="the command agent-memory is not installed"),
 ]

@@ -158,6 +158,7 @@ async def test_a_model_of_the_support_agent_looks_up_orders(
     assert "Order A-100 is on its way." in answered.told
 
 
+@pytest.mark.acceptance
 def test_the_notebook_shows_recall_change_and_forgetting(tmp_path: Path):
     pytest.importorskip("marimo", reason="not installed: pip install marimo matplotlib")
     page = tmp_path / "notebook.html"

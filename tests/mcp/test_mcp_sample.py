@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
+
+pytestmark = pytest.mark.acceptance
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "coding_agent.py"
 

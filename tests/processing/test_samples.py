@@ -10,6 +10,8 @@ import pytest
 
 from agent_memory import Cadence, Memory
 
+pytestmark = pytest.mark.acceptance
+
 SAMPLES = Path(__file__).parents[2] / "samples" / "conversations"
 ON_DEMAND = Cadence(extract=10**9, summarize=10**9, profile=10**9, reconcile=10**9, idle_seconds=0)
 

@@ -71,6 +71,8 @@ from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.sql.functions.strings import FUNCTIONS, like_pattern
 from embedded_cosmos.sql.lexer import tokenize
 
+pytestmark = pytest.mark.acceptance
+
 FULL = os.environ.get("GROWTH") == "full"
 SIZES = (12_500, 50_000, 200_000) if FULL else (1_000, 8_000)
 BEYOND = {"answers in JSON": (16_000, 64_000), "broken answers": (16_000, 64_000)}

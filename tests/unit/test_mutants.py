@@ -89,6 +89,7 @@ def test_allowed():
 """
 
 
+@pytest.mark.acceptance
 def test_what_no_test_notices_is_named(mutants: ModuleType, tmp_path: Path, monkeypatch, capsys):
     package = tmp_path / "sdk/agent_memory"
     for folder in (package, package / "rules"):
