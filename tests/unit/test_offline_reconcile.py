@@ -90,6 +90,21 @@ UPDATES = [
     ("We use Jenkins for CI", "We replaced Jenkins with GitHub Actions"),
     ("We use Jira for tracking issues", "We moved from Jira to Linear"),
     ("I'm planning a trip to Hawaii", "The Hawaii trip is cancelled"),
+    # what the newer fact itself says is over
+    ("We host on railway", "We moved from railway to fly.io"),
+    ("I drive a Golf", "I sold the Golf"),
+    ("I work at Orange", "I quit Orange in March"),
+    ("I work for Orange as an engineer", "I've started at Bouygues"),
+    ("I prefer email", "I prefer Slack now, not email"),
+    ("I smoke a pack a day", "I quit smoking last month"),
+    ("I use Notion for notes", "I switched to Obsidian for notes"),
+    ("The retro is on Wednesday", "Retro moved to Thursday"),
+    # versions, addresses, what a thing is now
+    ("We're on Node 18", "We upgraded to Node 22"),
+    ("We run Kubernetes 1.28", "We upgraded Kubernetes to 1.30"),
+    ("Our prod db is Postgres 15", "Our prod db is Postgres 17 now"),
+    ("My email is ana@old.example", "My email changed to ana@new.example"),
+    ("The venue is the Old Mill", "The venue is the Boathouse now"),
 ]
 
 CONTRADICTIONS = [
@@ -97,6 +112,8 @@ CONTRADICTIONS = [
     ("I love hiking", "I hate hiking"),
     ("I can't drive", "I can drive"),
     ("I prefer tea to coffee", "I prefer coffee to tea"),
+    ("We use npm", "We use pnpm not npm"),
+    ("I use zsh", "I use fish instead of zsh"),
     ("My favourite colour is green", "My favorite color is blue"),
 ]
 
@@ -165,6 +182,16 @@ NEITHER = [
     # liking a food never takes an allergy back
     ("I'm allergic to shellfish", "I love shrimp"),
     ("I'm allergic to cats", "I love cats"),
+    # what is over is something else
+    ("Our stack is sveltekit and firebase", "We switched from firebase to supabase"),
+    ("I live in Hull", "I moved out of Leeds in May"),
+    ("I work at Bosch", "I left Bosch's party early"),
+    ("I have three kids", "I dropped the kids at school"),
+    ("I like Emacs", "I use vim, not Emacs"),
+    ("My brother drives a Golf", "I sold my Golf"),
+    ("I'm using Flask 2.3 for my database service", "I've already set up my database URL"),
+    ("My job is at Bosch", "My job is fun"),
+    ("We run Node 18 in the API", "We upgraded the worker to Node 22"),
 ]
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 from agent_memory.language.offline import lexicon, statements, values
 from agent_memory.language.offline.grammar import Clause, parse
 from agent_memory.language.offline.text import canon, content_stems, sentences, stem
+from agent_memory.language.offline.topics import is_attribute
 from agent_memory.language.offline.values import Value
 from agent_memory.text.patterns import bounded
 
@@ -52,9 +53,16 @@ _SHARED_SUBJECT = bounded(
     re.I,
 )
 _MONTHS = lexicon.MONTHS | lexicon.WEEKDAYS
-_NAME = bounded(rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*)*")
+_NAME = bounded(
+    rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*)*"
+    r"(?: v?\d+(?:\.\d+)*(?=[ ,]*$| now\b| (?:and|on|in)\b))?"
+)
 _FROM_TO = bounded(r"\bfrom (?P<old>.+?) to (?P<new>.+)|(?P<old2>.+?) (?:with|by) (?P<new2>.+)")
-_NOT = bounded(r"^(?P<new>[^,]{1,40}?) ?,? (?:and )?not (?P<old>[^,;]{1,30}?)(?= ?[,;]|$)")
+_NOT = bounded(
+    r"^(?P<new>[^,]{1,40}?) ?,? (?:(?:and )?not|instead of|rather than) (?!to\b)(?P<old>[^,;]{1,30}?)(?= ?[,;]|$)"
+)
+_V = bounded(r"\bv(?=\d)")
+_VERSION = bounded(r"^(?P<what>[^\W\d_][\w.+#-]*) (?:from \S+ )?to (?P<version>v?\d[\d.]*)$")
 _ADDED = bounded(r" ?, (?!\d)(?!(?:and|or|from|to|not)\b).*")
 _OFTEN = bounded(
     r",? ?\b(?:(?:every|each) (?:\w+ )?\w+|weekly|often|usually|all the time|a lot|at home|always"
@@ -99,20 +107,21 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
-    changing = clause.verb in {
-        stem(verb) for verb in lexicon.CHANGING | lexicon.SWITCHING | lexicon.words("leave quit")
-    }
+    changing = clause.verb in _changing()
     over = clause.time == "past" and not (changing or clause.verb in {"join", "get", "marri"})
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
     base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, clause.additive)
-    if not clause.thing and (told := _of_person(clause, base)):
-        return told
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     # What follows a comma tells why or where, and no value.
     plain = _ADDED.sub("", clause.after) if changing else clause.after
-    old, after = _replaced(plain) if changing else _contrasted(plain, said_at) if thing else (None, plain)
+    old, after = _replaced(plain) if changing else (None, plain) if clause.negative else _contrasted(plain, said_at)
+    base = replace(base, replaced=old)
+    if not clause.thing and (told := _of_person(clause, base)):
+        return told
+    if clause.verb == "upgrad" and (version := _VERSION.match(after)):  # "upgraded Kubernetes to 1.30"
+        after = f"{version['what'].capitalize()} {version['version']}"
     what = bounded(r"(?:the|my|our) (?P<what>.+?) (?:to|till|until) (?P<new>.+)").match(after) if changing else None
     found, bare = _values(f"to {what['new']}" if what else after, said_at)
     bare = f"{what['what']} {bare}" if what else bare
@@ -124,10 +133,15 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         verb = ""
     bare = bare.removeprefix(first) if verb == "live" and clause.verb == "be" else bare
     named = [value for value in found if value.kind == "text"]
+    if clause.verb == "start" and first == "at" and named:
+        verb = "work"
+    if named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _switching()):
+        verb = "use"
     if not thing and clause.verb == "move" and named:
         verb = "live"
     married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
+    topic = topic or content_stems(thing)
     if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         owner = clause.owner.split(".")[0]
@@ -139,21 +153,29 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if topic == {verb} and of_many and not (thing or changing or topic & ONE_AT_A_TIME):
         # A bare verb does not say what its value is of: one uses several tools, and achieves several shares.
         lasting, base = False, replace(base, change=False)
-    left = clause.verb in {"leav", "quit"} and bool(named)
+    left = (
+        bool(named)
+        and not named[0].said.endswith("'s")
+        and (clause.verb in {"leav", "quit"} or (clause.verb == "move" and after.startswith("out of")))
+    )
     if left or clause.verb == "cancel":
-        topic, base = frozenset({"work"}) if left else topic, replace(base, negative=True, change=True)
+        topic, found = (frozenset({"live" if clause.verb == "move" else "work"}), named) if left else (topic, found)
+        base = replace(base, negative=True, change=True)
+    if clause.verb == "sell" and named:
+        topic, found, base = frozenset({"tool"}), [], replace(base, replaced=named[0])
     if not topic and found and found[0].kind == "number":
         topic = frozenset({str(entry[1]) or "age" for entry in found[0].core})
-    if not found and "favorit" in topic and (said := values.head(after)):
+    valued = "favorit" in topic or (clause.thing and is_attribute(clause.thing[-1].lower()))
+    if not found and valued and (said := values.head(after)):
         found = [values.text(said)]
+        lasting = "favorit" in topic  # "My job is fun" says nothing against "My job is hard".
         topic -= content_stems(said)
     if not found and (len(topic) > 6 or not clause.verb):
         return []
-    if old is not None and not topic:
+    if not topic and (old is not None or (changing and named)):
         topic = frozenset({"tool"})
-    change = base.change or changing or old is not None or clause.verb in {"reloc", "join", "marri"}
-    return [replace(base, owner=owner, topic=frozenset(topic), values=tuple(found), lasting=lasting, change=change,
-                    replaced=old)]  # fmt: skip
+    change = base.change or changing or clause.verb in {"reloc", "join", "marri"} or (verb == "work" != clause.verb)
+    return [replace(base, owner=owner, topic=frozenset(topic), values=tuple(found), lasting=lasting, change=change)]
 
 
 def _of_person(clause: Clause, base: Claim) -> list[Claim]:
@@ -209,7 +231,7 @@ def _contrasted(after: str, said_at: datetime) -> tuple[Value | None, str]:
     match = _NOT.match(after)
     if match is None:
         return None, after
-    reads = (values.read_time, lambda text, _: values.read_number(text))
+    reads = (values.read_time, lambda text, _: values.read_number(text), lambda text, _: values.text(values.head(text)))
     pairs = ((read(match["new"], said_at), read(match["old"], said_at)) for read in reads)
     old = next((old for new, old in pairs if new and old and new.compare(old) == "different"), None)
     return old, match["new"] if old else after
@@ -226,7 +248,7 @@ def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
         rest = after[: starts[-1]]
     name = _NAME.search(rest)
     if name is not None:
-        found.append(values.text(name[0].rstrip(".'")))
+        found.append(values.text(_V.sub("", name[0]).rstrip(".'")))
         starts.append(name.start())
     number = values.NUMBER.search(rest)
     if time is not None and values.is_bare_hour(time) and (amount := values.read_number(after)) is not None:
@@ -244,111 +266,11 @@ def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
     return found, _OFTEN.sub("", f"{after[: min(starts)]} {tail['what'] if tail else ''}")
 
 
-# ------------------------------------------------------------------------------------------------ comparison
-
-
-def excludes(newer: Claim, older: Claim) -> Verdict | None:
-    """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
-    unnamed = newer.owner.rpartition(".")[2] in _many()  # "my friend" may be another one each time
-    if newer.owner != older.owner or unnamed or (newer.hedged and not older.hedged):
-        return None
-    if not (_is_food_of_another_diet(newer, older) or _excludes(newer, older)):
-        return None
-    counted = any(value.kind != "text" for value in newer.values)
-    return "update" if newer.change or counted else "contradict"
-
-
-def _excludes(newer: Claim, older: Claim) -> bool:
-    if newer.replaced is not None and not newer.negative and not older.negative:
-        left = any(_agree(newer.replaced, value) for value in older.values)
-        shared = newer.replaced.kind == "text" or bool(_strong(newer.topic) & _strong(older.topic))
-        return left and shared and not any(one.compare(two) == "same" for one in newer.values for two in older.values)
-    if not same_topic(newer.topic, older.topic):
-        return False
-    pairs = [(one, two) for one in newer.values for two in older.values if one.kind == two.kind]
-    if newer.negative != older.negative:
-        return all(_agree(one, two) for one, two in pairs) and len(newer.values) <= len(older.values)
-    if newer.negative or newer.additive:
-        return False
-    differing = [one for one, two in pairs if one.compare(two) == "different"]
-    single = (newer.lasting and older.lasting) or newer.change
-    # One may live in Portugal and in Porto, and speak two languages.
-    named = bool(newer.topic & ONE_AT_A_TIME) and differing[:1] and differing[0].kind == "text"
-    return len(differing) == 1 and single and (newer.change or not named)
-
-
-def _is_food_of_another_diet(newer: Claim, older: Claim) -> bool:
-    """I love steak / I am vegetarian."""
-    for diet, food in ((newer, older), (older, newer)):
-        if diet.topic == {"diet"} and "love" in food.topic and not (diet.negative or food.negative):
-            groups = [group for value in diet.values for group in lexicon.DIETS.get(value.said, "").split()]
-            foods = {canon(one) for group in groups for one in lexicon.FOODS[group]}
-            return bool(food.topic & foods) and not food.topic & {canon(word) for word in lexicon.MEATLESS}
-    return False
-
-
-def same_topic(one: frozenset[str], two: frozenset[str]) -> bool:
-    """Whether two topics are one; words that add nothing ("trip", "project") may be missing on one side.
-
-    They say what a favourite is one of.
-    """
-    if "favorit" in one & two:
-        return one == two
-    return _strong(one) == _strong(two) if _strong(one) or _strong(two) else one == two
-
-
-def topic_key(claim: Claim) -> frozenset[str]:
-    """The part of a claim's topic that tells it from others, equal for one topic in other words."""
-    return _strong(claim.topic) or claim.topic
-
-
-def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
-    """The topic that a change presumes: "my budget is now $15,000" is about the one budget known.
-
-    "I pushed the import to 04:00" is about the one import that has an hour. A claim that says nothing of a change, or
-    could be about several, keeps its own.
-    """
-    own = topic_key(claim)
-    if not claim.change or not claim.values or not own:
-        return own
-    sorts = {value.kind for value in claim.values} - {"text"}
-    fitting = {
-        topic_key(one)
-        for one in known
-        if own < topic_key(one)
-        and (own <= _measures() or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
-    }
-    return fitting.pop() if len(fitting) == 1 else own
-
-
-def same_claim(one: Claim, two: Claim) -> bool:
-    """Whether two claims say the same."""
-    if (one.owner, one.negative, one.hedged) != (two.owner, two.negative, two.hedged):
-        return False
-    if len(one.values) != len(two.values) or not same_topic(one.topic, two.topic):
-        return False
-    return all(first.compare(second) == "same" for first, second in zip(one.values, two.values, strict=True))
-
-
-def _strong(topic: frozenset[str]) -> frozenset[str]:
-    return topic - _weak()
+@cache
+def _changing() -> frozenset[str]:
+    return frozenset(map(stem, lexicon.CHANGING | lexicon.words("leave quit sell"))) | _switching()
 
 
 @cache
-def _weak() -> frozenset[str]:
-    return frozenset(map(canon, lexicon.WEAK_TOPICS))
-
-
-@cache
-def _many() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.MANY_KIN)
-
-
-@cache
-def _measures() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.DEPENDENT | lexicon.MEASURES)
-
-
-def _agree(one: Value, two: Value) -> bool:
-    nested = one.kind == two.kind == "text" and bool(one.core) and one.core <= two.core
-    return one.compare(two) == "same" or nested
+def _switching() -> frozenset[str]:
+    return frozenset(map(stem, lexicon.SWITCHING))

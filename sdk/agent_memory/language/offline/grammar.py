@@ -263,8 +263,9 @@ def _name_size(words: list[str]) -> int:
     first = words[0].lower()
     if not 0 < size < len(words) or first in _not_names() or is_past(first) or is_gerund(first):
         return 0
-    following = words[size].lower()
-    if following in lexicon.WEEKDAYS:
+    following, behind = words[size].lower(), [word.lower() for word in words[size + 1 : size + 3]]
+    moved = behind[:1] == ["to"] and behind[-1] in lexicon.WEEKDAYS | lexicon.MONTHS | frozenset("0123456789")
+    if following in lexicon.WEEKDAYS or moved:  # "Retro moved to Thursday"
         return 0
     acts = following in lexicon.FINITE or following in lexicon.ADVERBS or following.endswith(("s", "ed"))
     return size if acts else 0

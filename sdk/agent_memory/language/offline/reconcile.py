@@ -8,7 +8,8 @@ from functools import cache
 
 from agent_memory.language.offline import claims as reading
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.claims import Claim, Verdict, excludes, presumed_topic, same_claim, topic_key
+from agent_memory.language.offline.claims import Claim, Verdict
+from agent_memory.language.offline.comparison import excludes, presumed_topic, same_claim, topic_key
 from agent_memory.language.offline.text import canon, content_words
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates

@@ -14,7 +14,8 @@ from textwrap import shorten
 from typing import NamedTuple
 
 from agent_memory.language.offline import context, kinds, speech, statements, topics
-from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim, presumed_topic
+from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim
+from agent_memory.language.offline.comparison import presumed_topic
 from agent_memory.language.offline.extract import WINDOW, of_turn
 from agent_memory.language.offline.grammar import parse
 from agent_memory.language.offline.reconcile import Statement, contradiction, duplicates, read
