@@ -50,6 +50,11 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
         ("got promoted to team lead", "fact"),
         ("prefer window seats", "preference"),
         ("uni starts 3 oct", "fact"),
+        ("dinner w/ anya sat", "fact"),
+        ("retro is every other wednesday at 4", "fact"),
+        ("our prod db got upgraded to pg 17 last night", "fact"),
+        ("not a fan of email, slack me", "preference"),
+        ("dont suggest anything with shellfish", "requirement"),
         ("I'm vegetarian.", "fact"),
         ("I was diagnosed with asthma in 2019.", "fact"),
         ("We adopted a greyhound from a shelter in Leiden.", "fact"),
@@ -600,6 +605,8 @@ def test_statements_that_are_not_about_the_speaker_are_left_alone(text: str) -> 
 
 
 def test_a_procedure_may_be_told_in_one_line() -> None:
+    assert the_one("deploy = git push, wait for ci, then click promote").type == "procedural"
+    assert found("let delay = 1000;\nlet attempts = 0;") == []
     assert the_one("deploy is: kamal build push, then kamal deploy, then run smoke tests").type == "procedural"
     assert the_one("To rotate the keys: 1) create a new one 2) update the secret 3) restart it").type == "procedural"
 
@@ -649,6 +656,7 @@ def test_a_year_that_was_guessed_is_not_written_and_is_the_nearest() -> None:
     assert "2026" not in behind.content + ahead.content
     assert ahead.valid_from == datetime(2026, 4, 1, tzinfo=UTC)
     assert the_one("got a new job at siemens, start 1 june").valid_from == datetime(2026, 6, 1, tzinfo=UTC)
+    assert the_one("My wife is due in February.").valid_from == datetime(2027, 2, 1, tzinfo=UTC)
     assert moments("2 April, Lisbon office", WHEN)[0].first == datetime(2026, 4, 2, tzinfo=UTC)
 
 

@@ -175,8 +175,8 @@ def _subject(words: list[str]) -> _Subject:
         return "self", [], words[together + 2 if together else 1 :], True
     if (first, second) in {("the", "user"), ("let", "us")}:
         return "self", [], words[2:], True
-    if first in {"my", "our", "mine", "user's"} or (first, second) == ("the", "user's"):
-        return _possessed("self", words[2 if first == "the" else 1 :])
+    if first in {"my", "our", "mine", "user's"}:
+        return _possessed("self", words[1:])
     if first.endswith("'s") and words[0][0].isupper() and first not in {"it's", "that's", "here's"}:
         return _possessed(first.removesuffix("'s"), words[1:])
     if first in {"it", "this", "that", "these", "those", "he", "she", "they", "there"}:

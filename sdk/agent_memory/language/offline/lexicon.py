@@ -19,7 +19,8 @@ CONTRACTIONS = {
     "can't": "can not", "cannot": "can not", "cant": "can not", "won't": "will not", "wont": "will not",
     "ain't": "is not", "let's": "let us", "gonna": "going to", "wanna": "want to", "gotta": "have got to",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not", "im": "i am", "ive": "i have",
-    "cuz": "because", "pls": "please", "plz": "please", "b4": "before", "w": "with", "u": "you", "ur": "your",
+    "cuz": "because", "pls": "please", "plz": "please", "b4": "before", "w": "with", "w/": "with",
+    "u": "you", "ur": "your",
 }  # fmt: skip
 """What is short for more; regular endings ('m, 're, 've, 'll, n't, 's after a pronoun) are rules, not entries."""
 
@@ -198,9 +199,9 @@ KIN = words("""
     mother mom mum dad father parents brother sister siblings son daughter sons daughters kid kids child children baby
     wife husband partner spouse fiance fiancé fiancee fiancée girlfriend boyfriend grandmother grandma grandfather
     grandpa granny nana gran aunt uncle cousin niece nephew stepmother stepfather stepson stepdaughter mother-in-law
-    father-in-law in-laws family friend friends neighbour neighbor colleague coworker co-worker boss manager mentor
-    roommate flatmate housemate dog cat puppy kitten horse rabbit hamster parrot pet team ex twin twins landlord teacher
-    doctor dentist therapist coach supervisor
+    father-in-law in-laws family friend friends neighbour neighbor colleague coworker co-worker cofounder boss manager
+    mentor roommate flatmate housemate dog cat puppy kitten horse rabbit hamster parrot pet team ex twin twins landlord
+    teacher doctor dentist therapist coach supervisor
 """)
 """Who and what is spoken of as one's own."""
 MANY_KIN = words(

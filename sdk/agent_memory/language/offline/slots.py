@@ -90,7 +90,6 @@ _NAMED_VALUE = bounded(
 _STACK = bounded(
     r"^(?:[\w.#/-]+(?: v?\d[\w.]*)?(?:,? [+&] )){1,5}[\w.#/-]+(?: v?\d[\w.]*)?$|^[a-z]+ v?\d+\.\d+[\w.]*\b", re.I
 )
-_NOT_EATEN = bounded(r"^(?:i )?(?:can not|do not|never) (?:eat|drink|have|take|tolerate) [a-z]+", re.I)
 _WEEKDAY = rf"(?:{plain_words(lexicon.WEEKDAYS)}s?)"
 _APPOINTMENT = bounded(
     rf"^(?!same |only |not |maybe |see |till |until |on )[a-z]{{3,}}(?: [a-z]{{3,}})?(?: with [a-z]+(?: [a-z]+)?)?"
@@ -187,7 +186,7 @@ def _told(
         return None
     if mine and _IDENTITY.match(plain):
         return "identity"
-    if _PASSING.search(plain) and clause.time != "ahead":
+    if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and clause.verb in _changing()):
         return None
     if mine and kind == "preference":
         wished = clause.time in {"wish", "past"} and not (
@@ -208,7 +207,8 @@ def _told(
         ordered = clause.negative and clause.thing[-1] == ","  # "The Damp Towels, don't laugh"
         near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
         named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing))
-        known = named_so and near and (dated or clause.verb in _changing())
+        again = not {"every", "each"}.isdisjoint(clause.rest)
+        known = named_so and near and (dated or again or clause.verb in _changing())
         stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known
         return "value" if stated and not ordered else None
     if not mine:
@@ -237,8 +237,6 @@ def _terse(plain: str) -> Slot | None:
     if not words or is_addressed(bare) or len(bare) > 120 or is_gerund(words[0]) or bare.endswith("?"):
         return None
     if words[0] == "no" and len(words) > 1 and _foods().issuperset(stem(word) for word in words if word not in _JOINTS):
-        return "health"
-    if _NOT_EATEN.match(bare) or (len(words) <= 4 and words[0] in lexicon.STATES | frozenset(lexicon.DIETS)):
         return "health"
     if _APPOINTMENT.match(bare) and words[0] not in _vague():
         return "event"

@@ -76,7 +76,7 @@ _TERSE_ORDER = bounded(
     r"^(?:please |just |only )?(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
     r"|^no [^?,]{2,40}? please\b|^no [^?,]{2,40},? (?:because )?[^?]*\bnot (?:allow|support|permit|accept|want|like)"
     rf"|^(?:please )?do not {either('use include add write suggest recommend contact call text email put mention')} "
-    r"(?!it\b|that\b|this\b|them\b|anything\b)\S"
+    r"(?!it\b|that\b|this\b|them\b|anything\b(?! (?:with|from|over|under)\b))\S"
     rf"|^(?:(?:please|only) )?{either('call text email contact phone ping message')} me (?:only |never )?"
     rf"{either('only never after before between at on by via through any_?time')}\b"
     rf"|^you (?:can|may) (?:always |now |only )?{either('call text email contact phone ping message')}\b"
@@ -106,7 +106,9 @@ _HANDING_OVER = bounded(
 _ADDRESSED = bounded(r"\b(?:you|your|yours|yourself|ya|u)\b(?! know\b)", re.I)
 _ORDER_WORDS = bounded(r"^(?:please |kindly |just |now |then |also )*(?P<verb>[a-z]+)\b", re.I)
 _TO_LISTENER = bounded(
-    rf"(?:you|your|hope|wish|not(?! allergic)|let us(?! {either('go_with use do book meet stick')}))\b", re.I
+    r"(?:you|your|hope|wish|not(?! (?:allergic|a (?:\w+ )?fan)\b)"
+    rf"|let us(?! {either('go_with use do book meet stick')}))\b",
+    re.I,
 )
 _BROKEN_OFF = bounded(r"\b(?:and|but|or|i|we|the|an?|to|of|(?<!or )so|my|because|with|for)\W*$", re.I)
 
@@ -172,7 +174,7 @@ def is_statement(text: str) -> bool:
     plain = expand(text).strip()
     if not plain or is_question(text) or _WHAT_IF.search(plain) or _TO_LISTENER.match(plain):
         return False
-    if _REPORTED.search(plain) or is_not_meant(plain) or is_foreign(plain) or _BROKEN_OFF.search(plain):
+    if _REPORTED.search(plain) or is_foreign(plain) or _BROKEN_OFF.search(plain):
         return False
     order = _ORDER_WORDS.match(plain)
     ordered = order is not None and order["verb"].lower() in lexicon.COMMANDS and not plain.lower().startswith("let us")

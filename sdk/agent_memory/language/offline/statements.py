@@ -138,9 +138,7 @@ def _stands_alone(text: str) -> bool:
     words = text.lower().split()
     inflected = any(word in lexicon.FINITE or word.endswith("s") or is_past(word) for word in words[1:])
     told = inflected or words[0] not in {"my", "our"}
-    return (
-        len(words) >= 3 and len(content_words(text)) >= 2 and not _LEANING.search(text) and told and bool(parse(text))
-    )
+    return len(words) >= 3 and len(content_words(text)) >= 2 and not _LEANING.search(text) and told
 
 
 def without_tail(sentence: Sentence) -> Sentence:

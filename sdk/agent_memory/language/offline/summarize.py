@@ -262,7 +262,7 @@ def _next_steps(earlier: list[str], turns: list[TurnView]) -> list[str]:
 def _is_step(text: str) -> bool:
     """Whether a statement says what somebody will do; what was decided is listed elsewhere."""
     plain = expand(text)
-    if not _STEP.search(plain) or _TO_DO.search(plain) or len(content_stems(text)) < 2:
+    if not _STEP.search(plain) or len(content_stems(text)) < 2:
         return False
     decided = kinds.kind_of(text, parse(text)) == "decision"
     return speech.is_statement(text) and not speech.is_addressed(text) and not decided

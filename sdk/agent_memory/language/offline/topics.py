@@ -43,8 +43,6 @@ def topics(text: str) -> list[str]:
                 break
             kept.insert(0, word)
         link = (match["link"] or "") if (match["link"] or "").split()[-1:] != ["I"] else ""
-        if any(word.lower() in lexicon.MONTHS | lexicon.WEEKDAYS for word in link.split()):
-            link = ""
         if kept or link or match["head"].lower() not in _MODIFIED_ONLY:
             found.append(" ".join([*kept, match["head"]]) + link)
     return list(dict.fromkeys(found))
