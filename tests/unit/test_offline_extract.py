@@ -358,6 +358,7 @@ def test_an_address_to_write_to_is_kept() -> None:
 
 
 def test_a_date_that_is_the_value_does_not_date_the_fact() -> None:
+    assert the_one("We rescheduled the demo for May 20.").valid_from is None
     memory = the_one("We moved the launch to May 20.")
     assert memory.valid_from is None
     assert memory.time_phrase == "May 20"

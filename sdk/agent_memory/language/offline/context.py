@@ -36,9 +36,10 @@ _SPAN_OF_DAYS = bounded(
     rf"\b{plain_words(lexicon.WEEKDAYS)}s?\s*(?:through|thru|till|to|until|-|–|and|or|/)\s*{plain_words(lexicon.WEEKDAYS)}\b",
     re.I,
 )
-_IS = bounded(r"(?:\b(?:is|are|am)|'s) (?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
+_IS = bounded(r"\b(?:is|are|am) (?:(?:due|on|in|at|by|until|till|from|for) ){0,2}$", re.I)
 """What stands before the time of something that is still to come: "my wife is due in February"."""
 _MOVED = bounded(r"\b(?:moved|changed|shifted|pushed|rescheduled|postponed)\b", re.I)
+_MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
 _BARE_ATTRIBUTE = bounded(
     rf"^(?:(?:my|our|the) )?(?:new |total )?{plain_words(lexicon.DEPENDENT)} (?!for\b|of\b|on\b)", re.I
 )
@@ -135,11 +136,16 @@ def dating(text: str, found: Sequence[Moment], clause: Clause | None, kind: Fact
             continue
         if moment.role in {"until", "till", "through"} or (moment.role in {"to", "and"} and start is not None):
             end = end or (moment.first if moment.grain in {"month", "season", "year"} else moment.last)
-        elif valued or start is not None or (changing and moment.role == "to"):
+        elif valued or start is not None or (changing and (moment.role == "to" or _is_new_value(ahead))):
             continue
         elif kind != "requirement" or moment.role in {"from", "since", "as of", "of"}:
             start = moment.first
     return Dating(start, end if end and (start is None or end > start) else None)
+
+
+def _is_new_value(ahead: str) -> bool:
+    """Whether a time is what something was moved to. Behind "I moved to Porto" it is when that was."""
+    return bool(_MOVED.search(ahead)) and not _MOVED_TO.search(ahead)
 
 
 def with_dates(text: str, found: Sequence[Moment]) -> str:
