@@ -30,7 +30,8 @@ ROUNDS = 25
 
 Json = dict[str, Any]
 User = list[Any]
-"""The kind of work, the id of a user and, of an import, their threads with their numbers of turns."""
+"""The kind of work, the id of a user, of an import their threads with their numbers of turns, and how often its start
+has failed."""
 
 
 def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:
@@ -52,8 +53,10 @@ def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | N
                 users = listed
         elif users or running:
             found = yield context.call_activity_with_retry(START, RETRY, {"users": users[:AHEAD], "running": running})
-            users, running, started = users[found["taken"] :], found["running"], started + found["taken"]
-            if running and (users or not slices):
+            failed: list[User] = found.get("failed", [])  # an earlier version returned neither this nor `started`
+            users, running = [*users[found["taken"] :], *failed], found["running"]
+            started += found.get("started", found["taken"])
+            if failed or (running and (users or not slices)):
                 yield context.create_timer(context.current_utc_datetime + LOOK)
         else:
             if "end" in request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import azure.durable_functions as df
 
@@ -13,8 +13,8 @@ from agent_memory.models import iso
 from agent_memory.processing.clock import Deepening
 from agent_memory.processing.sweeps import waiting
 from azure_functions.lane import LANE, LIST, START, User
-from azure_functions.starts import Start, idle_id, is_active, of_deepening, start, start_idle
-from azure_functions.wiring import Parts, open_parts
+from azure_functions.starts import IMPORT, Start, is_active, of_deepening, settling_id, start, start_settling
+from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
 logger = logging.getLogger("agent_memory")
@@ -22,6 +22,9 @@ logger = logging.getLogger("agent_memory")
 BACKFILL, DEEPEN = "backfill", "deepen"
 DEEPENING = f"{LANE}-{DEEPEN}"
 """The id of the lane that deepens."""
+MOST_TRIES = 20
+"""How often the lane tries to start the work of a user, every few seconds. An import is then found by the next sweep,
+deepening waits for the next interval."""
 
 
 def of_backfill(until: int) -> Start:
@@ -55,7 +58,11 @@ async def lane_list(piece: list) -> list | None:  # type: ignore[type-arg]  # th
 @blueprint.activity_trigger(input_name="given")
 @blueprint.durable_client_input(client_name="client")
 async def lane_start(given: dict, client: df.DurableOrchestrationClient) -> dict:  # type: ignore[type-arg]
-    """Starts work for the next users up to the limit; returns how many it took, and which runs are active."""
+    """Starts work for the next users up to the limit.
+
+    Returns how many it took, for how many it started work, who failed and is to be tried again, and which runs are
+    active.
+    """
     parts = await open_parts()
     gate = asyncio.Semaphore(parts.environment.feed_concurrency)
 
@@ -67,23 +74,25 @@ async def lane_start(given: dict, client: df.DurableOrchestrationClient) -> dict
     active = await asyncio.gather(*(runs(instance) for instance in before))
     running = [instance for instance, is_running in zip(before, active, strict=True) if is_running]
     taken: Sequence[User] = given["users"][: max(0, parts.environment.backfill_at_once - len(running))]
-    started = await asyncio.gather(*(_start(parts, client, gate, *user) for user in taken))
-    return {"taken": len(taken), "running": list(dict.fromkeys([*running, *started]))}
+
+    async def starts(of: str, user_id: str, counts: Mapping[str, int], tries: int = 0) -> User | None:
+        async with gate:
+            try:
+                if of == DEEPEN:
+                    await start(client, of_deepening(user_id))
+                else:
+                    await start_settling(parts, client, user_id, counts, IMPORT)
+            except Exception:
+                logger.exception("the %s of a user could not be started, for the %d. time", of, tries + 1)
+                return [of, user_id, counts, tries + 1]
+        return None
+
+    outcomes = await asyncio.gather(*(starts(*user) for user in taken))
+    begun = [_run_of(*user[:2]) for user, failure in zip(taken, outcomes, strict=True) if failure is None]
+    failed = [failure for failure in outcomes if failure is not None and failure[3] < MOST_TRIES]
+    active_now = list(dict.fromkeys([*running, *begun]))
+    return {"taken": len(taken), "started": len(begun), "failed": failed, "running": active_now}
 
 
-async def _start(
-    parts: Parts,
-    client: df.DurableOrchestrationClient,
-    gate: asyncio.Semaphore,
-    of: str,
-    user_id: str,
-    counts: dict[str, int],
-) -> str:
-    """Starts the work of a user; returns the id of its run."""
-    deepening = of_deepening(user_id)
-    async with gate:
-        try:
-            await (start(client, deepening) if of == DEEPEN else start_idle(parts, client, user_id, counts))
-        except Exception:
-            logger.exception("the %s of a user could not be started and will be tried again", of)
-    return deepening.instance_id if of == DEEPEN else idle_id(user_id)
+def _run_of(of: str, user_id: str) -> str:
+    return of_deepening(user_id).instance_id if of == DEEPEN else settling_id(user_id, IMPORT)

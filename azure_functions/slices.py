@@ -19,7 +19,7 @@ from agent_memory.processing.sweeps import waiting
 from agent_memory.steps.commit import finish
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
-from azure_functions.starts import Start, of_deepening, of_erasure, start, start_due, start_due_of_user, start_idle
+from azure_functions.starts import Start, of_deepening, of_erasure, start, start_due, start_due_of_user, start_settling
 from azure_functions.sweeps import END, SLICE, SWEEP, Slice
 from azure_functions.wiring import Parts, open_parts
 
@@ -96,7 +96,7 @@ async def _settle(parts: Parts, client: df.DurableOrchestrationClient, rows: Seq
     threads: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         threads[row["user_id"]][row["thread_id"]] = row["count"]
-    return await _each(parts, (partial(start_idle, parts, client, *one) for one in threads.items()))
+    return await _each(parts, (partial(start_settling, parts, client, *one) for one in threads.items()))
 
 
 async def _recount(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:

@@ -45,6 +45,8 @@ _Status = df.OrchestrationRuntimeStatus
 ACTIVE = {_Status.Pending, _Status.Running, _Status.ContinuedAsNew, _Status.Suspended}
 
 
+IDLE, IMPORT = "idle", "import"
+"""Why all steps run for threads of a user."""
 MOST_AT_ONCE = 8
 """Orchestrations that one batch of the change feed starts for the threads of one user. A choice: a person talks in one
 thread at a time, for which two steps are due at once."""
@@ -70,12 +72,15 @@ def of_work(work: Work) -> Start:
     return Start(work.workflow, work.instance_id, work.request, {work.thread_id: work.count})
 
 
-def idle_id(user_id: str) -> str:
-    """The id of the run of all steps for threads of a user that went quiet."""
-    return instance_id("settle_user", user_id, "", "idle")
+def settling_id(user_id: str, why: str) -> str:
+    """The id of the run of all steps for threads of a user: quiet ones (`IDLE`), or imported ones (`IMPORT`).
+
+    An import may take hours, and live talk does not wait for it.
+    """
+    return instance_id("settle_user", user_id, "", why)
 
 
-async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Start:
+async def of_settling(parts: Parts, user_id: str, counts: Mapping[str, int], why: str) -> Start:
     """The start of all steps for some threads of one user, which have so many turns."""
     cadence = parts.cadence
     request = {
@@ -85,7 +90,7 @@ async def of_idle(parts: Parts, user_id: str, counts: Mapping[str, int]) -> Star
         "user_steps": user_steps(cadence),
     }
     total = await user_total(parts.runtime.counters, user_id)
-    return Start("settle_user", idle_id(user_id), request, {**counts, "": total})
+    return Start("settle_user", settling_id(user_id, why), request, {**counts, "": total})
 
 
 def of_deepening(user_id: str) -> Start:
@@ -125,17 +130,17 @@ async def is_active(client: df.DurableOrchestrationClient, instance: str) -> boo
     return (await client.get_status(instance)).runtime_status in ACTIVE
 
 
-async def start_idle(
-    parts: Parts, client: df.DurableOrchestrationClient, user_id: str, counts: Mapping[str, int]
+async def start_settling(
+    parts: Parts, client: df.DurableOrchestrationClient, user_id: str, counts: Mapping[str, int], why: str = IDLE
 ) -> bool:
-    """Starts all steps for threads of a user that went quiet, with their numbers of turns; False if they are running.
+    """Starts all steps for threads of a user, with their numbers of turns; False if such a run is under way.
 
     Users who have spent the day's budget wait.
     """
     tools = parts.runtime.tools
     if await over_budget(tools.store, tools.policy, user_id) is not None:
         return False
-    return await start(client, await of_idle(parts, user_id, counts))
+    return await start(client, await of_settling(parts, user_id, counts, why))
 
 
 async def start_due(

@@ -30,7 +30,7 @@ from agent_memory.store.containers import TURNS
 from agent_memory.store.documents import Document
 from azure_functions import lane, lanes, slices, triggers, wiring
 from azure_functions.lane import LIST, START
-from azure_functions.starts import start_due
+from azure_functions.starts import start_due, start_settling
 from azure_functions.sweeps import END
 from azure_functions.wiring import Parts
 from functions_host.replay import Task
@@ -170,6 +170,69 @@ async def test_deepening_has_a_lane_of_its_own(memory: AsyncMemory, monkeypatch:
     found = await _activity(lanes.lane_start)({"users": users, "running": []}, client)
     assert (found["taken"], len(found["running"])) == (2, 2)
     assert all(client.inputs[instance]["request"].keys() == {"user_id"} for instance in found["running"])
+
+
+async def test_a_start_that_fails_is_tried_again(memory: AsyncMemory, parts: Parts, monkeypatch: pytest.MonkeyPatch):
+    """The real lane and its real activities; the platform's queue is away for a while, for one user for good."""
+    client, waits = Runs(), []
+
+    async def start_new(name: str, instance: str, given: Any) -> None:
+        if ":ann:" in instance or len(waits) < 2:
+            raise ConnectionError("the queue is away")
+        client.inputs[instance] = given
+
+    monkeypatch.setattr(client, "start_new", start_new)
+    monkeypatch.setattr(lane, "ROUNDS", 7)
+    given: dict[str, Any] = {"request": {"slices": [], "users": [["deepen", user, {}] for user in ("ann", "bob")]}}
+    output = None
+    while output is None:
+        found = None
+        running = lane.lane(context := Context(given))  # type: ignore[arg-type]
+        try:
+            while True:
+                task = running.send(found)
+                if task == "timer":
+                    waits.append(list(client.inputs))
+                    if len(waits) > 4:
+                        client.inputs.clear()
+                    found = None
+                else:
+                    found = await _activity(lanes.lane_start)(task, client)
+        except StopIteration as stop:
+            output = stop.value
+        given = context.continued or given
+    assert output == 1, "bob was started"
+    assert not waits[0]
+    assert len(waits) >= lanes.MOST_TRIES - 1, "it does not try again at once"
+
+
+class Context:
+    """The context of an orchestration that is not replayed."""
+
+    current_utc_datetime = now()
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._given, self.continued = json.loads(json.dumps(given)), None
+
+    def get_input(self) -> dict[str, Any]:
+        return self._given  # type: ignore[no-any-return]
+
+    def call_activity_with_retry(self, name: str, retry: object, given: Any) -> Any:
+        assert name == START
+        return json.loads(json.dumps(given))
+
+    def create_timer(self, at: object) -> str:
+        return "timer"
+
+    def continue_as_new(self, given: Any) -> None:
+        self.continued = given
+
+
+async def test_an_import_does_not_hold_up_the_same_users_quiet_talk(memory: AsyncMemory, parts: Parts):
+    client = Runs()
+    await _activity(lanes.lane_start)({"users": [["backfill", "ann", {"old": 900}]], "running": []}, client)
+    assert await start_settling(parts, client, "ann", {"today": 3})  # type: ignore[arg-type]
+    assert sorted(given["request"]["threads"] for given in client.inputs.values()) == [["old"], ["today"]]
 
 
 def test_the_orchestration_waits_for_room_and_continues_as_new(monkeypatch: pytest.MonkeyPatch):

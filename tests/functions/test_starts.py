@@ -29,7 +29,7 @@ from agent_memory.processing.intake import count_batch, count_turns
 from agent_memory.settings import Environment
 from agent_memory.store.containers import TURNS
 from azure_functions import triggers, wiring
-from azure_functions.starts import MOST_AT_ONCE, Start, finish, of_work, start, start_due, start_idle
+from azure_functions.starts import MOST_AT_ONCE, Start, finish, of_work, start, start_due, start_settling
 from azure_functions.wiring import Parts
 from functions_host.invoker import client_binding
 
@@ -107,9 +107,9 @@ async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df
         turns = await runtime.store.query(TURNS, "SELECT * FROM c")
         quiet = await count_turns(runtime.tools, runtime.counters, turns)
         with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has none
-            await start_idle(parts, client, "alice", {one.thread_id: one.count for one in quiet})
+            await start_settling(parts, client, "alice", {one.thread_id: one.count for one in quiet})
         await thread.process("extract")
-        assert not await start_idle(parts, client, "alice", {"t1": 1})
+        assert not await start_settling(parts, client, "alice", {"t1": 1})
 
 
 class Noted:
