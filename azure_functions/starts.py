@@ -17,7 +17,7 @@ import azure.durable_functions as df
 
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.processing.drift import drifted_work
-from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, steps_of, user_steps
+from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, live, steps_of, user_steps
 from agent_memory.processing.intake import (
     due_by_turns,
     due_user_work,
@@ -163,13 +163,12 @@ async def start_due(
 
     async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
         async with gate:
+            at_once = live(counters, parts.cadence)
+            if not at_once:
+                return 0
+            due = due_work(at_once, parts.cadence)
             if parts.cadence.idle_seconds > 0:  # sweeps find the rest
-                counters = [counter for counter in counters if not counter.backfill]
-                if not counters:
-                    return 0
-                due = due_work(counters, parts.cadence)[:MOST_AT_ONCE]
-            else:
-                due = due_work(counters, parts.cadence)
+                due = due[:MOST_AT_ONCE]
             work = [one for one in due if await _is_wanted(parts, one)]
             if work:
                 return sum([await start(client, of_work(one)) for one in work])

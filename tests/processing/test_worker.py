@@ -71,6 +71,54 @@ async def test_a_quiet_thread_is_processed_whatever_its_count(chat: ScriptedChat
         assert [m.content for m in await alice.memories()] == ["I live in=Lisbon, since May"]
 
 
+class _StuckOnImports(ScriptedChat):
+    """Answers nothing about imported talk until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.released = asyncio.Event(), asyncio.Event()
+
+    async def run(self, task, data):
+        if "imported" in repr(data):
+            self.asked.set()
+            await self.released.wait()
+        return await super().run(task, data)
+
+
+async def test_live_talk_is_processed_while_an_import_is_under_way():
+    chat, cadence = _StuckOnImports(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0.5)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        alice = memory.user("alice")
+        for number in range(8):
+            said = [{"role": "user", "content": f"fact: k{number}{n}=imported {n}", "backfill": True} for n in range(2)]
+            await alice.thread(f"old{number}").add_many(said)
+        await asyncio.wait_for(chat.asked.wait(), 60)
+        for number in range(2):
+            await alice.thread("today").add("user", f"fact: live{number}=said today")
+
+        async def learned(count: int) -> bool:
+            return len(await alice.memories()) == count
+
+        await until(lambda: learned(2))
+        assert {one.thread_id for one in await alice.memories()} == {"today"}
+        chat.released.set()
+        await until(lambda: learned(18))
+        before = chat.calls["extract"]
+        assert await memory.drain(timeout=10) == 0
+        assert chat.calls["extract"] == before == 9
+
+
+async def test_an_import_that_is_under_way_is_finished_by_drain():
+    chat, cadence = _StuckOnImports(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0.5)
+    async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        thread = memory.user("alice").thread("old")
+        await thread.add_many([{"role": "user", "content": "fact: city=imported, Lisbon", "backfill": True}] * 2)
+        await asyncio.wait_for(chat.asked.wait(), 60)
+        chat.released.set()
+        assert await memory.drain(timeout=10) == 0
+        assert [one.thread_id for one in await memory.user("alice").memories()] == ["old"]
+
+
 @pytest.mark.req("S1-18", "S3-06")
 async def test_the_end_of_a_conversation_processes_it(memory: AsyncMemory):
     alice = memory.user("alice")

@@ -187,6 +187,11 @@ def idle(counters: Iterable[ThreadCounter], cadence: Cadence, timestamp: float) 
     return [counter for counter in counters if timestamp - counter.cursor.ts >= cadence.idle_seconds]
 
 
+def live(counters: Iterable[ThreadCounter], cadence: Cadence) -> list[ThreadCounter]:
+    """The threads whose work starts at once. Imported ones wait until they are idle, and then go behind all others."""
+    return [counter for counter in counters if not (counter.backfill and cadence.idle_seconds > 0)]
+
+
 class _OfUser(Protocol):
     @property
     def user_id(self) -> str: ...

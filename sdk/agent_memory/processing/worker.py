@@ -34,6 +34,7 @@ from agent_memory.processing.due import (
     idle,
     in_turn,
     joined,
+    live,
     user_steps,
     waiting_work,
 )
@@ -96,6 +97,7 @@ class Worker:
         self._cycle = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._deepening: asyncio.Task[None] | None = None
+        self._importing: asyncio.Task[None] | None = None
         self._stopping = False
         self._parallel = PARALLEL
 
@@ -118,8 +120,8 @@ class Worker:
 
     async def stop(self) -> None:
         """Stops the background work. Running work gets a moment to finish; the next start does the rest."""
-        tasks = [task for task in (self._task, self._deepening) if task is not None]
-        self._task = self._deepening = None
+        tasks = [task for task in (self._task, self._deepening, self._importing) if task is not None]
+        self._task = self._deepening = self._importing = None
         if not tasks:
             return
         self._stopping = True
@@ -138,6 +140,9 @@ class Worker:
 
         Turns are left if the time ran out, or if a model or the store stayed unavailable.
         """
+        if self._importing is not None:  # what it has not done is done here
+            self._importing.cancel()
+            await asyncio.wait([self._importing])
         left, stalls = -1, 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -167,7 +172,7 @@ class Worker:
     async def _work(self) -> None:
         failures = 0
         failed = True  # The counters may hold work that an earlier process left behind.
-        last_sweep = next_look = next_tidy = 0.0
+        last_sweep = next_look = next_tidy = next_import = 0.0
         loop = asyncio.get_running_loop()
         while not self._stopping:
             self._awake.clear()
@@ -181,19 +186,23 @@ class Worker:
                     sweep = failed or (quiet > 0 and loop.time() - last_sweep >= min(quiet, 30.0))
                     pending = await self.counters.pending() if sweep else touched
                     last_sweep = loop.time() if sweep else last_sweep
-                    failed = not await self._run_due(pending)
+                    at_once = live(pending, self._cadence)
+                    failed = not await self._run_due(at_once)
                     if sweep:
-                        quiet_ones = idle(pending, self._cadence, now().timestamp())
-                        failed |= not await self._settle(quiet_ones, ended=True)
+                        timestamp = now().timestamp()
+                        failed |= not await self._settle(idle(at_once, self._cadence, timestamp), ended=True)
+                        imported = idle([one for one in pending if one.backfill], self._cadence, timestamp)
+                        if imported and loop.time() >= next_import and _is_over(self._importing):
+                            next_import = loop.time() + self._pace.clock
+                            self._importing = self._aside("import", partial(self._settle, imported, ended=True))
                 if loop.time() >= next_tidy:
                     started = loop.time()
                     await self._tools.store.tidy()
                     took = loop.time() - started
                     next_tidy = started + max(self._pace.tidy, took * TIDYING_SHARE)
-                if loop.time() >= next_look and (self._deepening is None or self._deepening.done()):
+                if loop.time() >= next_look and _is_over(self._deepening):
                     next_look = loop.time() + self._pace.clock
-                    # Outside the cycle: it may take long, and new turns must not wait for it.
-                    self._deepening = asyncio.create_task(self._try_deepening(), name="agent-memory-deepening")
+                    self._deepening = self._aside("deepening", self._deepen)
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
@@ -208,6 +217,20 @@ class Worker:
                 pause = min(left, self._pace.longest)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._awake.wait(), pause)
+
+    def _aside(self, name: str, work: Callable[[], Awaitable[object]]) -> asyncio.Task[None]:
+        """Starts work outside the cycle: it may take hours, and new turns must not wait for it."""
+
+        async def carried_out() -> None:
+            try:
+                await work()
+            except AgentMemoryError as error:
+                logger.warning("the %s will be tried again: %s", name, error)
+            except Exception:
+                if threading.main_thread().is_alive():
+                    logger.exception("the %s failed unexpectedly and will be tried again", name)
+
+        return asyncio.create_task(carried_out(), name=f"agent-memory-{name}")
 
     async def _count_new_turns(self) -> list[ThreadCounter]:
         """Advances the counters by the new turns of the change feed; returns the counters that changed."""
@@ -283,15 +306,6 @@ class Worker:
             await self.counters.ran(user_id, counter.thread_id, USER, counter.count)
         return True
 
-    async def _try_deepening(self) -> None:
-        try:
-            await self._deepen()
-        except AgentMemoryError as error:
-            logger.warning("deepening will be tried again: %s", error)
-        except Exception:
-            if threading.main_thread().is_alive():
-                logger.exception("deepening failed unexpectedly and will be tried again")
-
     async def _deepen(self) -> None:
         """Deepens the users who are due by the clock, a few at a time. A user who fails waits; the others go on."""
         store, through = self._tools.store, False
@@ -365,3 +379,7 @@ class Worker:
                 raise outcome
             given.append(outcome)
         return given
+
+
+def _is_over(task: asyncio.Task[None] | None) -> bool:
+    return task is None or task.done()
