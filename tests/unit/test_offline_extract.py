@@ -55,6 +55,9 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
         ("our prod db got upgraded to pg 17 last night", "fact"),
         ("not a fan of email, slack me", "preference"),
         ("dont suggest anything with shellfish", "requirement"),
+        ("Email only.", "requirement"),
+        ("cant do mornings, school run till 9", "requirement"),
+        ("our lease runs out end of august", "fact"),
         ("I'm vegetarian.", "fact"),
         ("I was diagnosed with asthma in 2019.", "fact"),
         ("We adopted a greyhound from a shelter in Leiden.", "fact"),
@@ -606,6 +609,9 @@ def test_statements_that_are_not_about_the_speaker_are_left_alone(text: str) -> 
 
 
 def test_a_procedure_may_be_told_in_one_line() -> None:
+    told = "When an invoice arrives, first match the number, then scan it to the folder, then ping Ada."
+    assert the_one(told).type == "procedural"
+    assert the_one("Resetting the heater: hold both knobs, wait for the beep, let go.").type == "procedural"
     assert the_one("deploy = git push, wait for ci, then click promote").type == "procedural"
     assert found("let delay = 1000;\nlet attempts = 0;") == []
     assert the_one("deploy is: kamal build push, then kamal deploy, then run smoke tests").type == "procedural"

@@ -141,7 +141,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         verb = "live"
     married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
-    topic = topic or content_stems(thing)
+    topic = topic or content_stems(thing) - {"thing"}  # "Tobiah's thing is on Fly" names no topic.
     if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
         owner = clause.owner.split(".")[0]

@@ -100,43 +100,38 @@ def reflect_on(data: ReflectOnInput) -> ReflectOnOutput:
 
 def _often(
     words: Mapping[str, Mapping[str, str]], *, of_trouble: bool = True
-) -> list[tuple[tuple[str, str], list[str]]]:
+) -> list[tuple[tuple[str, ...], list[str]]]:
     """The pairs of words that many memories have, with these memories, of which none is told twice.
 
-    What names trouble comes first, or is left out; then what most memories have, and of that what stands closest
-    together and nearest to the beginning.
+    What names trouble comes first, or is left out; then what most memories have, and of that what was said first.
     """
-    evidence: dict[tuple[str, str], list[str]] = defaultdict(list)
-    apart: dict[tuple[str, str], int] = defaultdict(int)
-    late: dict[tuple[str, str], int] = defaultdict(int)
+    evidence: dict[frozenset[str], list[str]] = defaultdict(list)
     for ref, said in words.items():
-        places = {stem: place for place, stem in enumerate(reversed(list(said)))}
-        for pair in itertools.combinations(sorted(said), 2):
-            evidence[pair].append(ref)
-            apart[pair] += abs(places[pair[0]] - places[pair[1]])
-            late[pair] += places[pair[0]] + places[pair[1]]
-    often = sorted(
-        (_TROUBLE.isdisjoint(pair), -len(refs), apart[pair], late[pair], pair)
+        for pair in itertools.combinations(said, 2):
+            evidence[frozenset(pair)].append(ref)
+    often = [
+        (_TROUBLE.isdisjoint(pair), -len(refs), pair)
         for pair, refs in evidence.items()
         if len(refs) >= OFTEN and (of_trouble or _TROUBLE.isdisjoint(pair))
-    )
+    ]
     told: set[str] = set()
     found = []
-    for *_, pair in often:
-        refs = evidence[pair]
+    for *_, both in sorted(often, key=lambda entry: entry[:2]):
+        refs = evidence[both]
         if told.isdisjoint(refs):
             told.update(refs)
-            found.append((pair, refs))
+            found.append((tuple(both), refs))
     return found
 
 
 def _words(memory: FactView) -> dict[str, str]:
     """The words that carry a memory, by what stands for each and its synonyms; in the order of the sentence."""
-    said = [word for word in content_words(memory.content) if word.isalpha() and len(word) > 2]
-    return {canon(word): word for word in reversed(said[:_MOST_WORDS])}
+    said: dict[str, str] = {}
+    for word in [word for word in content_words(memory.content) if word.isalpha() and len(word) > 2][:_MOST_WORDS]:
+        said.setdefault(canon(word), word)
+    return said
 
 
-def _phrase(words: dict[str, str], pair: Sequence[str]) -> str:
+def _phrase(words: Mapping[str, str], pair: Sequence[str]) -> str:
     """Two words as a memory has them, in its order."""
-    order = list(reversed(list(words)))
-    return " ".join(words[stem] for stem in sorted(pair, key=order.index))
+    return " ".join(word for stem, word in words.items() if stem in pair)

@@ -10,7 +10,7 @@ from agent_memory.language.offline.speech import is_rule, is_standing_order
 from agent_memory.language.offline.text import expand
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
-from agent_memory.text.patterns import bounded, either
+from agent_memory.text.patterns import bounded, either, plain_words
 
 _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it: it never goes back
 _GUESSED = bounded(
@@ -37,7 +37,8 @@ _REQUIRED = either(r"""
 _REQUIREMENT = bounded(rf"\b{_REQUIRED}", re.I)
 _OWN_NEED = bounded(
     r"^(?:i|we) (?:have to|must|can not|am not allowed to|are not allowed to|need to) "
-    rf"{either('be have leave use stay avoid follow work keep eat drink')}\b|^no \w+ing\b.* (?:until|till|for)\b",
+    rf"{either('be have leave use stay avoid follow work keep eat drink')}\b|^no \w+ing\b.* (?:until|till|for)\b"
+    rf"|^(?:(?:i|we) )?(?:can not|do not) do (?:{plain_words(lexicon.WEEKDAYS)}|morning|evening|night|weekend)s\b",
     re.I,
 )
 _FAVOURITE = bounded(r"\bfavou?rite\b", re.I)

@@ -18,8 +18,9 @@ _WE_DO = either("deploy release roll_?back restart build publish onboard set_up 
 _GOAL = linear(
     rf"^(?:so |and |ok(?:ay)?,? |also,? )?(?:(?:in order )?to [a-z]+\b|(?:the )?{_HOW} (?:to|for|of)\b"
     r"|(?:here's|here is|this is|that's) how\b|how (?:we|i|to)\b|when(?:ever)? (?:we|i|you) (?:need|want|have) to\b"
-    rf"|(?:we|i) {_WE_DO}\b|(?:the |our |my )?[a-z-]+(?: [a-z-]+)?"
-    r"(?: is| goes| works| steps?)?(?: like this)?(?:: | = [a-z]))",
+    r"|when(?:ever)? [^,.?]{2,80}, first,? [a-z]+ "
+    rf"|(?:we|i) {_WE_DO}\b"
+    r"|(?:the |our |my )?[a-z-]+(?: [a-z-]+){0,2}?(?: is| goes| works| steps?)?(?: like this)?(?:: | = [a-z]))",
     re.I,
 )
 _FIRST = linear(r"first(?:ly)?,? (?:you |we |i )?\w+", re.I)

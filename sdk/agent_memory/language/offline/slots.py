@@ -28,9 +28,8 @@ _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression"
 _VITAL = bounded(
     rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|mg|statins?|seasick|carsick|migraines?)\b", re.I
 )
-_NUMBERED = bounded(
-    rf"\d|\b{plain_words((set(lexicon.NUMBERS) | lexicon.WEEKDAYS) - {'one', 'once', 'sat', 'sun'})}s?\b", re.I
-)
+_CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
+_NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)
 _DANGLING = bounded(
     r"\b(?:it|them|him|they|her(?=[.,!]|$)|there(?! (?:is|are|was|were)\b)|(?:the|that|this|another) (?:\w+ )?ones?)\b"
     r"|\b(?:this|that|these|those)(?=[.,!]|$| (?:is|was|are|were|at|from|in|for|to|and|with|while)\b)"

@@ -81,6 +81,7 @@ _TERSE_ORDER = bounded(
     rf"{either('only never after before between at on by via through any_?time')}\b"
     rf"|^you (?:can|may) (?:always |now |only )?{either('call text email contact phone ping message')}\b"
     r"|^(?!that |it |this )[a-z][\w' -]{2,30}(?: please)?[,.] always$"
+    r"|^(?:please )?(?:(?:by|via) )?(?:e-?mails?|texts?|sms|phone|calls?|chat|letters?) only(?: please)?$"
     r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d",
     re.I,
 )
