@@ -28,7 +28,7 @@ from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncUserScop
 from agent_memory.settings import DEFAULT_CADENCE, Cadence, Environment, Limits, PolicySettings, RecallSettings, Webhook
 from agent_memory.steps.gather import Tools
 from agent_memory.store.client import Store, default_credential
-from agent_memory.store.values import validated
+from agent_memory.store.documents import validated
 from agent_memory.text.tokens import TiktokenCounter, TokenCounter
 
 if TYPE_CHECKING:

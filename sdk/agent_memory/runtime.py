@@ -15,10 +15,9 @@ from agent_memory.processing.activities import Activity, Json, activities, why_o
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import enabled_steps, possible
 from agent_memory.processing.worker import Progress, Worker
-from agent_memory.recall.cache import HitCache
 from agent_memory.recall.context import Recaller
 from agent_memory.recall.misses import MissMeter
-from agent_memory.recall.searcher import Searcher
+from agent_memory.recall.searcher import HitCache, Searcher
 from agent_memory.settings import Cadence, RecallSettings, Webhook
 from agent_memory.steps.dead_letters import INTAKE, find_dead_letter
 from agent_memory.steps.gather import Tools

@@ -7,7 +7,7 @@ from api_world import client_of, serving
 
 from agent_memory import AsyncMemory, InvalidInput
 from agent_memory.models import TurnInput
-from agent_memory.store.values import MAX_LEVELS, check_json, read_json
+from agent_memory.store.documents import MAX_LEVELS, check_json, read_json
 
 ALICE = {"x-user-id": "alice", "content-type": "application/json"}
 HEADER = '{"type": "header", "format": "agent-memory", "version": 1}\n'

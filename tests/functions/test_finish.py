@@ -16,7 +16,7 @@ from scripted_model import ScriptedChat
 import embedded_cosmos
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.processing import coverage
+from agent_memory.processing import intake
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.due import due_work
 from agent_memory.processing.intake import count_turns
@@ -103,7 +103,7 @@ async def test_a_turn_that_was_deleted_is_not_waited_for(parts: Parts, monkeypat
     await say(parts, "one", "two")
     await parts.runtime.store.delete(TURNS, "two", ("alice", "t1"))  # it has expired
     assert await extract(parts) == 1, "it may still show up"
-    monkeypatch.setattr(coverage, "LAG_SECONDS", -10)
+    monkeypatch.setattr(intake, "LAG_SECONDS", -10)
     assert await extract(parts) == 2
 
 

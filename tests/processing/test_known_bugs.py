@@ -11,8 +11,7 @@ from agent_memory.errors import ConfigurationError, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.models import content_hash
-from agent_memory.steps.commit import commit
-from agent_memory.steps.effects import Draft
+from agent_memory.steps.effects import Draft, commit
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn, now
 from agent_memory.settings import Limits
-from agent_memory.steps import faults
-from agent_memory.steps.faults import beyond_bounds, fault_of_input
+from agent_memory.steps import over_turns
+from agent_memory.steps.over_turns import beyond_bounds, fault_of_input
 
 CADENCE = Cadence(extract=1, summarize=1, profile=1, reconcile=1, idle_seconds=0)
 
@@ -153,7 +153,7 @@ async def test_a_turn_that_is_too_much_work_is_found_by_its_words_and_harms_nobo
 async def test_what_does_not_fit_into_one_commit_is_written_in_halves(
     chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(faults, "MOST_BYTES", 20_000)  # three memories with their vectors
+    monkeypatch.setattr(over_turns, "MOST_BYTES", 20_000)  # three memories with their vectors
     async with AsyncMemory.local(
         chat_model=chat, embedding_model=HashingEmbeddings(), cadence=Cadence(extract=0), limits=Limits(turns_before=0)
     ) as memory:

@@ -12,8 +12,8 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
-from agent_memory.recall import cache as cache_module
-from agent_memory.recall.cache import HitCache, cache_key
+from agent_memory.recall import searcher as cache_module
+from agent_memory.recall.searcher import HitCache, cache_key
 from agent_memory.settings import RecallSettings
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
 

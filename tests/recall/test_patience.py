@@ -18,7 +18,7 @@ from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.recall import context as recall_context
-from agent_memory.recall.patience import Impatient, Outage
+from agent_memory.recall.searcher import Impatient, Outage
 from agent_memory.settings import RecallSettings
 from agent_memory.store.ids import STORE_USER
 

@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from agent_memory.models import ContextFormat, Memory
-from agent_memory.recall.quoting import escaped, quoted
-from agent_memory.recall.render import NOTICE, Line, memory_line, profile_line, render, state_lines
+from agent_memory.recall.render import NOTICE, Line, escaped, memory_line, profile_line, quoted, render, state_lines
 
 DAY = datetime(2026, 3, 5, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory.models import Memory
-from agent_memory.rules.value import eviction_order, retention
+from agent_memory.rules.quotas import eviction_order, retention
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -51,16 +51,16 @@ from agent_memory.language.tasks import (
     TurnView,
 )
 from agent_memory.models import Memory, Signals, content_hash
-from agent_memory.recall import asking, bm25, gate, questions, quoting, render
+from agent_memory.recall import bm25, gate, questions, render, talk
 from agent_memory.recall import dates as recall_dates
 from agent_memory.rules import categories
 from agent_memory.rules.switches import Rules
 from agent_memory.screening import orders, screen, secrets
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import PolicySettings
-from agent_memory.steps import corrections, matching
+from agent_memory.steps import corrections, reprocess
+from agent_memory.steps.gather import cut
 from agent_memory.steps.index import parts_of
-from agent_memory.steps.pieces import cut
 from agent_memory.text import dates, figures, likeness, names, restated, sentences, terms
 from agent_memory.text.folding import folded, seen
 from agent_memory.text.tokens import TiktokenCounter
@@ -259,7 +259,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "event of a question": lambda text: recall_dates.beside_event(f"before the {text}", [memory(text)]),
     "question building": asked,
     "gate": lambda text: (gate.decide(text, Signals()), gate.is_personal(text)),
-    "asking": lambda text: (asking.asks(f"{text}?"), asking.only_asks(f"{text}?")),
+    "asking": lambda text: (talk.asks(f"{text}?"), talk.only_asks(f"{text}?")),
     "forget by topic": lambda text: (LIKENESS.about("the dog", text, None), likeness.telling_part(text, "the dog")),
     "forget by a long topic": lambda text: (LIKENESS.about(text, text, None), likeness.roots(text)),
     "likeness": lambda text: LIKENESS.same_claim(text, f"{text} x", 0.95),
@@ -268,7 +268,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "restated": lambda text: restated.restates(text, f"{text} not"),
     "words for BM25": bm25.words,
     "terms of a query": terms.query_terms,
-    "quoting": lambda text: (quoting.quoted(text), quoting.escaped(text)),
+    "quoting": lambda text: (render.quoted(text), render.escaped(text)),
     "rendering": lambda text: [render.render([render.memory_line(memory(text))], form) for form in FORMS],
     "printing": printed,
     "one line": lambda text: (terminal.clean(text), terminal.one_line(text, 80)),
@@ -285,7 +285,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "tokens": lambda text: (COUNTER.count(text), COUNTER.truncate(text, 50)),
     "cutting": lambda text: (list(cut(text, 1000)), parts_of({"t": text})),
     "corrections": lambda text: corrections.says(text, text, text[: len(text) // 2]),
-    "matching": lambda text: matching.likeness(memory(text), memory(f"{text} x")),
+    "matching": lambda text: reprocess.likeness(memory(text), memory(f"{text} x")),
     "hashed vectors": embed_text,
     "tokens of MiniLM": lambda text: encoder().encode(text[:20_000].encode(errors="replace").decode()),
     "full text of the engine": Analyzer("en-US").terms,

@@ -3,9 +3,8 @@
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.steps import commit as module
-from agent_memory.steps.commit import commit, finish
-from agent_memory.steps.effects import Draft, Effects, Intents, Supersession
+from agent_memory.steps import effects as module
+from agent_memory.steps.effects import Draft, Effects, Intents, Supersession, commit, finish
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import USER_THREAD

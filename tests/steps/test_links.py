@@ -7,7 +7,7 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.models import Memory
-from agent_memory.steps import links
+from agent_memory.steps import index
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -70,10 +70,10 @@ async def test_what_is_forgotten_is_linked_no_more(memory: AsyncMemory):
 
 
 async def test_a_chunk_has_few_links(memory: AsyncMemory):
-    for number in range(links.LINKS + 3):
+    for number in range(index.LINKS + 3):
         await say(memory, f"The nightly import took {number} minutes.", number)
     await say(memory, NEW, 20)
-    assert len((await chunks(memory))[NEW].near_ids) == links.LINKS
+    assert len((await chunks(memory))[NEW].near_ids) == index.LINKS
 
 
 async def test_linking_costs_one_query_a_run(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):

@@ -12,8 +12,8 @@ from agent_memory.calibration import PARTS_TOLD
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Turn
 from agent_memory.settings import Limits
+from agent_memory.steps.gather import cut, portions, size
 from agent_memory.steps.index import LONGEST_PART, MOST_CHUNKS, MOST_PARTS, PART, parts_of
-from agent_memory.steps.pieces import cut, portions, size
 from agent_memory.store.containers import MEMORIES
 
 WHEN = datetime(2026, 3, 10, 9, tzinfo=UTC)

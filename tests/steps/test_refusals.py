@@ -14,7 +14,7 @@ from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import ExtractInput
 from agent_memory.models import Turn, now
 from agent_memory.settings import Cadence, Limits
-from agent_memory.steps.refusals import MOST_IN_A_ROW, MOST_KEPT, Refusals
+from agent_memory.steps.over_turns import MOST_IN_A_ROW, MOST_KEPT, Refusals
 
 
 @pytest.fixture

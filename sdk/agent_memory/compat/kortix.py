@@ -15,7 +15,7 @@ from pydantic import Field
 from agent_memory.errors import InvalidInput
 from agent_memory.memory import AsyncMemory
 from agent_memory.models import Memory, Model
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER
 from agent_memory.working.messages import read_message, to_turn
 

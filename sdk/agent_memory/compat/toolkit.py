@@ -7,8 +7,8 @@ from typing import Any
 
 from agent_memory import models
 from agent_memory.models import Hit, ProcessResult, ThreadSummary, Turn, TurnInput, UserProfile
+from agent_memory.store.documents import validated
 from agent_memory.store.ids import check_id, new_turn_id
-from agent_memory.store.values import validated
 from agent_memory.sync import Memory
 
 Record = Turn | models.Memory | ThreadSummary | UserProfile

@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from agent_memory.models import Filter, MemoryConfig, Model, TurnInput, UtcTime
-from agent_memory.store.values import MAX_LEVELS, check_json, read_json
+from agent_memory.store.documents import MAX_LEVELS, check_json, read_json
 
 
 def _time(value: object) -> object:

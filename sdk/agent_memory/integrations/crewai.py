@@ -15,7 +15,7 @@ from typing import Any
 from agent_memory.extras import require
 from agent_memory.integrations.bridge import AnyMemory, Bridge, complete, owner, survive, turn, turn_id
 from agent_memory.models import Hit
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 
 require("crewai", "crewai")
 

@@ -13,7 +13,7 @@ from typing import Any
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.integrations.bridge import Bridge, complete
 from agent_memory.models import ForgetReceipt, Hit, Memory
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import NOTICE
 
 MOST_HITS = 20

@@ -19,7 +19,7 @@ from agent_memory.mcp.reading import Query
 from agent_memory.mcp.views import ForgetAnswer, ForgetView, told
 from agent_memory.mcp.writing import writing
 from agent_memory.models import ForgetItem, ForgetReceipt
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 
 MOST_SHOWN = 50
 """Maximum items listed in a response. The code covers all items."""

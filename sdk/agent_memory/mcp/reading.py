@@ -25,7 +25,7 @@ from agent_memory.mcp.views import (
     view_of,
 )
 from agent_memory.models import Provenance, Reflection, SearchFilters, day
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER
 
 MOST_HITS = 50

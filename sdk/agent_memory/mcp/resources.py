@@ -13,7 +13,7 @@ from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.reading import LONGEST_QUERY
 from agent_memory.mcp.views import MemoriesAnswer, MemoryAnswer, lines_of, view_of
 from agent_memory.models import ThreadInfo
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER, NOTICE
 
 MOST_LISTED = 100

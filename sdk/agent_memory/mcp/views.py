@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
 from agent_memory.models import Memory, Model, UtcTime, day
-from agent_memory.recall.quoting import quoted
+from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import NOTICE
 from agent_memory.store.ids import is_reserved
 

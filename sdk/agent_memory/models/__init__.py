@@ -15,8 +15,6 @@ from agent_memory.models.base import (
     there,
     time_zone,
 )
-from agent_memory.models.changes import Changes, ChangeType, MemoryChange, hashed
-from agent_memory.models.entities import Entity, EntityView
 from agent_memory.models.extraction import CustomKind, Extraction
 from agent_memory.models.filters import (
     Filter,
@@ -30,16 +28,25 @@ from agent_memory.models.filters import (
 from agent_memory.models.knowledge import (
     PROFILE_SECTIONS,
     TYPE_ALIASES,
+    Changes,
+    ChangeType,
+    CitedSentence,
     Contributions,
+    Entity,
+    EntityView,
+    Evidence,
     FactKind,
     Memory,
+    MemoryChange,
     MemoryType,
     ProfileLine,
     Provenance,
+    Reflection,
     Source,
     Status,
     SupersedeReason,
     UserProfile,
+    hashed,
 )
 from agent_memory.models.operation import (
     AuditEntry,
@@ -64,7 +71,6 @@ from agent_memory.models.recall import (
     Signals,
 )
 from agent_memory.models.receipts import ExportPart, ForgetItem, ForgetReceipt, ImportReceipt, ProcessResult, Receipt
-from agent_memory.models.reflection import CitedSentence, Evidence, Reflection
 from agent_memory.models.switches import MemoryConfig, ScopeSettings
 from agent_memory.models.talk import (
     ROLE_ALIASES,

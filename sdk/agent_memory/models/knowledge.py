@@ -1,14 +1,15 @@
-"""What is remembered about a user, and the evidence for it."""
+"""What is remembered about a user, the evidence for it, and how it changes."""
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from agent_memory.models.base import Model, UtcTime, day, now, one_line
+from agent_memory.models.base import Model, Usage, UtcTime, day, now, one_line
 from agent_memory.models.talk import Role, Turn
 
 MemoryType = Literal["fact", "episodic", "procedural", "reflection", "document", "static"]
@@ -207,3 +208,90 @@ class UserProfile(Model):
             for text, ids in zip_longest(getattr(self, section), self.memory_ids.get(section, ()), fillvalue=())
             if text
         ]
+
+
+ChangeType = Literal["added", "updated", "superseded", "forgotten"]
+
+
+class MemoryChange(Model):
+    """One change of a memory. A change may be told twice, with the same `id`."""
+
+    id: str = Field(description="Names the change: told twice, it has the same id.")
+    type: ChangeType = Field(
+        description="added: it is new. updated: pinned, linked, approved, … superseded: replaced or withdrawn."
+    )
+    user_id: str
+    memory_id: str = Field(description="If it was forgotten: `sha256:` and the SHA-256 of its id. See `is_about`.")
+    at: UtcTime = Field(description="When it changed.")
+    memory: Memory | None = Field(default=None, description="As it is now; None if it was forgotten.")
+    cursor: str = Field(default="", description="Where to go on behind this change.")
+
+    def is_about(self, memory_id: str) -> bool:
+        """Whether this memory changed. Of a forgotten one, not even the id is kept; it is compared by its hash."""
+        return self.memory_id in (memory_id, hashed(memory_id))
+
+
+def hashed(memory_id: str) -> str:
+    """How a change names a memory that was forgotten."""
+    return f"sha256:{hashlib.sha256(memory_id.encode()).hexdigest()}"
+
+
+class Changes(Model):
+    """A page of changes, the oldest first."""
+
+    changes: list[MemoryChange] = Field(default_factory=list)
+    cursor: str = Field(description="Where the next page begins.")
+    more: bool = Field(default=False, description="Whether there is more by now.")
+
+
+class Entity(Model):
+    """A person, place or thing, as far as memories mention it."""
+
+    name: str = Field(description="Its most common spelling.")
+    kind: Literal["person", "place", "thing"] = Field(description="A guess from the words around the name.")
+    mentions: int = Field(description="How many memories name it.")
+    first_at: UtcTime = Field(description="When it was first mentioned.")
+    last_at: UtcTime = Field(description="When it was last mentioned.")
+    memory_ids: list[str] = Field(default_factory=list, description="The newest memories that name it, at most 20.")
+
+
+class EntityView(Entity):
+    """An entity with its timeline, and what is mentioned along with it."""
+
+    timeline: list[Memory] = Field(description="Every memory that names it, replaced ones too, oldest first.")
+    along_with: dict[str, int] = Field(
+        default_factory=dict, description="Other entities, with how many of these memories name them too."
+    )
+
+
+class Evidence(Model):
+    """A memory that a sentence rests on, and the words of it that show it."""
+
+    memory_id: str
+    quote: str = Field(description="Words of the memory, as they stand in it.")
+    thread_id: str = Field(description="The conversation that it comes from; reserved if it is of none.")
+    turn_ids: list[str] = Field(
+        default_factory=list, description="The turns that the memory rests on, if there are any; `why` has their words."
+    )
+    said_at: UtcTime
+    group: str | None = Field(default=None, description="The group whose memory it is; None for the user's own.")
+
+
+class CitedSentence(Model):
+    """A sentence of an answer."""
+
+    text: str
+    evidence: list[Evidence] = Field(description="What it rests on: at least one memory.")
+
+
+class Reflection(Model):
+    """An answer to a question about a user. Without sentences, what is remembered does not answer it."""
+
+    question: str
+    text: str = Field(default="", description="The sentences, one after the other.")
+    sentences: list[CitedSentence] = Field(default_factory=list)
+    rejected: list[str] = Field(default_factory=list, description="Why sentences of the model were left out.")
+    skipped_reason: str | None = Field(default=None, description="Why nothing was looked for: a switch is off.")
+    model: str | None = Field(default=None, description="What answered; None if nothing was found to answer from.")
+    prompt_version: str | None = None
+    usage: Usage = Field(default_factory=Usage)

@@ -21,11 +21,10 @@ from agent_memory.processing.workflows import TOGETHER, sharing
 from agent_memory.rules.budgets import charge, require_budget
 from agent_memory.rules.retention import with_retention
 from agent_memory.rules.switches import read_rules
-from agent_memory.steps.commit import commit
 from agent_memory.steps.dead_letters import clear_failure, note_failure
-from agent_memory.steps.effects import Draft
-from agent_memory.steps.faults import fault_of_input
+from agent_memory.steps.effects import Draft, commit
 from agent_memory.steps.gather import StepRequest, Tools
+from agent_memory.steps.over_turns import fault_of_input
 from agent_memory.steps.step import Step
 from agent_memory.steps.table import steps
 from agent_memory.store.calls import metered

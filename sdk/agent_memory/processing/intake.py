@@ -1,4 +1,8 @@
-"""Intake: from a batch of the change feed to the work that is due. The worker and the cloud triggers share it."""
+"""Intake: from a batch of the change feed to the work that is due. The worker and the cloud triggers share it.
+
+A read may be answered by a replica that lags behind the change feed. What it did not show is then counted and not
+covered, and must stay due (`covered`).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from agent_memory.language.roles import is_off
 from agent_memory.models import now
-from agent_memory.processing.coverage import covered
 from agent_memory.processing.due import Work, crossed, enabled_steps, steps_of
 from agent_memory.rules.switches import known_rules, read_rules
 from agent_memory.settings import Cadence
@@ -23,6 +27,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counted import USER, ThreadCounter, UserCounter
 from agent_memory.store.counters import Counters
+from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import STORE_USER
 from agent_memory.telemetry import change_feed_lag
@@ -208,3 +213,28 @@ async def mark_read(
 def _reads_its_cursor(workflow: str) -> bool:
     """Whether a step's own cursor says when it is due, so that no counter notes its runs."""
     return workflow in steps() and steps()[workflow].next_run is not None
+
+
+LAG_SECONDS = 300
+"""How long a replica may hide a turn; an older one that cannot be read was deleted. A choice, far above the usual."""
+
+
+async def covered(tools: Tools, counter: ThreadCounter, name: str, count: int) -> int:
+    """Up to which count a step that has run for `count` turns of a thread is done: all, or what its cursor covers.
+
+    All as well if nothing is left to read: the step or the memory is switched off, or the turns are gone.
+    """
+    step, store = steps()[name], tools.store
+    place = (counter.user_id, counter.thread_id)
+    cursor = (await read_cursor(store, step.container, step.partition_of(*place), name)).cursor
+    unread = [turn_id for turn_id, ts in counter.cursor.seen.items() if cursor.is_new(turn_id, ts)]
+    if not unread or cursor.count >= count:
+        return count
+    if step.task is not None and is_off(tools.chat, step.task):
+        return count
+    if not (await read_rules(store, tools.policy, *place)).derive:
+        return count
+    recent = now().timestamp() - counter.cursor.ts <= LAG_SECONDS
+    if recent or await store.query(TURNS, queries.IDS_THAT_EXIST, place, ids=unread):
+        return cursor.count
+    return count

@@ -8,6 +8,7 @@ move is in the store, so it continues where it was interrupted, also in another 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from azure.core import MatchConditions
 from pydantic import ValidationError
 
-from agent_memory.errors import ConfigurationError, Conflict, ModelError, NotFound
+from agent_memory.errors import AgentMemoryError, ConfigurationError, Conflict, ModelError, NotFound
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, ReembedPlan, ReembedResult, Usage
@@ -340,3 +341,34 @@ async def _rows(store: Store, container: str, sql: str) -> list[Any]:
     with translated():
         pages = store.container(container).query_items(sql, response_hook=record)
         return [row async for row in pages]
+
+
+logger = logging.getLogger("agent_memory")
+
+WATCH_SECONDS = 30.0
+"""Seconds between two checks of the store. Each costs one point read. `reembed.SETTLING_SECONDS` is longer."""
+
+
+async def catch_up(store: Store, current: CurrentEmbeddings) -> None:
+    """Does once what `watch` does: switches to the next model if the store has, or helps to fill its vectors."""
+    identity = await read_identity(store)
+    if identity is None:
+        return
+    known = follow(store, identity, current, current.next or current.asked)
+    if not known:
+        logger.error(
+            "The store has moved to the embedding model %s, and this process has %s: set AGENT_MEMORY_EMBEDDINGS and"
+            " restart it. Until then it finds memories only by their words.",
+            identity["embedding_model"],
+            current.model_id,
+        )
+
+
+async def watch(store: Store, current: CurrentEmbeddings) -> None:
+    """Catches up again and again, until it is cancelled."""
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            await catch_up(store, current)
+        except AgentMemoryError as error:
+            logger.warning("The store's embedding model could not be read: %s", error)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from agent_memory.calibration import BEARING, COVERED, LONG, NEAR, OFF_TOPIC, Calibration
 from agent_memory.models import Hit, Memory
-from agent_memory.recall.asking import only_asks
 from agent_memory.recall.bm25 import Bm25
+from agent_memory.recall.talk import only_asks
 from agent_memory.store.chunks import words_of
 from agent_memory.text.terms import query_terms
 

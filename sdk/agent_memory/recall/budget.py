@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.models import ContextFormat
-from agent_memory.recall.quoting import quoted
-from agent_memory.recall.render import STATIC, Line, joins, laid_out, render
+from agent_memory.recall.render import STATIC, Line, joins, laid_out, quoted, render
 from agent_memory.text.tokens import TokenCounter
 
 TURNS = "turns"

@@ -24,7 +24,6 @@ from agent_memory.models import (
     now,
 )
 from agent_memory.recall.archive import Conversation
-from agent_memory.recall.asking import repeats_question
 from agent_memory.recall.bearing import bearing, nearness, relevance_of_all
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.budget import HINTS, TURNS, Fit, fit
@@ -43,6 +42,7 @@ from agent_memory.recall.render import (
     state_lines,
     summary_line,
 )
+from agent_memory.recall.talk import repeats_question
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, told_by
 from agent_memory.text.folding import folded

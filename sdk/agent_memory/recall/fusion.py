@@ -24,12 +24,11 @@ from agent_memory.calibration import (
     Calibration,
 )
 from agent_memory.models import FoundBy, Hit, Memory, now
-from agent_memory.recall.asking import asks_of_agent, is_question_alone, only_asks
 from agent_memory.recall.bearing import relevance_of, signs
 from agent_memory.recall.bm25 import Bm25, words
 from agent_memory.recall.dates import Period, beside_event, date_terms, times_of
 from agent_memory.recall.explain import explained, shared_terms
-from agent_memory.recall.talk import Talk
+from agent_memory.recall.talk import Talk, asks_of_agent, is_question_alone, only_asks
 from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import spoken, words_of
 from agent_memory.store.ids import USER_THREAD

@@ -1,11 +1,13 @@
-"""Rendering: the text of a context, which an agent can quote but need not obey.
+"""Rendering: the text of a context, which an agent can quote but need not obey (docs/decisions/0010).
 
 Three forms: `sections` (the default), `bullets`, `xml`. Every form puts what changes least first and contains no clock
-and no score, so that equal questions give equal texts. The notice comes last, after the text that it describes.
+and no score, so that equal questions give equal texts. The notice comes last, after the text that it describes. What
+somebody once said is one line that cannot pass for anything but a quotation.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,10 +18,36 @@ from typing import Any, NamedTuple
 from agent_memory.models import ContextFormat, Hit, Memory, day, there
 from agent_memory.recall.archive import Conversation
 from agent_memory.recall.changes import Newer
-from agent_memory.recall.quoting import escaped, quoted
 from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE, XML_END, XML_HEADER
 from agent_memory.store.chunks import head_of
 from agent_memory.store.ids import group_of
+from agent_memory.text.folding import folded
+from agent_memory.text.patterns import linear
+
+_OPENING = linear(r"[<\[]")
+_MARKS = {"<": ("|", "｜", "s>", "/s>", "sys>", "/sys>", "<sys>", "</sys>"), "[": ("inst]", "/inst]")}
+"""What follows the bracket in the marks between messages, for servers that build one string of all messages."""
+_LONGEST_MARK = 7
+
+
+def quoted(text: str) -> str:
+    """A folded text on one line, without the marks of chat templates.
+
+    On a line that begins with "- " it cannot start a section, a role or a message.
+    """
+    line = " ".join(folded(text).split())
+
+    def apart(bracket: re.Match[str]) -> str:
+        behind = line[bracket.end() : bracket.end() + _LONGEST_MARK].lower()
+        return f"{bracket[0]} " if behind.startswith(_MARKS[bracket[0]]) else bracket[0]
+
+    return _OPENING.sub(apart, line)
+
+
+def escaped(text: str) -> str:
+    """A text that cannot close an XML element."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
 
 STATIC = "Known Facts:"
 PROFILE = "Profile:"

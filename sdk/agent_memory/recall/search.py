@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
-from agent_memory.recall.asking import repeats_question
-from agent_memory.recall.cache import cache_key
 from agent_memory.recall.called import with_names_of_turns
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
@@ -26,9 +24,9 @@ from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
 from agent_memory.recall.matching import Sought, matching, vector_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
-from agent_memory.recall.searcher import Searcher
+from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
-from agent_memory.recall.talk import Talk, is_within, spans_around
+from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
 from agent_memory.store import queries, search_queries
 from agent_memory.store.chunks import chunk_id, in_zone
 from agent_memory.store.filters import ANYTHING, condition
@@ -282,7 +280,7 @@ async def _beside(
     """The turns around the best candidates that are not among them, in one query.
 
     First a memory's own turn and the neighbours of a chunk. Then, with links, what the very best are linked to
-    (`steps.links`), if it is not next to them.
+    (`steps.index`), if it is not next to them.
     """
     best = [candidate.memory for candidate in found[: searcher.settings.spots]]
     reach = searcher.settings.neighbour_reach

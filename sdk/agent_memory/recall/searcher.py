@@ -1,24 +1,124 @@
-"""What a search works with, and how it reads memories."""
+"""What a search works with, and how it reads memories.
+
+A question is searched by its words when its vector does not come in time. Results of recent searches are cached by each
+process. A mark in the store shows all of them that something has changed: every write of a user's memories or turns
+changes it, and it is read before a cached result is returned. A key holds the user, the mark and every option of the
+search, so no result can reach another user or another question.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.language.current import for_asking
-from agent_memory.language.tasks import ChatModel, EmbeddingModel
-from agent_memory.recall.cache import HitCache
+from agent_memory.language.tasks import ChatModel, Embedded, EmbeddingModel
+from agent_memory.models import Hit, now
 from agent_memory.recall.fusion import Candidate
 from agent_memory.recall.misses import MissMeter
-from agent_memory.recall.patience import Impatient, Outage
 from agent_memory.recall.rarity import SeenWords
 from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.found import cosine_of, found_memory, read_elsewhere
+
+
+@dataclass(slots=True)
+class Outage:
+    """Since when questions have no vectors, and why. `since` is None while they have."""
+
+    since: datetime | None = None
+    reason: str = ""
+
+
+class Impatient:
+    """An embedding model for one search: it has a time limit, and is not called again after a failure.
+
+    Args:
+        model: The model.
+        seconds: Its time for all calls of the search together.
+        outage: Records whether it responds.
+    """
+
+    def __init__(self, model: EmbeddingModel, seconds: float, outage: Outage) -> None:
+        self._model = model
+        self._seconds = seconds
+        self._outage = outage
+        self._failure: AgentMemoryError | None = None
+        self.model_id = model.model_id
+        self.dimensions = model.dimensions
+
+    async def embed(self, texts: list[str]) -> Embedded:
+        """Embeds texts in order.
+
+        Raises:
+            AgentMemoryError: if the model failed, or was not ready in time.
+        """
+        if self._failure is not None:
+            raise self._failure
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            async with asyncio.timeout(self._seconds):
+                embedded = await self._model.embed(texts)
+        except TimeoutError as error:
+            self._failure = ModelError(f"{self.model_id} gave no vector within {self._seconds:.3g} s", retryable=True)
+            self._note(self._failure)
+            raise self._failure from error
+        except AgentMemoryError as error:
+            self._failure = error
+            self._note(error)
+            raise
+        self._seconds -= loop.time() - started
+        self._outage.since = None
+        return embedded
+
+    async def close(self) -> None:
+        """Does nothing: the model belongs to whoever opened it."""
+
+    def _note(self, error: AgentMemoryError) -> None:
+        self._outage.since = self._outage.since or now()
+        self._outage.reason = str(error)
+
+
+MOST_ENTRIES = 1000
+"""Maximum searches in the cache; the least recently used is dropped first."""
+
+
+@dataclass(slots=True)
+class HitCache:
+    """Hits by key, for `seconds`."""
+
+    seconds: float
+    _entries: OrderedDict[str, tuple[float, list[Hit]]] = field(default_factory=OrderedDict)
+
+    def get(self, key: str) -> list[Hit] | None:
+        """The hits under a key, as copies, unless they are too old."""
+        entry = self._entries.get(key)
+        if entry is None or time.monotonic() - entry[0] > self.seconds:
+            return None
+        self._entries.move_to_end(key)
+        return [hit.model_copy(deep=True) for hit in entry[1]]
+
+    def put(self, key: str, hits: list[Hit]) -> None:
+        """Keeps hits under a key."""
+        self._entries[key] = (time.monotonic(), [hit.model_copy(deep=True) for hit in hits])
+        self._entries.move_to_end(key)
+        while len(self._entries) > MOST_ENTRIES:
+            self._entries.popitem(last=False)
+
+
+def cache_key(*parts: Any) -> str:
+    """One key of all that an answer depends on."""
+    return hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,10 @@ from agent_memory.screening.screen import FORBIDDEN, screen_memories
 from agent_memory.settings import PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import Document, create, replace, to_document
+from agent_memory.store.documents import Document, create, replace, to_document, validated
 from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory
 from agent_memory.store.static import refuse_static
-from agent_memory.store.values import validated
 
 MOST_LINKS = 50
 """How many links a memory can have: few enough for one read by `why`, and small in a document."""

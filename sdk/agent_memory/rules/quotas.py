@@ -1,4 +1,4 @@
-"""Quotas: how many memories a user's tier keeps.
+"""Quotas: how many memories a user's tier keeps, and which are worth least.
 
 When the quota is reached, writing a memory by hand raises an error. An extracted memory replaces the least valuable
 one, but never one that was written by hand or pinned. An import adds as many as there is room for.
@@ -9,18 +9,37 @@ but several writers who compete for the last place may all be refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from agent_memory.errors import QuotaExceeded
 from agent_memory.models import Memory, now
 from agent_memory.rules.switches import Rules
-from agent_memory.rules.value import eviction_order
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.memories import list_memories
 from agent_memory.store.uses import read_uses
+
+STRENGTH_DAYS = 30.0
+"""Days after which the score of a memory that was never recalled has fallen to 1/e. Each recall adds a day."""
+
+
+def retention(memory: Memory, at: datetime) -> float:
+    """The score of a memory, from 1 (used just now) towards 0: exp(-days / (30 + times recalled)).
+
+    The days count from when it was last recalled, said or recorded, whichever came last.
+    """
+    last = max(memory.recorded_at, memory.last_said_at, memory.last_accessed_at or memory.recorded_at)
+    days = max(0.0, (at - last).total_seconds() / 86400)
+    return math.exp(-days / (STRENGTH_DAYS + memory.access_count))
+
+
+def eviction_order(memory: Memory, at: datetime) -> tuple[float, float, datetime, str]:
+    """A sort key that puts the memory to evict first: lowest score, then lowest confidence, then oldest."""
+    return (retention(memory, at), memory.confidence, memory.created_at, memory.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,9 @@ from agent_memory.steps.table import check_option
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
+from agent_memory.store.documents import check_json, validated
 from agent_memory.store.ids import check_id
 from agent_memory.store.scope_documents import read_scope
-from agent_memory.store.values import check_json, validated
 from agent_memory.telemetry import note_degraded
 
 M = TypeVar("M", bound=Model)

@@ -40,9 +40,9 @@ from agent_memory.scopes.user_entities import UserEntities
 from agent_memory.scopes.user_memories import UserMemories
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import UserStep, check_option, check_step
+from agent_memory.store.documents import validated
 from agent_memory.store.ids import check_id
 from agent_memory.store.threads import newest_threads
-from agent_memory.store.values import validated
 
 
 class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, UserControls):

@@ -15,9 +15,8 @@ from agent_memory.scopes.user_part import UserPart
 from agent_memory.screening.screen import screen_memories
 from agent_memory.store import library, queries
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import Document, to_document
+from agent_memory.store.documents import Document, check_json, to_document
 from agent_memory.store.ids import DOCUMENTS_THREAD, USER_THREAD, check_id
-from agent_memory.store.values import check_json
 
 
 class UserDocuments(UserPart):

@@ -19,10 +19,10 @@ from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed
 from agent_memory.scopes.user_part import UserPart
 from agent_memory.screening.review import approve, check_waits, set_aside, waiting
+from agent_memory.store.documents import check_json
 from agent_memory.store.ids import check_id
 from agent_memory.store.memories import get_memory, history
 from agent_memory.store.uses import read_uses
-from agent_memory.store.values import check_json
 from agent_memory.text.folding import folded
 
 RememberedType = Literal["fact", "procedural", "episodic"]

@@ -9,7 +9,7 @@ from typing import Any
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Extraction
 from agent_memory.screening.secrets import find_secrets
-from agent_memory.store.values import check_json, validated
+from agent_memory.store.documents import check_json, validated
 from agent_memory.text.folding import hides
 
 

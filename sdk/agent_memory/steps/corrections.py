@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from agent_memory.language.tasks import Correction
 from agent_memory.models import Memory
 from agent_memory.remembering.untold import Told, untold
-from agent_memory.steps.gather import Tools
-from agent_memory.steps.pieces import BYTES_PER_TOKEN, OVERHEAD
+from agent_memory.steps.gather import BYTES_PER_TOKEN, OVERHEAD, Tools
 from agent_memory.store.memories import get_memories
 from agent_memory.text.figures import FIGURE, figures
 from agent_memory.text.likeness import stems

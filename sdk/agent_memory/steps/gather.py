@@ -1,8 +1,12 @@
-"""Gathering: which turns a run covers, and how a model sees them."""
+"""Gathering: which turns a run covers, and how a model sees them, in portions that it can read.
+
+A turn that is too long for one portion is cut, never left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -12,7 +16,6 @@ from agent_memory.models import DeadLetter, Memory, Model, Turn, Usage, time_zon
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import Limits, PolicySettings
-from agent_memory.steps.pieces import size
 from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor, StoredCursor, read_ahead, read_cursor
 from agent_memory.store.documents import from_document
@@ -20,6 +23,57 @@ from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by
 from agent_memory.store.windows import position_of, read_window
 from agent_memory.telemetry import note_usage
 from agent_memory.text.folding import folded
+from agent_memory.text.patterns import Linear, linear
+from agent_memory.text.sentences import END
+
+BYTES_PER_TOKEN = 4
+"""Bytes of UTF-8 in a token, roughly."""
+OVERHEAD = 8
+"""Tokens of the JSON around a turn."""
+_SPACE = re.compile(r"\s")  # one class: it reads every character once
+_CUTS = (linear(r"\n\s*\n"), linear(r"\n"), END, _SPACE)
+"""Where a text is best cut: between paragraphs, lines, sentences, words."""
+
+
+def size(turn: Turn) -> int:
+    """About how many tokens a turn takes."""
+    return len(turn.content.encode()) // BYTES_PER_TOKEN + OVERHEAD
+
+
+def portions(turns: Sequence[Turn], tokens: int) -> Iterator[list[Turn]]:
+    """These turns in order, together where they fit; a turn that does not fit alone in several parts of its text."""
+    together: list[Turn] = []
+    room = tokens
+    for turn in turns:
+        if together and size(turn) > room:
+            yield together
+            together, room = [], tokens
+        if size(turn) > tokens:
+            for part in cut(turn.content, (tokens - OVERHEAD) * BYTES_PER_TOKEN):
+                yield [turn.model_copy(update={"content": part})]
+            continue
+        together.append(turn)
+        room -= size(turn)
+    if together:
+        yield together
+
+
+def cut(text: str, most: int) -> Iterator[str]:
+    """Cuts a text into parts of at most `most` bytes of UTF-8. Together they are the text."""
+    data = text.encode()
+    start = 0
+    while len(data) - start > most:
+        window = data[start : start + most].decode(errors="ignore")
+        end = len(window)
+        place = next((at for pattern in _CUTS if (at := _last(pattern, window)) > end // 2), end)
+        yield window[:place]
+        start += len(window[:place].encode())
+    yield data[start:].decode()
+
+
+def _last(pattern: Linear | re.Pattern[str], text: str) -> int:
+    """Where the last match ends; 0 if there is none."""
+    return max((match.end() for match in pattern.finditer(text)), default=0)
 
 
 @dataclass(slots=True)

@@ -1,21 +1,143 @@
-"""What the steps over turns have in common: the range, the dead letter when nothing can be made of it, the draft."""
+"""What the steps over turns have in common: the range, the dead letter when nothing can be made of it, the draft.
+
+A model may refuse one turn of a range, and our own code may fail on one. The same input always fails, so it must not be
+tried again and again. The range is halved until that turn is isolated; the turn becomes a dead letter, and can be
+replayed when the fault is mended. What is known of refused turns is kept with the cursor, so that the next run tries no
+range that is known to be refused. A turn costs work in proportion to its sentences, so their number bounds the work of
+one turn; a limit in seconds would depend on the machine.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from agent_memory.errors import ModelError
-from agent_memory.models import DeadLetter, ProcessResult, Turn, Usage
-from agent_memory.steps.commit import finish
+from pydantic import ConfigDict, Field
+
+from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.models import DeadLetter, Model, ProcessResult, Turn, Usage, content_hash
 from agent_memory.steps.dead_letters import make_dead_letter
-from agent_memory.steps.effects import Draft, Effects
-from agent_memory.steps.faults import beyond_bounds, fault_of_input, require_room
+from agent_memory.steps.effects import Draft, Effects, finish
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, gather_turns
-from agent_memory.steps.refusals import Refusals
 from agent_memory.steps.step import Step, Thinker
-from agent_memory.store.documents import to_document
+from agent_memory.store.documents import Document, to_document
+from agent_memory.text.patterns import linear
+
+MOST_IN_A_ROW = 2
+"""Consecutive refused turns after which whole ranges are given up: then the model refuses everything, and finding the
+turn would cost as many calls as there are turns. A choice."""
+MOST_KEPT = 20
+"""Refused turns that are remembered: more than a model ever sees before a range."""
+_NAME = "refusals"
+
+
+class Refusals(Model):
+    """What is known about refused turns of one cursor."""
+
+    model_config = ConfigDict(extra="ignore")  # a newer version may keep more
+
+    within: int = Field(
+        default=0, description="How many of the next turns are known to hold a refused one; 0 if none is known."
+    )
+    in_a_row: int = Field(default=0, description="How many turns were refused one after another, up to now.")
+    turns: list[str] = Field(
+        default_factory=list, description="Digests of the ids of the newest refused turns; no model sees them again."
+    )
+
+    @classmethod
+    def of(cls, extra: Mapping[str, Any]) -> Refusals:
+        """What a cursor keeps."""
+        return cls.model_validate(extra.get(_NAME, {}))
+
+    def to_extra(self) -> dict[str, Any]:
+        """What a cursor is to keep; empty if nothing is known."""
+        return {_NAME: self.model_dump()} if self != Refusals() else {}
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the model seems to refuse everything."""
+        return self.in_a_row >= MOST_IN_A_ROW
+
+    @property
+    def width(self) -> int | None:
+        """How many of the next turns to try; None for a full range."""
+        return max(self.within // 2, 1) if self.within else None
+
+    def narrowed(self, covered: int) -> Refusals:
+        """After a range of `covered` turns was refused. It will be halved."""
+        return self.model_copy(update={"within": covered})
+
+    def passed(self, covered: int) -> Refusals:
+        """After `covered` turns were processed: the refused one comes later."""
+        return self.model_copy(update={"within": max(self.within - covered, 0), "in_a_row": 0})
+
+    def given_up(self, turns: Sequence[Turn]) -> Refusals:
+        """After these turns became a dead letter."""
+        refused = [*self.turns, *(content_hash(turn.id) for turn in turns)][-MOST_KEPT:]
+        return Refusals(in_a_row=self.in_a_row + 1, turns=refused)
+
+    def hides(self, turn: Turn) -> bool:
+        """Whether a turn was refused, so that it must not be shown to a model before others."""
+        return content_hash(turn.id) in self.turns
+
+
+MOST_BYTES = 1_900_000
+"""The largest commit. Cosmos DB takes 2 MB (Azure Cosmos DB service limits)."""
+_BYTES_PER_NUMBER = 12
+"""Bytes of a vector's number in JSON, with its comma."""
+_ENDS = linear(r"[.!?…。！？;\n\r\x0b\x0c\x1c-\x1e\x85\p{Zl}\p{Zp}]+\s*")
+
+
+def beyond_bounds(turn: Turn, most_sentences: int) -> str | None:
+    """Why a turn is too much work, or None."""
+    sentences = sum(1 for _ in _ENDS.finditer(turn.content)) if len(turn.content) > most_sentences else 0
+    if sentences > most_sentences:
+        return f"it has {sentences} sentences and lines, more than the {most_sentences} that a turn may have"
+    return None
+
+
+class TooLarge(Exception):
+    """What was made of an input does not fit into one commit."""
+
+
+def require_room(documents: list[Document]) -> None:
+    """Checks that documents fit into one commit.
+
+    Raises:
+        TooLarge: if they do not.
+    """
+    size = 0
+    for document in documents:
+        vector = document.get("embedding")
+        size += _BYTES_PER_NUMBER * len(vector) if isinstance(vector, list) else 0
+        size += len(json.dumps({name: value for name, value in document.items() if name != "embedding"}))
+    if size > MOST_BYTES:
+        raise TooLarge(f"{size} bytes")
+
+
+def fault_of_input(error: Exception) -> ModelError | None:
+    """The final error for an exception that this input will raise again; None for a temporary fault.
+
+    The type shows which faults are temporary: our own errors have a field for it, and faults from outside the process
+    (a connection, a file, memory) have an OSError or a MemoryError as their cause. The message has the place in the
+    code and nothing of the text, which may be private.
+    """
+    if isinstance(error, AgentMemoryError):
+        return None
+    root: BaseException | None = error
+    while root is not None:
+        if isinstance(root, OSError | MemoryError):
+            return None
+        root = root.__cause__ or root.__context__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return ModelError(f"processing fails on it each time: {type(error).__name__}{place}")
+
 
 logger = logging.getLogger("agent_memory")
 

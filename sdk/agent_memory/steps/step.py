@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from agent_memory.language.tasks import Task
 from agent_memory.settings import Cadence
-from agent_memory.steps.commit import finish
-from agent_memory.steps.effects import Draft, Effects
+from agent_memory.steps.effects import Draft, Effects, finish
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor, StoredCursor, read_ahead

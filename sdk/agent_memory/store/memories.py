@@ -13,8 +13,7 @@ from agent_memory.store import queries, search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.documents import Document, from_document
-from agent_memory.store.filter_conditions import FilterConditions
-from agent_memory.store.filters import types_and_kinds
+from agent_memory.store.filters import FilterConditions, types_and_kinds
 from agent_memory.store.pages import newest, next_token
 
 _TYPES = '"fact", "episodic", "procedural", "reflection", "document"'

@@ -15,9 +15,8 @@ from agent_memory.models import Memory, content_hash, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.documents import from_document, in_batches, to_document, upsert
+from agent_memory.store.documents import check_json, from_document, in_batches, to_document, upsert
 from agent_memory.store.ids import STATIC_USER, check_id, derived_id
-from agent_memory.store.values import check_json
 
 PARTITION = (STATIC_USER, STATIC_USER)
 LONGEST = 8000

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Memory, iso, now
+from agent_memory.store.documents import check_json, read_json
 from agent_memory.store.ids import USER_THREAD
 from agent_memory.store.turns import MAX_TURN_BYTES
-from agent_memory.store.values import check_json, read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 from agent_memory.transfer.imported import NoMemories, Record
 from agent_memory.transfer.systems import SYSTEMS, only_of, records_in

@@ -47,7 +47,7 @@ from agent_memory.store import queries
 from agent_memory.store.changes import STORED_AT
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.cursors import advance, read_cursor
-from agent_memory.store.documents import in_batches, to_document
+from agent_memory.store.documents import in_batches, read_json, to_document
 from agent_memory.store.ids import (
     DOCUMENTS_THREAD,
     PROCEDURES_THREAD,
@@ -62,7 +62,6 @@ from agent_memory.store.ids import (
 from agent_memory.store.preferences import change_settings, read_document, says_something, scope_settings
 from agent_memory.store.turns import write_turns
 from agent_memory.store.updates import racing, until_written
-from agent_memory.store.values import read_json
 from agent_memory.transfer.export import FORMAT, VERSION
 
 LINES_AT_ONCE = 100

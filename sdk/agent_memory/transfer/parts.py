@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Part, TextPart
 from agent_memory.models.parts import MOST_PARTS
-from agent_memory.store.values import check_json
+from agent_memory.store.documents import check_json
 
 MOST_INLINE = 600_000
 """Maximum characters of all `data:` URLs of a message, so that it fits into one turn. Later ones become marks."""

@@ -9,7 +9,7 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from agent_memory.models import Hit, Memory, Model
-from agent_memory.recall.quoting import escaped, quoted
+from agent_memory.recall.render import escaped, quoted
 from agent_memory.screening.injected import NOTICE, XML_END, XML_HEADER
 from agent_memory.text.tokens import TokenCounter
 from agent_memory.working.messages import MESSAGE_TOKENS, ChatMessage

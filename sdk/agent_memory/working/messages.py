@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent_memory.errors import InvalidInput
 from agent_memory.models import Model, Turn
-from agent_memory.store.values import validated
+from agent_memory.store.documents import validated
 from agent_memory.text.tokens import TokenCounter
 
 ChatRole = Literal["user", "assistant", "tool", "system"]
