@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import json
 import os
 import socket
 
@@ -10,6 +11,7 @@ from agent_memory.errors import ConfigurationError
 from agent_memory.language import minilm
 from agent_memory.language.minilm import MODEL_SHA256, MiniLMEmbeddings, token_batches
 from agent_memory.language.tasks import EmbeddingModel
+from agent_memory.language.vectors import unit
 
 BUDGET = "Maya's budget for the Hawaii vacation is $15,000"
 TEXTS = [
@@ -48,6 +50,7 @@ async def test_vectors_do_not_depend_on_the_batch_and_have_length_1():
     assert np.linalg.norm(together, axis=1) == pytest.approx(1.0)
     assert (together * alone).sum(axis=1).min() > 0.999
     assert (await model.embed(TEXTS)).vectors == together.tolist()
+    assert len(json.dumps(together[0].tolist())) < 12 * model.dimensions, "a number has seven decimals"
 
 
 async def test_texts_are_read_up_to_256_tokens_and_counted():
@@ -136,3 +139,9 @@ def test_batches_hold_like_lengths_within_the_limit():
 async def test_the_runtime_sends_no_telemetry():
     await MiniLMEmbeddings().embed(["hello"])
     assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
+
+
+def test_the_vectors_of_a_service_are_rounded_too():
+    vector = unit(1 / (number + 1) for number in range(1536))
+    assert max(len(repr(number)) for number in vector) <= 10
+    assert np.linalg.norm(vector) == pytest.approx(1.0)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from agent_memory.errors import ConfigurationError
 from agent_memory.extras import how_to_install
 from agent_memory.language.tasks import Embedded, Vector
+from agent_memory.language.vectors import DECIMALS
 from agent_memory.models import Usage
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class _Encoder:
         return Embedded(vectors, Usage(embedded_texts=len(texts), embedded_tokens=sum(map(len, ids))))
 
     def _run(self, rows: list[list[int]]) -> np.ndarray:
-        """The mean of each row's token vectors, as vectors of length 1."""
+        """The mean of each row's token vectors, as vectors of length 1, rounded."""
         import numpy as np
 
         mask = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
@@ -168,7 +169,7 @@ class _Encoder:
         hidden = self.session.run(None, inputs)[0]
         sums = (hidden * mask[:, :, None]).sum(axis=1, dtype=np.float64)
         means: np.ndarray = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return means
+        return means.round(DECIMALS)
 
 
 def token_batches(lengths: list[int], limit: int = _BATCH_TOKENS) -> Iterator[list[int]]:
