@@ -139,6 +139,8 @@ def sample(world: World) -> dict[str, str]:
     }
 
 
+HEIGHTS = """[...new Set([...document.querySelectorAll('.field > input:not([type="range"]), .field > select')]
+    .map((one) => one.offsetHeight).filter((height) => height > 0))]"""
 CLIPPED = """() => [...document.querySelectorAll("main *, header *, nav *")].filter((one) => {
     const box = one.getBoundingClientRect(), style = getComputedStyle(one);
     if (box.width === 0 || style.visibility === "hidden" || one.closest(".scroll, .lanes, select, svg")) return false;
@@ -162,6 +164,7 @@ def test_every_view_fits_and_names_its_user(
         assert "maya" in seen.page.title()
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= size[0], view
         assert seen.page.evaluate(CLIPPED) == [], view
+        assert len(seen.page.evaluate(HEIGHTS)) <= 1, view
         if SCREENSHOTS:
             picture(seen, Path(SCREENSHOTS), f"explorer-{name}", small=size[0] < 500)
     assert seen.wrong == []
