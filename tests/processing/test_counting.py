@@ -233,3 +233,10 @@ async def test_requests_at_the_same_time_are_as_many_as_set(memory: AsyncMemory,
     monkeypatch.setattr(store, "query", querying)
     await count_batch(memory.runtime.tools, memory.runtime.counters, batch, at_once=3)
     assert most == 3
+
+
+async def test_one_turn_of_live_talk_makes_a_thread_of_imported_ones_wait_as_live_talk(memory: AsyncMemory):
+    imported = [turn | {"backfill": True} for turn in await turns(memory.runtime.store, "alice", ["old", "both"], 2)]
+    live = await turns(memory.runtime.store, "alice", ["both"], ts=2000)
+    counted = await count(memory, [*imported, *live])
+    assert {thread.thread_id: thread.backfill for thread in counted.threads} == {"old": True, "both": False}

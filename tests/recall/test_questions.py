@@ -24,6 +24,8 @@ from agent_memory.language.tasks import (
     TaskResult,
 )
 from agent_memory.models import Usage
+from agent_memory.recall import context
+from agent_memory.recall.compose import Parts
 from agent_memory.recall.questions import build_question, hypothetical, is_self_contained, key_terms
 from agent_memory.settings import Environment, RecallSettings
 
@@ -194,3 +196,12 @@ async def test_scripts_without_the_query_tasks_are_not_asked(chat: ScriptedChat)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings()) as memory:
         await memory.user("alice").context("How much?", history=[{"role": "user", "content": "Hawaii"}])
     assert not chat.calls
+
+
+@pytest.mark.parametrize("last", ["And there?", " And there? \n"])
+async def test_a_question_that_was_written_before_it_was_asked_does_not_complete_itself(last: str):
+    history = [{"role": "user", "content": text} for text in ("I fly to Lisbon in May.", last)]
+    request = context.ContextRequest("alice", None, "And there?", history=history)
+    assert await context._said_before(request, None, Parts(), 1.0) == ["I fly to Lisbon in May."]
+    history.append({"role": "user", "content": "It will be warm."})
+    assert len(await context._said_before(request, None, Parts(), 1.0)) == 3

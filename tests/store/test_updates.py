@@ -1,5 +1,7 @@
 """Optimistic writes: nobody's change is lost to one that was made at the same time, and no attempt goes on for ever."""
 
+from datetime import timedelta
+
 import pytest
 from rivals import after_query, after_reading
 
@@ -10,6 +12,7 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, SUMMARIES
 from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document
+from agent_memory.store.memories import reaffirm
 from agent_memory.store.updates import ATTEMPTS, change_document, change_existing
 
 KEY = ("alice", "t1")
@@ -129,3 +132,21 @@ async def test_two_counters_of_a_thread_lose_no_turn_of_each_other(store: Store,
     stored = await store.read(COUNTER, "counter", KEY)
     assert stored is not None
     assert (stored["count"], set(stored["cursor"]["seen"])) == (3, set(turns))
+
+
+async def test_a_run_that_is_noted_late_does_not_take_back_a_later_one(store: Store):
+    await store.create("memories_turns", {"id": "turn0", "user_id": "alice", "thread_id": "t1", "type": "draft"})
+    counters = Counters(store, ("extract",))
+    await counters.count(*KEY, [("turn0", 1)])
+    for count in (20, 10):
+        await counters.user_ran("alice", "profile", count)
+    assert (await counters.user("alice")).done == {"profile": 20}
+
+
+async def test_a_repetition_that_is_noted_late_does_not_take_back_a_later_one(local: AsyncMemory):
+    alice = local.user("alice")
+    fact = await alice.remember("Allergic to peanuts")
+    days = [fact.created_at + timedelta(days=number) for number in (2, 1)]
+    for day in days:
+        await reaffirm(local.runtime.store, (fact.user_id, fact.thread_id), fact.id, day)
+    assert (await alice.get(fact.id)).reaffirmed_at == days[0]

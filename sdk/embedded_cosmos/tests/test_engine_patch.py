@@ -116,3 +116,9 @@ def test_a_patch_leaves_id_and_key_alone(container: ContainerProxy, item: dict[s
 def test_a_patch_needs_an_item(container: ContainerProxy) -> None:
     with pytest.raises(CosmosResourceNotFoundError):
         container.patch_item("absent", KEY, [{"op": "set", "path": "/n", "value": 1}])
+
+
+def test_the_target_of_a_move_is_found_after_the_source_is_removed() -> None:
+    document: dict[str, Any] = {"rows": [{"n": 1}, {"n": 2}, {"n": 3}]}
+    apply_patch(document, [{"op": "move", "from": "/rows/0", "path": "/rows/1/moved"}])
+    assert document == {"rows": [{"n": 2}, {"n": 3, "moved": {"n": 1}}]}
