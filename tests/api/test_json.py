@@ -123,3 +123,11 @@ def test_the_levels_are_counted_from_the_whole():
         with pytest.raises(InvalidInput, match="it holds"):
             check_json(value, "it")
     check_json({"a": [1, 2.5, None, True, "é😀", 10**308, ("x",)]}, "it")
+
+
+async def test_a_body_that_breaks_off_is_named(memory: AsyncMemory):
+    async with client_of(memory) as http:
+        headers = ALICE | {"content-type": "application/json"}
+        answer = await http.post("/v1/search", content=b'{"query": "tea"', headers=headers)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("the body is not valid JSON: Expecting")

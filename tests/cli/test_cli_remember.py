@@ -58,6 +58,7 @@ def test_mistakes_are_named(tmp_path: Path):
     made = parsed("remember", "Plays the cello", "--user", "ann", "--store", store)
     assert "nothing to change" in failed("update", made["id"], "--store", store, code=2)
     failed("update", "fact_nothing", "--pin", "--store", store, code=1)
+    assert "is a folder, not a file" in failed("show", "--store", tmp_path, code=1)
     problem = json.loads(failed("update", "fact_nothing", "--pin", "--store", store, "--json", code=1))
     assert problem["error"]["code"] == "not_found"
 

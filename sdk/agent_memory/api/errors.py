@@ -116,6 +116,9 @@ def add_error_handlers(app: FastAPI) -> None:
         problem = error.errors()[0]
         if problem["loc"] == ("body",) and not is_json(request):
             return error_response(400, InvalidInput.code, "send content-type: application/json with a JSON body")
+        if problem["type"] == "json_invalid":
+            why = f"{problem.get('ctx', {}).get('error', 'it cannot be read')} (character {problem['loc'][-1]})"
+            return error_response(400, InvalidInput.code, f"the body is not valid JSON: {why}")
         place = ".".join(str(part) for part in problem["loc"])
         return error_response(400, InvalidInput.code, f"{place}: {problem['msg']}")
 

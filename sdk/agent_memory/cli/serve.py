@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_memory.cli.failures import with_hint
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, UserOption, acting_as_operator, examples
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, acting_as_operator, examples
 from agent_memory.cli.terminal import emit, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
 from agent_memory.extras import how_to_install
@@ -142,7 +142,7 @@ async def _serve(
 
 def api_key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, used in limits and logs.")],
-    user: UserOption = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="The user whose memory it opens.")] = None,
     acts_for_users: Annotated[
         bool, typer.Option("--acts-for-users", help="For a service that names the user in the header x-user-id.")
     ] = False,

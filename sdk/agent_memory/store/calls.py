@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -48,7 +49,7 @@ def translate(error: AzureError) -> AgentMemoryError:
     if isinstance(error, ServiceRequestError | ServiceResponseError):
         return StoreUnavailable(f"the store did not answer: {error}")
     status = error.status_code if isinstance(error, HttpResponseError) else None
-    message = str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0]
+    message = _message(str(getattr(error, "http_error_message", None) or error).split("\n", 1)[0])
     if status == 404:
         return NotFound(f"not in the store: {message}")
     if status in (409, 412):
@@ -62,6 +63,15 @@ def translate(error: AzureError) -> AgentMemoryError:
     if status in _TRANSIENT:
         return StoreUnavailable(f"the store is unavailable or throttled ({status}): {message}")
     return StoreUnavailable(f"the store failed: {message}")
+
+
+def _message(given: str) -> str:
+    """The sentence in an error's body, which is JSON."""
+    try:
+        body = json.loads(given)
+    except ValueError:
+        return given
+    return str(body["message"]) if isinstance(body, dict) and body.get("message") else given
 
 
 @contextmanager

@@ -130,7 +130,7 @@ def test_a_full_disk_stops_writes_alone_and_for_as_long_as_it_is_full(tmp_path: 
         container.create_item({"id": "short", "pk": "p", "ttl": 10})
         (pages,) = engine._storage.execute("PRAGMA page_count").fetchone()
         engine._storage.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(CosmosHttpResponseError, match="full") as error:
+        with pytest.raises(CosmosHttpResponseError, match="disk of the store file is full") as error:
             container.create_item({"id": "2", "pk": "p", "text": "x" * 50_000})
         assert error.value.status_code == 500
         assert container.read_item("1", "p")["text"] == "said"

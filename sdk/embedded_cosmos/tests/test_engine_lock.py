@@ -135,3 +135,9 @@ def test_a_fork_may_open_a_store_of_its_own(tmp_path: Path) -> None:
 
     with Engine(tmp_path / "store.db"):
         assert in_child(child) == "open"
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(CosmosError, match="is a folder, not a file"):
+        Engine(tmp_path)
+    assert not tmp_path.with_name(f"{tmp_path.name}-lock").exists()

@@ -210,8 +210,7 @@ class Engine:
         try:
             return self._rest.respond(request)
         except sqlite3.Error as error:
-            failure = CosmosError(500, "InternalServerError", f"The store file failed: {error}.")
-            return error_response(request, failure)
+            return error_response(request, CosmosError(500, "InternalServerError", _why(error)))
         except TakesLong:
             raise
         except BaseException:
@@ -223,3 +222,9 @@ class Engine:
 
 def _is_strict(strict: bool | None) -> bool:
     return os.environ.get(STRICT_VARIABLE) == "1" if strict is None else strict
+
+
+def _why(error: sqlite3.Error) -> str:
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return "The disk of the store file is full. What was written before is kept; free some space."
+    return f"The store file failed: {error}."

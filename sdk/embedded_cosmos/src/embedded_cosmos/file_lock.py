@@ -62,6 +62,8 @@ class FileLock:
 
     def __init__(self, store: Path) -> None:
         self.store = store.resolve()
+        if self.store.is_dir():
+            raise EngineFileError(f"{store} is a folder, not a file.")
         self._id: FileId | None = None
         self._file = self._hold(store)
         try:
