@@ -82,7 +82,10 @@ PROOFS: dict[tuple[str, str], str] = {
     ): "the engine of bounded patterns: they read 1,000 characters at most, and none is exponential (below)",
     ("sdk/agent_memory/text/patterns.py", r"\[\^?\]?"): SHORT,
     ("sdk/agent_memory/steps/gather.py", r"\s"): CLASS,
-    ("sdk/agent_memory/text/sentences.py", r"(?<=[.!?؟…])\s+|(?<=[。！？])\s*|\n\s*"): RUN,
+    (
+        "sdk/agent_memory/text/sentences.py",
+        r"f'(?<=[.!?؟…])(?!{_DAY} {_MONTH})\\s+|(?<=[。！？])\\s*|\\n\\s*'",
+    ): RUN,
     ("sdk/agent_memory/recall/bm25.py", r"f'[{CJK}]+|[^\\W{CJK}]+'"): RUN,
     (
         "sdk/agent_memory/text/terms.py",

@@ -22,6 +22,10 @@ from agent_memory.text.stop_words import CLAIM_WORDS, FOREIGN_WORDS, QUESTION_WO
         ("Well… perhaps", ["Well…", "perhaps"]),
         ("  \n ", []),
         ("", []),
+        (
+            "Vom 18. Juli bis 2. August 2026. Im Jahr 2019. August!",
+            ["Vom 18. Juli bis 2. August 2026.", "Im Jahr 2019.", "August!"],
+        ),
     ],
 )
 def test_sentences_end_with_their_marks_and_with_lines(text: str, found: list[str]):

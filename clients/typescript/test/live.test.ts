@@ -83,10 +83,10 @@ test("a memory of a custom kind has data that fits its schema", async () => {
   const schema = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
   const kinds = [{ name: "invoice", description: "An invoice that was sent", data_schema: schema }];
   await memory.setExtraction({ kinds });
-  const erin = memory.user("erin");
-  const sent = await erin.remember("Invoice to Contoso", { kind: "invoice", data: { amount: 1200 } });
-  assert.deepEqual((await erin.update(sent.id, { data: { amount: 1300 } })).data, { amount: 1300 });
-  await assert.rejects(erin.remember("Another invoice", { kind: "invoice", data: { amount: "much" } }), InvalidInput);
+  const gina = memory.user("gina");
+  const sent = await gina.remember("Invoice to Contoso", { kind: "invoice", data: { amount: 1200 } });
+  assert.deepEqual((await gina.update(sent.id, { data: { amount: 1300 } })).data, { amount: 1300 });
+  await assert.rejects(gina.remember("Another invoice", { kind: "invoice", data: { amount: "much" } }), InvalidInput);
   await memory.setExtraction(null);
 });
 

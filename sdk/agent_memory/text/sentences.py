@@ -7,9 +7,12 @@ import re
 QUESTION_MARKS = ("?", "？", "؟")
 """Marks that end a question."""
 
-# It looks one character back, and nothing follows its repeats, so it never backtracks.
-END = re.compile(r"(?<=[.!?؟…])\s+|(?<=[。！？])\s*|\n\s*")
-"""The gap after a sentence: white space (in scripts without spaces, none), or a line end."""
+_DAY = r"(?:(?<=\b\d\.)|(?<=\b\d\d\.))"
+_MONTH = r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+# It looks a few characters back, and nothing follows its repeats, so it never backtracks.
+END = re.compile(rf"(?<=[.!?؟…])(?!{_DAY} {_MONTH})\s+|(?<=[。！？])\s*|\n\s*")
+"""The gap after a sentence: white space (in scripts without spaces, none), or a line end. A German day ("18. Juli") is
+no end."""
 
 
 def sentences(text: str) -> list[str]:
