@@ -4,9 +4,11 @@ import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
+from typing import Any
 from weakref import WeakValueDictionary
 
 import pytest
+from azure.cosmos import partition_key
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
@@ -43,6 +45,24 @@ def _commands_are_built_once() -> Iterator[None]:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _partition_keys_are_hashed_once() -> Iterator[None]:
+    """The SDK hashes the partition key for most requests, in Python. Tests have few keys."""
+    murmurhash = partition_key._murmurhash3_128
+
+    @cache
+    def hashed(span: bytes, low: int, high: int) -> Any:
+        return murmurhash(bytearray(span), partition_key._UInt128(low, high))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            partition_key,
+            "_murmurhash3_128",
+            lambda span, seed: hashed(bytes(span), seed.low.value, seed.high.value),
+        )
         yield
 
 

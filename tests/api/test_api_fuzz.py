@@ -7,6 +7,7 @@ is refused. `API_CASES` says about how many requests are made in all.
 import os
 from collections import Counter
 
+import pytest
 import requests
 import schemathesis
 from api_world import served_in_thread
@@ -25,6 +26,8 @@ from schemathesis.specs.openapi.checks import (
 
 from agent_memory import Cadence, Memory
 from agent_memory.api.operator import MAX_WAIT
+
+pytestmark = pytest.mark.acceptance
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 CASES = int(os.environ.get("API_CASES", "300"))

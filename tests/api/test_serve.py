@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 
 from agent_memory.cli.main import app
 
+pytestmark = pytest.mark.acceptance
+
 ALICE = {"x-user-id": "alice"}
 
 

@@ -13,6 +13,8 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.defaults import default_embeddings
 from agent_memory.store.containers import MEMORIES
 
+pytestmark = pytest.mark.acceptance
+
 HISTORIES = int(os.environ.get("FORGET_HISTORIES", "4"))
 COMPARED = min(HISTORIES // 2, 10)
 ON_DEMAND = Cadence(extract=10**6, summarize=10**6, profile=10**6, reconcile=10**6, idle_seconds=0)

@@ -19,6 +19,8 @@ from agent_memory.screening.injected import BULLETS_HEADER, HEADER, NOTICE
 from agent_memory.settings import RecallSettings
 from agent_memory.text.tokens import ApproximateTokens
 
+pytestmark = pytest.mark.acceptance
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
 NEVER = Cadence(extract=0, summarize=0, profile=0, reconcile=0, idle_seconds=0)
 NASTY = [

@@ -59,6 +59,7 @@ async def milliseconds(memory: AsyncMemory, user_id: str) -> float:
     return min(times)
 
 
+@pytest.mark.acceptance
 @pytest.mark.req("S0-093")
 @pytest.mark.parametrize("strict", ["0", "1"], ids=["fast", "as in Azure"])
 async def test_what_is_asked_of_the_store_does_not_grow_with_the_memories(

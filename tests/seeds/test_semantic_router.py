@@ -583,6 +583,7 @@ async def test_an_update_replaces_and_what_is_only_near_does_not(
 # Section 14: context compression, and what is counted.
 
 
+@pytest.mark.acceptance
 @pytest.mark.req("S0-098", "S0-100")
 @pytest.mark.parametrize("turns", [200, 1000])
 async def test_a_context_stays_within_650_tokens_however_long_the_session(turns: int):

@@ -20,6 +20,8 @@ from server_process import ServerProcess, command, server_process
 from embedded_cosmos import Engine, SyncTransport
 from embedded_cosmos.auth import WELL_KNOWN_KEY
 
+pytestmark = pytest.mark.acceptance
+
 KEY = PartitionKey(path="/pk")
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "2"))
 OPERATIONS = int(os.environ.get("KILL_OPERATIONS", "150"))
