@@ -275,6 +275,7 @@ def test_a_store_in_ram_leaves_no_file(tmp_path, monkeypatch):
     assert [found.name for found in tmp_path.iterdir()] == ["talk.jsonl"]
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize(("number", "status", "word"), [(2, 130, "interrupted"), (15, 143, "terminated")])
 def test_an_ingest_that_is_ended_says_how_far_it_came_and_goes_on(tmp_path, number, status, word):
     file, path = tmp_path / "long.jsonl", tmp_path / "m.db"

@@ -123,6 +123,7 @@ def test_a_file_in_another_language_is_answered_from(tmp_path: Path):
     )
 
 
+@pytest.mark.acceptance
 def test_a_large_file_is_answered_from(tmp_path: Path):
     said = [(("user", "assistant")[n % 2], f"We talked about shelf {n} and box {n * 7} today.") for n in range(300)]
     said[120] = ("user", "My landlord is called Mr. Okafor and he plays the trombone.")

@@ -17,6 +17,7 @@ from agent_memory.language.offline import OfflineChat
 from agent_memory.settings import PolicySettings
 
 
+@pytest.mark.acceptance
 def test_explore_prints_an_address_and_after_its_use_the_next(tmp_path: Path):
     store = tmp_path / "m.db"
     with Memory.local(str(store), embedding_model=HashingEmbeddings()) as memory:

@@ -190,6 +190,7 @@ def test_a_port_without_a_server_is_no_obstacle():
     assert not answers(Note("http://127.0.0.1:9", "x"))
 
 
+@pytest.mark.acceptance
 async def test_processes_share_a_store_and_survive_the_death_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -223,6 +224,7 @@ def named(store: Path) -> dict[str, str]:
     return {"AGENT_MEMORY_STORE": str(store), "AGENT_MEMORY_USER": "alice"}
 
 
+@pytest.mark.acceptance
 def test_a_signal_ends_it_and_frees_the_file(tmp_path: Path):
     store = tmp_path / "m.db"
     line = [sys.executable, "-m", "agent_memory.cli", "mcp"]
