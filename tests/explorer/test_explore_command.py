@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import httpx2 as httpx
+import pytest
 from typer.testing import CliRunner
 
 from agent_memory import AsyncMemory, Memory
