@@ -1,10 +1,14 @@
 """What follows a commit: intents are carried out where they still hold, and cleared by the run that wrote them."""
 
+from collections.abc import Collection, Sequence
+
 import pytest
 
 from agent_memory import AsyncMemory
+from agent_memory.forgetting import deletion
 from agent_memory.steps import effects as module
 from agent_memory.steps.effects import Draft, Effects, Intents, Supersession, commit, finish
+from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import USER_THREAD
@@ -109,3 +113,23 @@ async def test_what_is_forgotten_is_no_longer_named_by_what_a_killed_run_left(me
     left = await store.query(MEMORIES, "SELECT * FROM c WHERE c.type = 'cursor'")
     assert left
     assert lisbon not in str(left)
+
+
+async def test_what_was_thought_while_facts_are_forgotten_is_not_committed(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """A draft made after the cursors were touched, and before the facts were deleted, still has the facts' words."""
+    await contradiction(memory)
+    drafts: list[Draft] = []
+    delete_items = deletion.delete_items
+
+    async def late(store: Store, container: str, partition: Sequence[str], ids: Collection[str]) -> int:
+        if container == MEMORIES and not drafts:
+            drafts.append(
+                Draft.model_validate(await memory.runtime.activities["reconcile.think"]({"user_id": "alice"}))
+            )
+        return await delete_items(store, container, partition, ids)
+
+    monkeypatch.setattr(deletion, "delete_items", late)
+    await memory.user("alice").forget(id=str((await fact(memory, "city=Lisbon"))["id"]))
+    assert (await commit(memory.runtime.store, drafts[0])).raced
