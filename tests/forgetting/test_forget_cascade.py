@@ -478,3 +478,12 @@ async def test_what_another_conversation_says_itself_stays_though_it_took_the_pl
     assert later.supersedes_ids == [(await fact(memory, "pet=a parrot called Polly")).id]
     await memory.user("alice").forget(thread_id="t1")
     assert await contents(memory) == ["pet=a parrot, called Polly!"]
+
+
+async def test_a_turn_of_another_thread_with_the_same_id_keeps_its_memories(memory: AsyncMemory):
+    for thread, line in (("t1", "fact: city=Lisbon, since May"), ("t2", "fact: dog=Rex, a collie")):
+        await memory.user("alice").thread(thread).add_many([{"role": "user", "content": line, "id": "m1"}])
+    await memory.drain(timeout=30)
+    assert await contents(memory) == ["city=Lisbon, since May", "dog=Rex, a collie"]
+    await memory.user("alice").forget(thread_id="t1")
+    assert await contents(memory) == ["dog=Rex, a collie"]
