@@ -10,10 +10,11 @@ from scripted_model import ScriptedChat
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, MemoryDisabled, QuotaExceeded
 from agent_memory.language.hashing import HashingEmbeddings
-from agent_memory.models import Memory, content_hash, now
+from agent_memory.models import Memory, Turn, content_hash, now
 from agent_memory.rules.categories import is_kept
 from agent_memory.rules.quotas import choose
-from agent_memory.screening.screen import screen_memory
+from agent_memory.rules.switches import Rules
+from agent_memory.screening.screen import screen_memory, screen_talk
 from agent_memory.settings import PolicySettings, Tier
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 
@@ -379,3 +380,11 @@ def test_the_words_of_a_date_pass_too():
     place = {"user_id": "u", "thread_id": "t", "created_at": clock, "recorded_at": clock}
     memory = Memory(id="m", type="fact", content="Moves in May", time_phrase=f"in May, key {KEY}", **place)
     assert screen_memory(memory, PolicySettings()).time_phrase == "in May, key [aws removed]"
+
+
+def test_a_name_that_is_a_secret_is_not_kept_as_the_speaker():
+    given = {"id": "a", "user_id": "u", "thread_id": "t", "role": "user", "content": "hello there", "created_at": now()}
+    turn = Turn.model_validate(given | {"name": "AKIAIOSFODNN7EXAMPLE"})
+    spoken = screen_talk(turn, turn.content, Rules(), PolicySettings(secrets="redact"))
+    assert spoken is not None
+    assert (spoken.name, spoken.words) == (None, "hello there")
