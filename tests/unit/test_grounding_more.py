@@ -13,20 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory.language.grounding import ground
+from agent_memory.language.support import Spoken, why_unsaid
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
+from agent_memory.screening.orders import find_instructions
 
 SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)
 PLACE = Path(__file__).parents[1] / "data/labelled/answers-more.jsonl"
 CASES = [json.loads(line) for line in PLACE.read_text(encoding="utf-8").splitlines()]
 
 
-def reasons(case: dict[str, Any], content: str, quote: str, refs: list[str]) -> list[str]:
+def reasons(
+    case: dict[str, Any], content: str, quote: str, refs: list[str], time_phrase: str | None = None
+) -> list[str]:
     """Why a memory of this talk is refused; empty if it is kept."""
     turns = [
         TurnView(ref=f"t{number}", role=role, name=name, content=text, created_at=SAID_AT)
         for number, (role, name, text) in enumerate(case["turns"], 1)
     ]
-    answer = ExtractOutput(memories=[ExtractedMemory(content=content, quote=quote, turns=refs)])
+    answer = ExtractOutput(
+        memories=[ExtractedMemory(content=content, quote=quote, turns=refs, time_phrase=time_phrase)]
+    )
     output, rejected = ground(answer, ExtractInput(turns=turns))
     assert len(output.memories) + len(rejected) == 1
     return rejected
@@ -44,3 +50,35 @@ def test_wrong_memories_of_further_classes_are_refused():
 def test_right_memories_of_the_same_talk_are_kept():
     refused = {case["good"]: why for case in CASES if (why := reasons(case, case["good"], case["quote"], case["refs"]))}
     assert not refused
+
+
+UNSEEN = [json.loads(line) for line in PLACE.with_name("answers-unseen.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_wrong_memories_of_later_rounds_are_refused_or_wait_for_a_person():
+    kept = [
+        (case["class"], case["bad"])
+        for case in UNSEEN
+        if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
+    ]
+    assert len(kept) <= 7, (Counter(name for name, _ in kept), kept)
+
+
+def test_right_memories_of_later_rounds_are_kept():
+    refused = {
+        case["good"]: why
+        for case in UNSEEN
+        if "good" in case
+        and (
+            why := reasons(
+                case, case["good"], case.get("good_quote", case["quote"]), case["refs"], case.get("time_phrase")
+            )
+        )
+    }
+    assert len(refused) <= 2, refused
+
+
+def test_a_line_of_a_summary_keeps_its_polarity():
+    said = [Spoken("I drive to work and I can eat peanuts.", SAID_AT)]
+    assert why_unsaid("The user cannot eat peanuts", said) == 'nobody said "not"'
+    assert why_unsaid("The user can eat peanuts", said) is None

@@ -45,7 +45,9 @@ _CONDITION = linear(
     r"(?:^|[.!?;]\s+|,\s+(?:but|and)\s+)(?:if|unless)\s+([^,.;!?]+),\s*(?:then\s+)?([^.;!?]+)", re.IGNORECASE
 )
 _SAYING = frozenset("you remember recall right mistaken possible needed necessary honest anything like ask".split())
-_CONDITIONAL = frozenset("if unless once when whenever provided depends depending condition conditional case".split())
+_CONDITIONAL = frozenset(
+    "if unless once when whenever provided depends depending condition conditional case far remembers".split()
+)
 _UNSURE = linear(
     r"\b(?:not sure|unsure|don['’]t know|not know|no idea|wonder|wondering|uncertain)\s+(?:if|whether)\s+([^.;!?]+)",
     re.IGNORECASE,

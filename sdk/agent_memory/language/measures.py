@@ -14,8 +14,23 @@ def _numbers(text: str) -> set[str]:
     plain = text.casefold()
     for figure in _SCALED.finditer(plain):
         found.add(_value(figure[1], figure[2] or ""))
-    found |= {str(NUMBERS[word]) for word in WORD.findall(plain) if word in NUMBERS}
+    found |= {str(_ALL_NUMBERS[word]) for word in WORD.findall(plain) if word in _ALL_NUMBERS}
     return found
+
+
+_ALL_NUMBERS = NUMBERS | {
+    word: number
+    for words in (
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "dos tres cuatro cinco seis siete ocho nueve diez * doce",
+        "deux trois quatre cinq six sept huit neuf dix onze douze",
+        "* tre quattro cinque * sette otto nove dieci undici dodici",
+        "dois três quatro cinco seis sete oito nove dez onze doze",
+    )
+    for number, word in enumerate(words.split(), 2)
+    if word != "*"  # "once", "due" and "sei" are words of other languages too
+}
+"""English number words, and those of five further languages up to twelve."""
 
 
 _SCALED = linear(r"(\d+(?:[.,:]\d+)*)(?:\s?(k|m|mio|million|thousand|tausend|mil|bn|billion)\b)?")
@@ -45,7 +60,7 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     plain = content.casefold()
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
     if _numbers(quoted) - {"1"}:  # without any, "two children" may be counted from their names
-        missing |= {str(NUMBERS[word]) for word in WORD.findall(plain) if word in NUMBERS} - known - {"1"}
+        missing |= _numbers(" ".join(word for word in WORD.findall(plain) if word in _ALL_NUMBERS)) - known - {"1"}
     return f"nobody said {', '.join(sorted(missing))}" if missing else None
 
 

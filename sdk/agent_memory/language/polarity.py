@@ -14,7 +14,7 @@ from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import SMALL_WORDS
 
-_CLAUSE = linear(
+CLAUSE = linear(
     r"[;!?()\n–—]+|[,.:](?:\s|$)|\b(?:but|and|so|because|though|although|while|whereas|aber|und|weil|sondern|mais|et|"
     r"pero|y|porque|perché|maar|mas)\b",
     re.IGNORECASE,
@@ -38,6 +38,20 @@ _AGAINST = frozenset(
 )
 """Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
+_DENYING = frozenset(
+    """forbids forbid forbidden prohibits prohibited bans banned refuses refused stopped quit rejected rejects cancelled
+    canceled declined dislikes hates unable lacks opposes opposed verbietet lehnt interdit refuse
+    prohíbe rechaza odia""".split()
+)
+"""Verbs with which a claim denies without a "not"."""
+_PAST = frozenset("used was were formerly previously past ex once früher war était era antes before".split())
+_ENDED = linear(
+    r"\b(?:stopped|quit|gave up|given up|sworn off|swore off|refuses? to|refused to|avoid|avoids|cut out|we used to|"
+    r"i used to|no longer|aufgehört,? zu|weigere mich,? zu|dej[eé] de|dejado de|dejamos de|arrêté (?:de|d['’])|"
+    r"cessé (?:de|d['’])|smesso di|parei de)\s*(\p{L}+)",
+    re.IGNORECASE,
+)
+"""Ways to say that somebody does something no more, and what."""
 HEDGES = frozenset(
     """might doubts doubt maybe perhaps could possibly probably considering considers consider considered thinking
     thinks thought think if would wonder wondering wonders unsure undecided hoping hopes hope hoped may plans
@@ -71,15 +85,32 @@ def telling(words: Iterable[str]) -> set[str]:
     return {stem(word) for word in words if word not in SMALL_WORDS and word not in NEGATORS and len(word) > 2}
 
 
-def changed_polarity(content: str, quoted: str, said: str) -> str | None:
-    """A "not" or a doubt that was left out or put in."""
-    content, quoted, said = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted, said))
-    words = words_of(content)
+def added_not(content: str, said: str) -> str | None:
+    """A "not" of a claim, or a word such as "forbids", that nobody said."""
+    content, said = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, said))
     plain, denied = _denied(said, NEGATORS | _AGAINST)
     for after in _after_negators(content, NEGATORS, most=4):
         known = [word for word in after if word in plain or word in denied]
         if known and (known[0] in _AGAINST_STEMS & plain or denied.isdisjoint(known)):
             return 'nobody said "not"'
+    return None
+
+
+def changed_polarity(content: str, quoted: str, said: str) -> str | None:
+    """A "not" or a doubt that was left out or put in."""
+    if added := added_not(content, said):
+        return added
+    content, quoted = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted))
+    words = words_of(content)
+    if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(words_of(quoted)):
+        denying = next(word for word in words if word in _DENYING)
+        if stem(denying) not in map(stem, words_of(said)):
+            return f"nobody said {denying}"
+    if (NEGATORS | _AGAINST | _PAST).isdisjoint(words) and _ENDED.search(content) is None:
+        told = {stem(word) for word in words if len(word) > 2}
+        for ended in map(stem, _ENDED.findall(quoted)):
+            if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
+                return 'it leaves out a "not"'
     if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - set(words_of(quoted))):
         plain, _ = _denied(quoted, NEGATORS)
         told = telling(words) | {word for word in words if len(word) == 2 and "nie" in words_of(quoted)}
@@ -90,7 +121,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
         if _leaves_out_cjk(content, quoted):
             return 'it leaves out a "not"'
     if HEDGES.isdisjoint(words):
-        clauses = [part for clause in _CLAUSE.split(content) if (part := words_of(clause))]
+        clauses = [part for clause in CLAUSE.split(content) if (part := words_of(clause))]
         for part in [words, *(clauses if len(clauses) > 1 else [])]:
             quotes = _closest(quoted, part, fewest=1 if part is words else 2)
             if quotes and all(map(_is_doubted, quotes)):
@@ -109,7 +140,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
     """The content words that a text states, and those that it denies: the first two after a negator."""
     denied = {word for after in _after_negators(text, negators, most=2) for word in after}
     plain: set[str] = set()
-    for clause in _CLAUSE.split(text):
+    for clause in CLAUSE.split(text):
         words = words_of(clause)
         at = next((place for place, word in enumerate(words) if word in negators), len(words))
         plain |= telling(words[: at + 1] if _IDIOMS.isdisjoint(words) else words)
@@ -119,7 +150,7 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
 def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list[str]]:
     """The first content words after each negator of a text, within its clause."""
     found = []
-    for clause in _CLAUSE.split(text):
+    for clause in CLAUSE.split(text):
         words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
         found += [[one for later in words[at + 1 :] for one in telling([later])][:most] for at in places]
@@ -139,7 +170,7 @@ def _closest(text: str, words: Iterable[str], fewest: int) -> list[set[str]]:
     None if the maximum is below `fewest`.
     """
     told = telling(words)
-    clauses = [(len(telling(part) & told), set(part)) for clause in _CLAUSE.split(text) if (part := words_of(clause))]
+    clauses = [(len(telling(part) & told), set(part)) for clause in CLAUSE.split(text) if (part := words_of(clause))]
     most = max((shared for shared, _ in clauses), default=0)
     return [part for shared, part in clauses if shared == most] if most >= fewest else []
 

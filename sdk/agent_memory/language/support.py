@@ -17,7 +17,9 @@ from itertools import pairwise
 from agent_memory.language.bearers import of_agent, of_another
 from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.measures import unsaid_figures, wrong_unit
-from agent_memory.language.polarity import changed_polarity, words_of
+from agent_memory.language.moods import changed_mood, of_direct_speech
+from agent_memory.language.parties import of_bystander, turned_round
+from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
 from agent_memory.text import dates
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
@@ -52,23 +54,61 @@ def why_unsupported(
     content = folded(content)[:LONGEST_READ]
     cited = [replace(turn, text=_around(folded(turn.text), folded(quote))) for turn in cited]
     ahead = [replace(turn, text=folded(turn.text)[-LONGEST_READ:]) for turn in ahead]
-    said = " \n".join(f"{turn.name or ''}: {turn.text}" for turn in (*cited, *ahead))
+    said = _spoken_in([*cited, *ahead])
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
-    undated, invented = _without_dates(content, [*cited, *ahead], said, time_phrase)
+    heard = [*cited, *ahead] if _refers_back(cited, ahead) else cited
+    undated, invented = _without_dates(content, heard, _spoken_in(heard), time_phrase)
+    near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead)])
     return (
         invented
-        or unsaid_figures(undated, quoted, said)
+        or unsaid_figures(undated, quoted, near)
         or wrong_unit(undated, said)
         or _two_scripts(content, said)
-        or _names(content, said)
+        or _names(content, near)
+        or _elsewhere(content, cited, ahead)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
         or changed_polarity(content, quoted, said)
         or wrong_bound(undated, quoted)
         or of_another(content, _by_speaker(cited, quote))
+        or of_bystander(content, _texts(cited, of_user=True), speaker)
+        or turned_round(content, quoted, speaker)
+        or changed_mood(content, _texts(cited, of_user=True), speaker)
+        or of_direct_speech(content, _texts(cited, of_user=True), speaker)
         or of_agent(content, _texts(cited, of_user=True), _texts([*cited, *ahead], of_user=False))
     )
+
+
+def _spoken_in(turns: Sequence[Spoken]) -> str:
+    return " \n".join(f"{turn.name or ''}: {turn.text}" for turn in turns)
+
+
+def _refers_back(cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> bool:
+    """Whether a cited turn takes up what was said ahead of it: it answers, is short, or says "it" or "there"."""
+    if any(turn.text.rstrip().endswith("?") or "?" in turn.text[-80:] for turn in ahead[-1:]):
+        return True
+    words = [words_of(turn.text) for turn in cited]
+    return any(not _ANAPHORS.isdisjoint(one) or len(one) < 4 or one[0] in _ANAPHORS_FIRST for one in words)
+
+
+_ANAPHORS = frozenset(
+    """it its it's that that's this these those there they them their he him his she her one ones same such too also
+    both another other das es dort da ihn ihm sie er dies diese dieser eso esto ese esa allí lo la le les ça cela y en
+    il elle lui quello lì isso isto also""".split()
+)
+_ANAPHORS_FIRST = frozenset(
+    "yes yeah yep no nope ok okay sure thanks thank maybe great cool ja nein danke sí gracias oui merci non".split()
+)
+
+
+def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -> str | None:
+    """A claim that has no word of the turns that it cites, and several of one ahead that they do not take up."""
+    told = telling(words_of(content)) - telling(words_of(" ".join(turn.name or "" for turn in (*cited, *ahead))))
+    if len(told) < 2 or told & telling(words_of(_spoken_in(cited))) or _refers_back(cited, ahead):
+        return None
+    found = any(len(told & telling(words_of(turn.text))) >= 2 for turn in ahead)
+    return "it was said in another turn" if found else None
 
 
 def _texts(turns: Sequence[Spoken], *, of_user: bool) -> list[str]:
@@ -103,7 +143,7 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
     said = " \n".join(f"{one.name or ''}: {folded(one.text)}" for one in heard)
     undated, invented = _without_dates(line, heard, said, None)
     unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
-    return unnamed or (_owner(line, heard) if subject else None)
+    return unnamed or (_owner(line, heard) if subject else None) or added_not(line, said)
 
 
 LONGEST_READ = 4_000
@@ -148,6 +188,8 @@ def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase
         repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING)
         if not (trusted or follows or repeats or moments[0].first is None):
             return rest, f"nobody said {phrase}"
+    if trusted:
+        rest = _YEAR.sub(" ", rest)
     words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
     for word in WORD.findall(rest):
         name = word.casefold().removesuffix("s")
@@ -158,6 +200,7 @@ def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase
     return rest, None
 
 
+_YEAR = linear(r"\b(?:19|20)\d\d\b")
 _PLACING = frozenset("ago in on since for from about the a".split())
 
 
@@ -173,7 +216,16 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
 
 # --- names --------------------------------------------------------------------------------------------------
 
-_KNOWN = frozenset("user users assistant agent ai january utc".split()) | dates.CALENDAR
+_KNOWN = (
+    frozenset(
+        """user users assistant agent ai january utc nutzer nutzers nutzerin benutzer benutzers benutzerin anwender
+        anwenders assistent assistenten person personen team teams firma familie freund freundin frage wunsch termin
+        uhr""".split()
+    )
+    | dates.CALENDAR
+)
+_COMMON_ENDINGS = ("ung", "ungen", "heit", "keit", "keiten", "schaft", "schaften", "tät", "täten")
+"""How German nouns end that are no names, though they have a capital."""
 
 
 def _names(content: str, said: str) -> str | None:
@@ -184,6 +236,8 @@ def _names(content: str, said: str) -> str | None:
     for name in names(content):
         plain = name.casefold()
         if plain in known or plain in _KNOWN or stem(plain) in stems or plain in initials:
+            continue
+        if plain.endswith(_COMMON_ENDINGS):
             continue
         if any(
             len(other) >= 3 and (plain.startswith(other[:5]) or other.startswith(plain[:5]))
@@ -210,7 +264,7 @@ def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
         return None
     subject = found[1].casefold()
     known = {stem(word.removesuffix("'s")) for turn in cited for word in words_of(f"{turn.name or ''} {turn.text}")}
-    if subject in _KNOWN or subject in SMALL_WORDS or stem(subject) in known:
+    if subject in _KNOWN or subject in SMALL_WORDS or stem(subject) in known or subject.endswith("ing"):
         return None
     return f"nobody said {found[1]}"
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from agent_memory.models import Source
 from agent_memory.screening.findings import Finding, apart
 from agent_memory.screening.phrases import (
+    ADDRESSING,
+    ADDRESSING_NEEDS,
     ANSWERING,
     ANSWERING_NEEDS,
     DISMISSING,
@@ -90,6 +92,7 @@ _IN_SENTENCES = [
     _Kind.of("hides something from the user", HIDING, HIDING_NEEDS),
     _Kind.of("asks for the system prompt", PROMPT, PROMPT_NEEDS),
     _Kind.of("sends data away", LEAKING, LEAKING_NEEDS),
+    _Kind.of("addresses a model", ADDRESSING, ADDRESSING_NEEDS),
 ]
 _IN_SENTENCES_OF_OTHERS = [*_IN_SENTENCES, _Kind.of("orders an answer", ANSWERING, ANSWERING_NEEDS)]
 _IN_LINES = [

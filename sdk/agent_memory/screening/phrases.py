@@ -207,3 +207,17 @@ ANSWERING = [
 ]
 """Phrases that are fine from a user and suspicious from anybody else."""
 ANSWERING_NEEDS = r"users?|anyone|somebody|someone|asked"
+
+_ACTS = (
+    r"(?:remember|store|save|record|note that|rate|rank|recommend|mention|promote|approve|forward|send|pay|prefer"
+    r"|recuerda|guarda|envía|merke?|speichere?|empfiehl|retiens|enregistre|recommande|ricorda|salva|lembre|guarde)"
+)
+ADDRESSING = [
+    r"\b(?:ai|llm|language|gpt)[ -](?:assistants?|agents?|models?|graders?|(?:chat)?bots?|readers?|reviewers?"
+    rf"|systems?)\b[^.!?]{{0,80}}?\b{_ACTS}\b",
+    r"\b(?:note|message|instructions?|reminder|hint) (?:to|for) (?:the |any |all |your )?(?:ai|llm|assistants?|agents?"
+    rf"|models?|(?:chat)?bots?)\b[^.!?]{{0,80}}?\b{_ACTS}\b",
+    rf"[\"'“«„(\n: ](?:ai|assistant|asistente|assistent|assistante?)\s*:\s*(?:please )?{_ACTS}\b",
+]
+"""Orders to whatever model reads a text, as they stand in pasted matter."""
+ADDRESSING_NEEDS = r"\bai\b|llm|language|gpt|assistant|asistente|assistent|agents?|models?|bots?"
