@@ -27,9 +27,6 @@ class Calibration:
     """From this cosine on, they do if they also share two thirds of their words."""
     topic: float
     """From this cosine on, a text is about a topic."""
-    part: float | None
-    """How much nearer a text may be to a topic without one of its words, and still be about all of it
-    (`forgetting.topics`). None: the model's cosines do not show it."""
     duplicate: float
     """Above this cosine, a new memory may repeat an old one. The words decide (`text.restated`)."""
     one_thing: float
@@ -47,7 +44,6 @@ MINILM = Calibration(
     same_claim=0.75,
     near_claim=0.5,
     topic=0.6,
-    part=0.05,
     duplicate=0.9,
     one_thing=0.7,
     answering=0.37,
@@ -61,8 +57,6 @@ them. The claims: two wordings of one claim lie between 0.35 and 0.92 (46 pairs)
 0.3 and 0.72 (160 pairs). `duplicate`: of 42 labelled pairs, 12 are duplicates. Together with the words it finds 10 of
 them and nothing wrong; the cosine alone finds 9 wrong ones. At 0.5 it would find all 12 and nothing wrong, but take
 more time. `one_thing` is a choice.
-`part`: of 44 texts that say all of thirteen topics, none is further behind; of 16 near ones that say a part, 14 are
-(`tests/forgetting/test_topics.py`).
 """
 HASHING = Calibration(
     search=0.2,
@@ -70,7 +64,6 @@ HASHING = Calibration(
     same_claim=0.75,
     near_claim=0.3,
     topic=0.5,
-    part=None,
     duplicate=0.8,
     one_thing=0.6,
     answering=None,
@@ -84,7 +77,6 @@ OTHERS = Calibration(
     same_claim=0.8,
     near_claim=0.5,
     topic=0.6,
-    part=0.05,
     duplicate=0.9,
     one_thing=0.7,
     answering=0.4,

@@ -375,8 +375,6 @@ export interface ForgetReceipt {
   items: ForgetItem[];
   /** Memories from the same turns that stay. */
   kept: ForgetItem[];
-  /** In a dry run: what is about only a part of the topic, and stays. */
-  near: ForgetItem[];
   /** Summaries and profiles that were made again. */
   rebuilt: string[];
   /** What background work still has to do: rebuild a summary, overwrite bytes. */

@@ -94,7 +94,6 @@ def _show(plan: ForgetReceipt) -> None:
     console = stdout()
     if not plan.total:
         console.print("Nothing found.")
-        _show_near(plan)
         return
     if plan.erased:
         counts = table("what", "documents", right=["documents"])
@@ -105,12 +104,6 @@ def _show(plan: ForgetReceipt) -> None:
     console.print(_items(plan.items))
     if plan.kept:
         console.print("\nKept, without its quote:", _items(plan.kept), sep="\n")
-    _show_near(plan)
-
-
-def _show_near(plan: ForgetReceipt) -> None:
-    if plan.near:
-        stdout().print("\nKept, because it is about a part of the topic only:", _items(plan.near), sep="\n")
 
 
 def _items(items: list[ForgetItem]) -> object:

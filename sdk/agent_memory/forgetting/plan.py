@@ -30,8 +30,6 @@ class ForgetPlan:
     kept: dict[str, ForgetItem] = field(default_factory=dict)
     accounts: dict[str, list[ForgetItem]] = field(default_factory=dict)
     """By thread: summaries and the like that are deleted because of their text, not with turns or memories."""
-    near: list[ForgetItem] = field(default_factory=list)
-    """What is about a part of the topic only, and stays."""
     by_place: bool = False
     keeps_memories: bool = False
 
@@ -73,8 +71,7 @@ class ForgetPlan:
         kept = list(self.kept.values())
         if not dry_run:
             items, kept = ([item.model_copy(update={"content": None}) for item in part] for part in (items, kept))
-        near = self.near if dry_run else []
-        return ForgetReceipt(dry_run=dry_run, at=self.at, deleted=deleted, items=items, kept=kept, near=near)
+        return ForgetReceipt(dry_run=dry_run, at=self.at, deleted=deleted, items=items, kept=kept)
 
 
 async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, include_sources: bool) -> ForgetPlan:
@@ -102,11 +99,6 @@ async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, incl
                     memory, "says something else from a deleted turn; only its quote is removed"
                 )
     _add(plan, corpus, _with_derived(corpus.memories, reasons), selection if include_sources else None)
-    plan.near = [
-        _item(memory, f"does not say {missing!r}")
-        for memory, missing in selection.near.values()
-        if not _is_deleted(memory, plan) and memory.id not in plan.kept
-    ]
     return plan
 
 
@@ -143,11 +135,6 @@ def _add(plan: ForgetPlan, corpus: Corpus, reasons: Mapping[str, str], selection
         plan.turns[thread_id, turn_id] = ForgetItem(
             id=turn_id, type="turn", thread_id=thread_id, why=why, content=turn.content
         )
-
-
-def _is_deleted(memory: Memory, plan: ForgetPlan) -> bool:
-    turns = [(memory.thread_id, turn_id) for turn_id in memory.source_turn_ids] if memory.kind == "chunk" else []
-    return memory.id in plan.memories or any(turn in plan.turns for turn in turns)
 
 
 def _item(memory: Memory, why: str) -> ForgetItem:

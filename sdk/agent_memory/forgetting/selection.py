@@ -14,7 +14,6 @@ from typing import Any
 
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.forgetting.tombstones import Place
-from agent_memory.forgetting.topics import partly_about
 from agent_memory.language.tasks import EmbeddingModel, Vector
 from agent_memory.models import Memory, Turn, iso
 from agent_memory.models.parts import text_of_parts
@@ -49,8 +48,6 @@ class Selection:
     turns: dict[TurnKey, str] = field(default_factory=dict)
     texts: dict[TurnKey, Turn] = field(default_factory=dict)
     claims: dict[str, Vector] = field(default_factory=dict)
-    near: dict[str, tuple[Memory, str]] = field(default_factory=dict)
-    """Memories and chunks by id that are about a part of the topic only, each with the word that it does not say."""
 
     def add_turn(self, turn: Turn, why: str) -> None:
         """Adds a turn."""
@@ -193,13 +190,10 @@ async def select_query(corpus: Corpus, topic: str, place: Place) -> Selection:
     selection = Selection(topic, place)
     like = corpus.likeness
     found: dict[TurnKey, None] = {}
-    nearest = await corpus.nearest((await corpus.embed([topic]))[topic])
-    about = [one for one, near in nearest if like.about(topic, words_of(one), near) and _lies_in(place, one)]
-    partly = await partly_about(corpus.embeddings, topic, [words_of(memory) for memory in about])
-    for memory in about:
-        if missing := partly.get(words_of(memory)):
-            selection.near[memory.id] = memory, missing
-        elif memory.kind == "chunk":
+    for memory, similarity in await corpus.nearest((await corpus.embed([topic]))[topic]):
+        if not like.about(topic, words_of(memory), similarity) or not _lies_in(place, memory):
+            continue
+        if memory.kind == "chunk":
             found[memory.thread_id, memory.source_turn_ids[0]] = None
         else:
             selection.memories[memory.id] = "about it"

@@ -94,7 +94,7 @@ def _answer(receipt: ForgetReceipt, code: str | None) -> ForgetAnswer:
         total=receipt.total,
         confirm=code,
         items=[_view(item) for item in receipt.items[:MOST_SHOWN]],
-        stays=[_view(item) for item in [*receipt.kept, *receipt.near][:MOST_SHOWN]],
+        stays=[_view(item) for item in receipt.kept[:MOST_SHOWN]],
         left_out=max(0, len(receipt.items) - MOST_SHOWN),
         pending=receipt.pending,
     )

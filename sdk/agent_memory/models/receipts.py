@@ -58,9 +58,6 @@ class ForgetReceipt(Model):
     erased: dict[str, int] = Field(default_factory=dict, description="For a whole user: how many documents, by type.")
     items: list[ForgetItem] = Field(default_factory=list, description="The documents found, each with the reason.")
     kept: list[ForgetItem] = Field(default_factory=list, description="Memories from the same turns that stay.")
-    near: list[ForgetItem] = Field(
-        default_factory=list, description="In a dry run: what is about only a part of the topic, and stays."
-    )
     rebuilt: list[str] = Field(default_factory=list, description="Summaries and profiles that were made again.")
     pending: list[str] = Field(
         default_factory=list,
@@ -73,13 +70,13 @@ class ForgetReceipt(Model):
         return sum(len(ids) for ids in self.deleted.values()) + sum(self.erased.values())
 
     def __str__(self) -> str:
-        """The receipt in readable form: the counts, then a line for each document that was found or is near."""
+        """The receipt in readable form: the counts, then a line for each document that was found."""
         counts = {name: len(ids) for name, ids in self.deleted.items() if ids} | self.erased
         which = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing"
         head = f"{self.total} documents {'would be' if self.dry_run else 'were'} deleted: {which}"
-        lines = [f"  {item.type}, {item.why}: {one_line(item.content or item.id)}" for item in self.items]
-        near = [f"  {item.type}, {item.why}: {one_line(item.content or item.id)}" for item in self.near]
-        return "\n".join([head, *lines, *(["near it, and kept:", *near] if near else [])])
+        return "\n".join(
+            [head, *(f"  {item.type}, {item.why}: {one_line(item.content or item.id)}" for item in self.items)]
+        )
 
 
 class ExportPart(Model):

@@ -106,15 +106,6 @@ def stems(text: str) -> set[str]:
     return {stem(word) for word in _words(text)}
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text without small words, in order, each once."""
-    found: dict[str, str] = {}
-    for word, _ in _PARTS.findall(folded(text)):
-        if word.lower() not in CLAIM_WORDS:
-            found.setdefault(stem(word.lower()), word)
-    return list(found.values())
-
-
 def roots(text: str) -> set[str]:
     """The beginnings that all forms of a text's words share: "allerg" for allergy, "celer" for celery."""
     return {word[: _alike(word, stem(word))] for word in _words(text)}
@@ -135,12 +126,6 @@ def _telling(text: str) -> set[str]:
     """The stems of a text's words without the small words of all known languages; all stems if no others are left."""
     words = stems(text)
     return words - FOREIGN_WORDS or words
-
-
-def is_english(text: str) -> bool:
-    """Whether nothing in a text shows another language, neither small words nor letters of another script."""
-    words = [word.lower() for word in WORD.findall(text)]
-    return all(word[0] <= _LAST_LATIN and word not in FOREIGN_WORDS for word in words)
 
 
 def _is_foreign(text: str) -> bool:

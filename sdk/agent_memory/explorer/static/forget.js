@@ -57,7 +57,6 @@ function Plan({ asked }) {
     const words = `forget ${plan.items.length}`;
     return html`<section><h2>${counted(plan.items.length, "document")} would be deleted</h2><${Tree} items=${plan.items} open=${true} /></section>
       ${plan.kept.length > 0 && html`<section><h2>Kept, although it comes from the same turns</h2><${Tree} items=${plan.kept} open=${false} /></section>`}
-      ${plan.near.length > 0 && html`<section><h2>Kept, because it is about a part of the topic only</h2><${Tree} items=${plan.near} open=${false} /></section>`}
       ${!snapshot && html`<form class="confirm" onSubmit=${(event) => event.preventDefault()}>
         <p>This cannot be undone. It is remembered again only if somebody says it again.</p>
         <${Field} label=${`To confirm, type: ${words}`}><input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /><//>
