@@ -287,7 +287,7 @@ def test_quiet_threads_are_settled_strange_documents_set_aside_and_what_is_due_i
         time.sleep(1.5)  # a time of the server's is in whole seconds
         assert host.call("POST", "/admin/functions/settle_idle_threads", {})[0] == 202
         until(lambda: run(store.query(COUNTER, counted)) == [0, 0, 0] and host.is_quiet(), "all threads are settled")
-        assert host.orchestrations() == dict.fromkeys(("settle_user:zoe::idle", "settle_user:yan::idle"), "Completed")
+        assert host.orchestrations() == dict.fromkeys(("settle_user:zoe::idle", "settle_user:yan::import"), "Completed")
         assert [fact.content for fact in memory.user("yan").memories()] == ["I live in Porto now."]
         facts = {fact.content for fact in zoe.memories()}
         assert facts == {"I live in Lisbon now.", "I am allergic to peanuts and to cats."}

@@ -82,3 +82,23 @@ def test_a_line_of_a_summary_keeps_its_polarity():
     said = [Spoken("I drive to work and I can eat peanuts.", SAID_AT)]
     assert why_unsaid("The user cannot eat peanuts", said) == 'nobody said "not"'
     assert why_unsaid("The user can eat peanuts", said) is None
+
+
+GOOD = [json.loads(line) for line in PLACE.with_name("answers-good.jsonl").read_text(encoding="utf-8").splitlines()]
+REFUSED_ALL_THE_SAME = {
+    "User is the youngest of at least three siblings.",  # counted
+    "User did not get the job at Spotify.",  # "fell through"
+    "User's wife works as a GP in Utrecht.",  # "huisarts"
+}
+"""Right memories that the checks refuse, each with the words that they do not understand."""
+
+
+def test_right_memories_in_a_models_own_words_are_kept():
+    """Paraphrases and translations without a time phrase. At first 5 of 60, 10 of 80 and 12 of 70 were refused."""
+    assert len(GOOD) == 210
+    refused = {
+        case["memory"]
+        for case in GOOD
+        if reasons({"turns": [["user", None, case["said"]]]}, case["memory"], case["said"], ["t1"])
+    }
+    assert refused == REFUSED_ALL_THE_SAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 from agent_memory.text.figures import NUMBERS
 from agent_memory.text.patterns import WORD, linear
@@ -21,16 +22,24 @@ def _numbers(text: str) -> set[str]:
 _ALL_NUMBERS = NUMBERS | {
     word: number
     for words in (
-        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "dos tres cuatro cinco seis siete ocho nueve diez * doce",
-        "deux trois quatre cinq six sept huit neuf dix onze douze",
-        "* tre quattro cinque * sette otto nove dieci undici dodici",
-        "dois três quatro cinco seis sete oito nove dez onze doze",
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+        "achtzehn neunzehn zwanzig",
+        "dos tres cuatro cinco seis siete ocho nueve diez * doce trece catorce quince dieciséis diecisiete dieciocho "
+        "diecinueve veinte",
+        "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize * * * vingt",
+        "* tre quattro cinque * sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette "
+        "diciotto diciannove venti",
+        "dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete dezoito "
+        "dezenove vinte",
+        "twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien "
+        "achttien negentien twintig",
     )
     for number, word in enumerate(words.split(), 2)
-    if word != "*"  # "once", "due" and "sei" are words of other languages too
+    if word != "*"  # several words, or words of other languages too: "once", "due", "sei"
 }
-"""English number words, and those of five further languages up to twelve."""
+"""English number words, and those of six further languages up to twenty."""
+_TWELVE = frozenset("noon midday midnight mittag mitternacht mediodía medianoche midi minuit mezzogiorno".split())
+"""Words for twelve o'clock."""
 
 
 _SCALED = linear(r"(\d+(?:[.,:]\d+)*)(?:\s?(k|m|mio|million|thousand|tausend|mil|bn|billion)\b)?")
@@ -38,9 +47,28 @@ SCALES = {"hundred": 100, "grand": 1e3, "k": 1e3, "thousand": 1e3, "tausend": 1e
           "million": 1e6, "bn": 1e9, "billion": 1e9}  # fmt: skip
 
 
+def _hours(said: str) -> Iterator[str]:
+    """The times of day in a text, as people also write them: 7 pm is 19, "quarter past six" is 6:15, noon is 12."""
+    if not _TWELVE.isdisjoint(WORD.findall(said)):
+        yield "12"
+    for hour, minutes, half in _CLOCK.findall(said):
+        if half in _AFTERNOON or 12 < int(hour) < 24:
+            other = int(hour) + (12 if int(hour) < 12 else -12)
+            yield f"{other}:{minutes}" if minutes.strip("0") else str(other)
+    for part, direction, word in _SPOKEN.findall(said):
+        hour = _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0)
+        minutes = 30 if part == "half" else 15
+        yield f"{hour}:{minutes}" if direction == "past" else f"{hour - 1 or 12}:{60 - minutes}"
+
+
+_CLOCK = linear(r"\b(\d{1,2})(?:[:.h](\d\d))?\s?(pm|p\.m|uhr (?:abends|nachmittags))?")
+_AFTERNOON = frozenset(["pm", "p.m", "uhr abends", "uhr nachmittags"])
+_SPOKEN = linear(r"\b(quarter|half) (past|to) (\w+)")
+
+
 def _value(digits: str, scale: str) -> str:
     if ":" in digits:
-        return digits
+        return digits.removesuffix(":00").lstrip("0") or "0"
     *whole, last = digits.replace(",", ".").split(".")
     if whole and len(last) == 3:  # grouped by thousands
         number = "".join([*whole, last])
@@ -57,6 +85,7 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
     content, quoted, said = map(_in_ascii, (content, quoted, said))
     known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
+    known |= set(_hours(said.casefold()))
     plain = content.casefold()
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
     if _numbers(quoted) - {"1"}:  # without any, "two children" may be counted from their names
@@ -77,10 +106,15 @@ UNITS = (
     {"€": "eur", "euro": "eur", "euros": "eur", "eur": "eur", "$": "usd", "dollar": "usd", "dollars": "usd",
      "usd": "usd", "bucks": "usd", "£": "gbp", "pound": "gbp", "pounds": "gbp", "gbp": "gbp", "quid": "gbp",
      "¥": "jpy", "yen": "jpy", "chf": "chf", "%": "percent", "percent": "percent", "prozent": "percent"},
-    {"second": "s", "seconds": "s", "minute": "min", "minutes": "min", "mins": "min", "min": "min", "hour": "h",
-     "hours": "h", "hrs": "h", "h": "h", "day": "d", "days": "d", "tage": "d", "week": "w", "weeks": "w",
+    {"s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min",
+     "mins": "min", "min": "min", "hour": "h", "hours": "h",
+     "hrs": "h", "h": "h", "day": "d", "days": "d", "tage": "d", "week": "w", "weeks": "w",
      "wks": "w", "wochen": "w", "month": "mo", "months": "mo", "monate": "mo", "year": "y", "years": "y",
-     "yrs": "y", "jahre": "y"},
+     "yrs": "y", "jahre": "y", "jahren": "y", "monaten": "mo", "tagen": "d", "stunden": "h", "horas": "h",
+     "heures": "h", "ore": "h", "uur": "h", "días": "d", "dias": "d", "jours": "d", "giorni": "d",
+     "dagen": "d", "semanas": "w",
+     "semaines": "w", "settimane": "w", "weken": "w", "meses": "mo", "mois": "mo", "mesi": "mo", "maanden": "mo",
+     "años": "y", "ans": "y", "années": "y", "anni": "y", "anos": "y", "jaar": "y", "jaren": "y"},
     {"km": "km", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "k": "km",
      "mile": "mi", "miles": "mi", "mi": "mi", "m": "m", "metre": "m", "metres": "m", "meters": "m", "feet": "ft",
      "ft": "ft", "cm": "cm", "inches": "in", "inch": "in"},
@@ -97,7 +131,8 @@ _MEASURED = linear(r"([€$£¥])?\s?(\d+(?:[.,]\d+)*)[\s-]?([€$£¥%]|\p{L}+)
 
 def _measures(text: str) -> dict[tuple[str, int], set[str]]:
     found: dict[tuple[str, int], set[str]] = {}
-    spelt = WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text.casefold())
+    plain = text.casefold().replace("one day", "some day")
+    spelt = WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], plain)
     for match in _MEASURED.finditer(_SQUARE.sub("sq", spelt)):
         for sign in (match[1], match[3]):
             for which, units in enumerate(UNITS):
@@ -115,6 +150,17 @@ def wrong_unit(content: str, said: str) -> str | None:
         if others and not units & others:
             return f"{number} was said in another unit"
     return None
+
+
+def is_span_said(phrase: str, said: str) -> bool:
+    """Whether the number and the unit of a span of time were said, in digits, words or another language."""
+    told, spans = WORD.findall(phrase.casefold()), UNITS[1]
+    units = {spans[word] for word in told if word in spans}
+    return (
+        bool(units)
+        and units <= {spans.get(word) for word in WORD.findall(said.casefold())}
+        and (bool(_numbers(phrase)) and _numbers(phrase) <= _numbers(said))
+    )
 
 
 _SQUARE = linear(r"\b(?:square|sq\.?)\s")

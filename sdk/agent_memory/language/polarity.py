@@ -38,6 +38,8 @@ _AGAINST = frozenset(
 )
 """Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
+_CHOSEN_OVER = frozenset(["over", "than"])
+"""Words behind which a claim names what is not chosen: "prefers tabs over spaces"."""
 _DENYING = frozenset(
     """forbids forbid forbidden prohibits prohibited bans banned refuses refused stopped quit rejected rejects cancelled
     canceled declined dislikes hates unable lacks opposes opposed verbietet lehnt interdit refuse
@@ -113,7 +115,8 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
                 return 'it leaves out a "not"'
     if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - set(words_of(quoted))):
         plain, _ = _denied(quoted, NEGATORS)
-        told = telling(words) | {word for word in words if len(word) == 2 and "nie" in words_of(quoted)}
+        chosen = words[: next((at for at, word in enumerate(words) if word in _CHOSEN_OVER), len(words))]
+        told = telling(chosen) | {word for word in chosen if len(word) == 2 and "nie" in words_of(quoted)}
         for after in _after_negators(quoted, NEGATORS, most=2):
             if not after or after[0] in plain or not all(any(_alike(one, word) for word in told) for one in after):
                 continue
@@ -149,12 +152,19 @@ def _denied(text: str, negators: frozenset[str]) -> tuple[set[str], set[str]]:
 
 def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list[str]]:
     """The first content words after each negator of a text, within its clause."""
-    found = []
+    found = [[stem(word)] for word in _RULED_OUT.findall(text.casefold())]
+    if _PORTUGUESE.search(text):
+        negators -= {"no"}  # "in the"
     for clause in CLAUSE.split(text):
         words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
         found += [[one for later in words[at + 1 :] for one in telling([later])][:most] for at in places]
     return found
+
+
+_RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
+"""What people call impossible behind it: "Wednesdays are out"."""
+_PORTUGUESE = linear(r"\b(?:numa|num|uma|meu|minha|não|moro|trabalho|tenho|estou|você|pela|pelo)\b", re.IGNORECASE)
 
 
 def _alike(one: str, two: str) -> bool:

@@ -8,6 +8,7 @@ that may miss a wrong memory and seldom refuses a right one: `benchmarks/support
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,11 +17,12 @@ from itertools import pairwise
 
 from agent_memory.language.bearers import of_agent, of_another
 from agent_memory.language.bounds import wrong_bound
-from agent_memory.language.measures import unsaid_figures, wrong_unit
+from agent_memory.language.measures import is_span_said, unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
 from agent_memory.language.parties import of_bystander, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
 from agent_memory.text import dates
+from agent_memory.text.calendar_words import with_english_calendar
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -169,7 +171,8 @@ def _shares(sentence: str, quote: str) -> bool:
 
 def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None) -> tuple[str, str | None]:
     """A content without its dates, and what is wrong with the first that does not follow from the talk."""
-    known = [moment for turn in heard for moment in _moments(turn.text, turn.said_at)]
+    content, said = with_english_calendar(content), with_english_calendar(said)
+    known = [moment for turn in heard for moment in _moments(with_english_calendar(turn.text), turn.said_at)]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     days = [turn.said_at for turn in heard]
     plain = said.casefold()
@@ -185,11 +188,11 @@ def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase
             if moment.first and moment.last
             for day in [*(one.first for one in known if one.first), *(days if moment.grain == "day" else [])]
         )
-        repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING)
+        repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING) or is_span_said(phrase, said)
         if not (trusted or follows or repeats or moments[0].first is None):
             return rest, f"nobody said {phrase}"
-    if trusted:
-        rest = _YEAR.sub(" ", rest)
+    years = {str(one.first.year) for one in known if one.first}
+    rest = _YEAR.sub(lambda year: " " if trusted or year[0] in years else year[0], rest)
     words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
     for word in WORD.findall(rest):
         name = word.casefold().removesuffix("s")
@@ -230,14 +233,17 @@ _COMMON_ENDINGS = ("ung", "ungen", "heit", "keit", "keiten", "schaft", "schaften
 
 def _names(content: str, said: str) -> str | None:
     """A name that nobody said."""
-    known = {word.casefold() for word in WORD.findall(said)}
+    content, said = _without_accents(content), _without_accents(said)
+    known = {word.casefold() for word in (*WORD.findall(said), *map(_joined_up, _HYPHENED.findall(said)))}
+    known |= {name for language in _LANGUAGES if not known.isdisjoint(language) for name in language}
     stems = {stem(word) for word in known}
     initials = _initials(said)
+    content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
     for name in names(content):
         plain = name.casefold()
         if plain in known or plain in _KNOWN or stem(plain) in stems or plain in initials:
             continue
-        if plain.endswith(_COMMON_ENDINGS):
+        if plain.endswith(_COMMON_ENDINGS) or f"{plain[0]}{len(plain) - 2}{plain[-1]}" in known:  # k8s is Kubernetes
             continue
         if any(
             len(other) >= 3 and (plain.startswith(other[:5]) or other.startswith(plain[:5]))
@@ -247,6 +253,35 @@ def _names(content: str, said: str) -> str | None:
             continue
         return f"nobody said {name}"
     return None
+
+
+_LANGUAGES = [
+    frozenset(names.split())
+    for names in (
+        "german deutsch aleman allemand tedesco alemao duits",
+        "english englisch ingles anglais inglese engels",
+        "spanish spanisch espanol espagnol spagnolo espanhol spaans",
+        "french franzosisch frances francais francese frans",
+        "italian italienisch italiano italien italiaans",
+        "portuguese portugiesisch portugues portugais portoghese portugees",
+        "dutch niederlandisch neerlandes neerlandais olandese holandes nederlands",
+    )
+]
+"""Names of languages in each other, without accents."""
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter))
+
+
+_HYPHENED = linear(r"\p{L}+(?:-\p{L}+)+")
+
+
+def _joined_up(word: str) -> str:
+    """A word without its hyphens: Wi-Fi is wifi."""
+    return word.replace("-", "").casefold()
 
 
 def _initials(text: str) -> set[str]:
@@ -265,6 +300,8 @@ def _owner(content: str, cited: Sequence[Spoken]) -> str | None:
     subject = found[1].casefold()
     known = {stem(word.removesuffix("'s")) for turn in cited for word in words_of(f"{turn.name or ''} {turn.text}")}
     if subject in _KNOWN or subject in SMALL_WORDS or stem(subject) in known or subject.endswith("ing"):
+        return None
+    if any(len(word) >= 4 and subject.startswith(word) for word in known):  # "prod" is production
         return None
     return f"nobody said {found[1]}"
 

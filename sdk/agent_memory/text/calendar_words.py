@@ -1,0 +1,68 @@
+"""Calendar words: months, weekdays and near times in six further languages, read as the English ones."""
+
+from __future__ import annotations
+
+import re
+
+from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
+from agent_memory.text.patterns import linear
+
+_MONTHS = (
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+)
+_DAYS = (
+    "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+    "lunes martes miércoles jueves viernes sábado domingo",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+    "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+)
+"""Both from CLDR's wide names."""
+_NEAR = {
+    "last year": "letztes_jahr letzten_jahres año_pasado l'année_dernière l'an_dernier ano_passado l'anno_scorso "
+    "vorig_jaar",
+    "last month": "letzten_monat mes_pasado mois_dernier mês_passado mese_scorso vorige_maand",
+    "last week": "letzte_woche semana_pasada semaine_dernière semana_passada settimana_scorsa vorige_week",
+    "next year": "nächstes_jahr próximo_año año_que_viene l'année_prochaine l'an_prochain próximo_ano ano_que_vem "
+    "l'anno_prossimo volgend_jaar",
+    "next month": "nächsten_monat próximo_mes mes_que_viene mois_prochain próximo_mês prossimo_mese volgende_maand",
+    "next week": "nächste_woche próxima_semana semana_que_viene semaine_prochaine semana_que_vem settimana_prossima "
+    "volgende_week",
+    "yesterday": "gestern ayer hier ontem ieri gisteren",
+    "today": "heute hoy aujourd'hui hoje oggi vandaag",
+    "tomorrow": "morgen mañana demain amanhã domani",
+}
+_NEARLY = {foreign.replace("_", " "): english for english, words in _NEAR.items() for foreign in words.split()}
+_ENGLISH = {
+    word.casefold(): english
+    for languages, names in ((_MONTHS, MONTH_NAMES), (_DAYS, DAY_NAMES))
+    for language in languages
+    for word, english in zip(language.split(), names, strict=True)
+    if word.casefold() not in {name.casefold() for name in names}
+}
+_WORD = linear(r"\p{L}+(?:-feira)?")
+_NEAR_TIME = linear(
+    rf"(^|[^\p{{L}}'])({'|'.join(sorted(_NEARLY, key=len, reverse=True))})([^\p{{L}}]|$)", re.IGNORECASE
+)
+_MONTH = "|".join(MONTH_NAMES)
+_RANGES = (
+    (linear(rf"\b({_MONTH}) (\d{{1,2}}) ?[-–] ?(\d{{1,2}})\b"), r"\1 \2 and \1 \3"),
+    (linear(rf"\b(\d{{1,2}})\.? ?(?:[-–]|bis|to|until|al|au) ?(\d{{1,2}})\.? (?:de )?({_MONTH})"), r"\1 \3 and \2 \3"),
+)
+_STARTING = linear(r"\b(?:starting|starts|beginning) (may|march|\p{Lu}\p{Ll}+)\b")
+
+
+def with_english_calendar(text: str) -> str:
+    """A text with English words for months, weekdays and near times; of a range of days, both have their month."""
+    text = _STARTING.sub(lambda found: f"from {found[1].title()}", text)
+    text = _NEAR_TIME.sub(lambda found: f"{found[1]}{_NEARLY[found[2].casefold()]}{found[3]}", text.replace("’", "'"))
+    text = _WORD.sub(lambda found: _ENGLISH.get(found[0].casefold(), found[0]), text)
+    for pattern, both in _RANGES:
+        text = pattern.sub(both, text)
+    return text
