@@ -89,13 +89,14 @@ REFUSED_ALL_THE_SAME = {
     "User is the youngest of at least three siblings.",  # counted
     "User did not get the job at Spotify.",  # "fell through"
     "User's wife works as a GP in Utrecht.",  # "huisarts"
+    "User pays 60 percent of the bill.",  # "60/40, I pay 60"
 }
 """Right memories that the checks refuse, each with the words that they do not understand."""
 
 
 def test_right_memories_in_a_models_own_words_are_kept():
-    """Paraphrases and translations without a time phrase. At first 5 of 60, 10 of 80 and 12 of 70 were refused."""
-    assert len(GOOD) == 210
+    """Paraphrases and translations without a time phrase. Refused at first: 5 of 60, 10 of 80, 12 of 70, 5 of 40."""
+    assert len(GOOD) == 250
     refused = {
         case["memory"]
         for case in GOOD

@@ -61,6 +61,18 @@ def _hours(said: str) -> Iterator[str]:
         yield f"{hour}:{minutes}" if direction == "past" else f"{hour - 1 or 12}:{60 - minutes}"
 
 
+def _with_halves(said: str) -> str:
+    """A text with its halves in digits behind it: "an hour and a half" is 1.5 hours, and 90 minutes."""
+    digits = []
+    for count, unit in _AND_A_HALF.findall(said.casefold()):
+        number = _ALL_NUMBERS.get(count, int(count) if count.isdigit() else 1)
+        digits.append(f"{number}.5 {unit}")
+        if unit.startswith("hour"):
+            digits.append(f"{60 * number + 30} minutes")
+    return " \n".join([said, *digits])
+
+
+_AND_A_HALF = linear(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) (\p{L}+) and a half\b")
 _CLOCK = linear(r"\b(\d{1,2})(?:[:.h](\d\d))?\s?(pm|p\.m|uhr (?:abends|nachmittags))?")
 _AFTERNOON = frozenset(["pm", "p.m", "uhr abends", "uhr nachmittags"])
 _SPOKEN = linear(r"\b(quarter|half) (past|to) (\w+)")
@@ -83,7 +95,7 @@ def _value(digits: str, scale: str) -> str:
 
 def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
-    content, quoted, said = map(_in_ascii, (content, quoted, said))
+    content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
     known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
     known |= set(_hours(said.casefold()))
     plain = content.casefold()
@@ -143,7 +155,7 @@ def _measures(text: str) -> dict[tuple[str, int], set[str]]:
 
 def wrong_unit(content: str, said: str) -> str | None:
     """A figure with another unit than it was said with."""
-    content, said = _in_ascii(content), _in_ascii(said)
+    content, said = _in_ascii(content), _in_ascii(_with_halves(said))
     known = _measures(said)
     for (number, which), units in _measures(content).items():
         others = known.get((number, which), _UNSAID[which])

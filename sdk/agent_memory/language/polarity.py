@@ -34,7 +34,8 @@ _AGAINST = frozenset(
     fails failed missing misses missed forbids forbidden prohibits banned difficulty difficult struggles
     struggled struggling barely hardly rarely seldom unsure uncertain uncomfortable unhappy unaware unavailable
     vermeidet ungern evita odia évite détesta drops dropped skips skipped leaves until yet alone failing loss
-    lost setback broke letdown disappointed misplaced forgot vegan vegetarian sober""".split()
+    lost setback broke letdown disappointed misplaced forgot vegan vegetarian sober
+    aufgehört arrêté arrêtée arrêter dejado dejé dejó dejar smesso parei parou gestopt""".split()
 )
 """Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))

@@ -223,7 +223,7 @@ _KNOWN = (
     frozenset(
         """user users assistant agent ai january utc nutzer nutzers nutzerin benutzer benutzers benutzerin anwender
         anwenders assistent assistenten person personen team teams firma familie freund freundin frage wunsch termin
-        uhr""".split()
+        uhr mr mrs ms dr herr herrn frau""".split()
     )
     | dates.CALENDAR
 )
