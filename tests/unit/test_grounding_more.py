@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent_memory.language.grounding import ground
 from agent_memory.language.support import Spoken, why_unsaid
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
@@ -103,3 +105,26 @@ def test_right_memories_in_a_models_own_words_are_kept():
         if reasons({"turns": [["user", None, case["said"]]]}, case["memory"], case["said"], ["t1"])
     }
     assert refused == REFUSED_ALL_THE_SAME
+
+
+@pytest.mark.parametrize(
+    ("said", "memory"),
+    [
+        ("I have 15 cats.", "User has 3 cats."),
+        ("Uma has no car.", "Uma has a car."),
+        ("I always use tabs, never spaces.", "User prefers spaces over tabs."),
+        ("I don't like tea more than coffee.", "User likes tea more than coffee."),
+        ("Ich fliege im Juni nach Rom.", "User flies to Rome in July."),
+        ("Ich wohne hier seit drei Jahren.", "User moved here yesterday."),
+        ("Hace dos años me mudé.", "User moved three years ago."),
+        ("Last summer we went to Venice.", "User went to Venice in summer 2023."),
+        ("The trip is July 4-11.", "User's trip ends on 13 July."),
+        ("Starting may the rent is 1450.", "The rent is 1450 from June 2026."),
+        ("I wake up at quarter past six.", "User wakes up at 6:45."),
+        ("The meeting is at 15:00.", "The meeting is at 5 pm."),
+        ("My commute is an hour and a half.", "User's commute takes 2.5 hours."),
+        ("Antworte mir auf Deutsch.", "User wants answers in French."),
+    ],
+)
+def test_what_is_read_in_other_words_is_still_refused_where_it_differs(said: str, memory: str):
+    assert reasons({"turns": [["user", None, said]]}, memory, said, ["t1"])

@@ -51,8 +51,8 @@ def _hours(said: str) -> Iterator[str]:
     """The times of day in a text, as people also write them: 7 pm is 19, "quarter past six" is 6:15, noon is 12."""
     if not _TWELVE.isdisjoint(WORD.findall(said)):
         yield "12"
-    for hour, minutes, half in _CLOCK.findall(said):
-        if half in _AFTERNOON or 12 < int(hour) < 24:
+    for hour, minutes, sign in _CLOCK.findall(said):
+        if sign in _AFTERNOON or (12 < int(hour) < 24 and (minutes or sign)):  # a bare 15 may count cats
             other = int(hour) + (12 if int(hour) < 12 else -12)
             yield f"{other}:{minutes}" if minutes.strip("0") else str(other)
     for part, direction, word in _SPOKEN.findall(said):
@@ -73,7 +73,7 @@ def _with_halves(said: str) -> str:
 
 
 _AND_A_HALF = linear(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) (\p{L}+) and a half\b")
-_CLOCK = linear(r"\b(\d{1,2})(?:[:.h](\d\d))?\s?(pm|p\.m|uhr (?:abends|nachmittags))?")
+_CLOCK = linear(r"\b(\d{1,2})(?:[:h](\d\d))?\s?(pm|p\.m|uhr abends|uhr nachmittags|uhr)?")
 _AFTERNOON = frozenset(["pm", "p.m", "uhr abends", "uhr nachmittags"])
 _SPOKEN = linear(r"\b(quarter|half) (past|to) (\w+)")
 

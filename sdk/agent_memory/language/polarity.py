@@ -39,8 +39,8 @@ _AGAINST = frozenset(
 )
 """Other words by which people say "not"."""
 _AGAINST_STEMS = frozenset(map(stem, _AGAINST))
-_CHOSEN_OVER = frozenset(["over", "than"])
-"""Words behind which a claim names what is not chosen: "prefers tabs over spaces"."""
+_CHOSEN_OVER = frozenset(["over", "rather"])
+"""Words behind which a claim names what is not chosen: "prefers tabs over spaces", "walks rather than drives"."""
 _DENYING = frozenset(
     """forbids forbid forbidden prohibits prohibited bans banned refuses refused stopped quit rejected rejects cancelled
     canceled declined dislikes hates unable lacks opposes opposed verbietet lehnt interdit refuse
@@ -165,7 +165,8 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
 
 _RULED_OUT = linear(r"(\p{L}+) (?:is|are|was|were) (?:out|off|impossible|no good|off the table)\b")
 """What people call impossible behind it: "Wednesdays are out"."""
-_PORTUGUESE = linear(r"\b(?:numa|num|uma|meu|minha|não|moro|trabalho|tenho|estou|você|pela|pelo)\b", re.IGNORECASE)
+_PORTUGUESE = linear(r"\b(?:numa|uma|meu|minha|[Nn]ão|[Mm]oro|[Tt]rabalho|[Tt]enho|[Ee]stou|você|pela)\b")
+"""Words that no other of the languages has; Uma is a name."""
 
 
 def _alike(one: str, two: str) -> bool:

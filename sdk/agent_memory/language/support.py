@@ -22,7 +22,7 @@ from agent_memory.language.moods import changed_mood, of_direct_speech
 from agent_memory.language.parties import of_bystander, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
 from agent_memory.text import dates
-from agent_memory.text.calendar_words import with_english_calendar
+from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -171,8 +171,9 @@ def _shares(sentence: str, quote: str) -> bool:
 
 def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None) -> tuple[str, str | None]:
     """A content without its dates, and what is wrong with the first that does not follow from the talk."""
-    content, said = with_english_calendar(content), with_english_calendar(said)
-    known = [moment for turn in heard for moment in _moments(with_english_calendar(turn.text), turn.said_at)]
+    content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
+    english = [(with_english_calendar(with_english_near_times(turn.text)), turn.said_at) for turn in heard]
+    known = [moment for text, said_at in english for moment in _moments(text, said_at)]
     trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
     days = [turn.said_at for turn in heard]
     plain = said.casefold()

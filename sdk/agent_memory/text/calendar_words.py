@@ -34,7 +34,7 @@ _NEAR = {
     "next month": "nächsten_monat próximo_mes mes_que_viene mois_prochain próximo_mês prossimo_mese volgende_maand",
     "next week": "nächste_woche próxima_semana semana_que_viene semaine_prochaine semana_que_vem settimana_prossima "
     "volgende_week",
-    "yesterday": "gestern ayer hier ontem ieri gisteren",
+    "yesterday": "gestern ayer ontem ieri gisteren",  # French "hier" is "here" in German and Dutch
     "today": "heute hoy aujourd'hui hoje oggi vandaag",
     "tomorrow": "morgen mañana demain amanhã domani",
 }
@@ -55,14 +55,21 @@ _RANGES = (
     (linear(rf"\b({_MONTH}) (\d{{1,2}}) ?[-–] ?(\d{{1,2}})\b"), r"\1 \2 and \1 \3"),
     (linear(rf"\b(\d{{1,2}})\.? ?(?:[-–]|bis|to|until|al|au) ?(\d{{1,2}})\.? (?:de )?({_MONTH})"), r"\1 \3 and \2 \3"),
 )
-_STARTING = linear(r"\b(?:starting|starts|beginning) (may|march|\p{Lu}\p{Ll}+)\b")
+_STARTING = linear(rf"\b(?:starting|starts|beginning) (may|march|{_MONTH})\b")
 
 
 def with_english_calendar(text: str) -> str:
-    """A text with English words for months, weekdays and near times; of a range of days, both have their month."""
+    """A text with English names for months and weekdays; of a range of days, both have their month."""
     text = _STARTING.sub(lambda found: f"from {found[1].title()}", text)
-    text = _NEAR_TIME.sub(lambda found: f"{found[1]}{_NEARLY[found[2].casefold()]}{found[3]}", text.replace("’", "'"))
     text = _WORD.sub(lambda found: _ENGLISH.get(found[0].casefold(), found[0]), text)
     for pattern, both in _RANGES:
         text = pattern.sub(both, text)
     return text
+
+
+def with_english_near_times(text: str) -> str:
+    """A text with English words for yesterday, next week and the like.
+
+    Some of the words mean something else, too ("morgen", "mañana"), so this is for what may be meant, not for what is.
+    """
+    return _NEAR_TIME.sub(lambda found: f"{found[1]}{_NEARLY[found[2].casefold()]}{found[3]}", text.replace("’", "'"))
