@@ -238,6 +238,11 @@ def _shares(load: Load, cloud: Cloud, figures: Measured) -> dict[str, float]:
     return shares
 
 
+def partitions_of(container: str, load: Load, cloud: Cloud) -> int:
+    """How many physical partitions a container has after a month."""
+    return _partitions(_storage(load, cloud).get(container, 0.0), cloud)
+
+
 def _limits(load: Load, cloud: Cloud, figures: Measured) -> list[Limit]:
     """What can run out, the tightest first."""
     limits = [
