@@ -44,11 +44,13 @@ def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | N
     started: int = request.get("started", 0)
     for _ in range(ROUNDS):
         if slices and not users:
-            of, since, until = slices.pop(0)
-            listed = yield context.call_activity_with_retry(LIST, RETRY, [of, since, until])
+            of, since, until, *_ = piece = slices.pop(0)
+            listed = yield context.call_activity_with_retry(LIST, RETRY, piece)
             if listed is None:
                 middle = (since + until) // 2
                 slices = [[of, since, middle], [of, middle, until], *slices]
+            elif isinstance(listed, dict):
+                users, slices = listed["users"], [[of, since, until, listed["after"]], *slices]
             else:
                 users = listed
         elif users or running:

@@ -42,16 +42,20 @@ def of_deepenings(due: Deepening, until: int) -> Start:
 
 @blueprint.function_name(LIST)
 @blueprint.activity_trigger(input_name="piece")
-async def lane_list(piece: list) -> list | None:  # type: ignore[type-arg]  # the worker accepts plain types only
-    """The users with such work in a slice of time; None if it holds too much and must be halved."""
-    of, since, until = piece
-    rows = await waiting((await open_parts()).runtime.store, of, since, until)
-    if rows is None:
+async def lane_list(piece: list) -> list | dict | None:  # type: ignore[type-arg]  # the worker accepts plain types only
+    """The users with such work in a slice of time; None if it holds too much and must be halved.
+
+    If a second holds too much, the first `users` in it, and `after` which one the others are to be listed.
+    """
+    of, since, until, *after = piece
+    page = await waiting((await open_parts()).runtime.store, of, since, until, after=next(iter(after), None))
+    if page is None:
         return None
     threads: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in rows:
+    for row in page.rows:
         threads[row["user_id"]] |= {row["thread_id"]: row["count"]} if of == BACKFILL else {}
-    return [[BACKFILL if of == BACKFILL else DEEPEN, user_id, counts] for user_id, counts in threads.items()]
+    users = [[BACKFILL if of == BACKFILL else DEEPEN, user_id, counts] for user_id, counts in threads.items()]
+    return users if page.after is None else {"users": users, "after": page.after}
 
 
 @blueprint.function_name(START)

@@ -15,7 +15,7 @@ import azure.durable_functions as df
 from agent_memory.forgetting.deletion import carry_out
 from agent_memory.processing.clock import Deepening, end_deepening
 from agent_memory.processing.maintenance import recount
-from agent_memory.processing.sweeps import waiting
+from agent_memory.processing.sweeps import begin_of, note_swept, waiting
 from agent_memory.steps.effects import finish
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
@@ -42,6 +42,12 @@ def start_of(name: str, slices: Sequence[Slice], end: Json | None = None) -> Sta
     return Start(SWEEP, f"{SWEEP}-{name}", {"slices": list(slices), **({"end": end} if end else {})})
 
 
+async def start_of_new(parts: Parts, name: str, until: int) -> Start:
+    """The start of a sweep through what came after the last one of this name, up to a time (seconds since 1970)."""
+    begin = await begin_of(parts.runtime.store, name, until)
+    return start_of(name, [[name, begin, until]], {"swept": name, "until": until})
+
+
 def slices_of_histories(until: int) -> list[Slice]:
     """The slices of histories that ended before a time: all that is old, then the last hours in small ones."""
     recent = range(until - 6 * PURGED_AT_ONCE, until, PURGED_AT_ONCE)
@@ -52,27 +58,38 @@ def slices_of_histories(until: int) -> list[Slice]:
 @blueprint.activity_trigger(input_name="piece")
 @blueprint.durable_client_input(client_name="client")
 async def sweep_slice(piece: list, client: df.DurableOrchestrationClient) -> dict:  # type: ignore[type-arg]
-    """Handles one slice: `halve` if it holds too much, else how many rows it `handled` and how many `failed`."""
-    of, since, until = piece
+    """Handles one slice: `halve` if it holds too much, else how many rows it `handled` and how many `failed`.
+
+    With `after`, its second has more rows, which are those of the users behind that one.
+    """
+    of, since, until, *after = piece
     if of == "purge":
         return await _purge(client, since, until)
     parts = await open_parts()
     listed, act = _ACTS[of]
-    rows = await waiting(parts.runtime.store, listed, since, until)
-    if rows is None:
+    page = await waiting(parts.runtime.store, listed, since, until, after=next(iter(after), None))
+    if page is None:
         return {"halve": True}
-    failed = await act(parts, client, rows)
-    if rows:
-        logger.info("sweep: %s, %d rows, %d failed", of, len(rows), failed)
-    return {"halve": False, "handled": len(rows), "failed": failed}
+    failed = await act(parts, client, page.rows)
+    if page.rows:
+        logger.info("sweep: %s, %d rows, %d failed", of, len(page.rows), failed)
+    more = {} if page.after is None else {"after": page.after}
+    return {"halve": False, "handled": len(page.rows), "failed": failed, **more}
 
 
 @blueprint.function_name(END)
 @blueprint.activity_trigger(input_name="claim")
 async def sweep_end(claim: dict) -> int:  # type: ignore[type-arg]
-    """Notes that the deepening of all users was started. Each run is durable and repeats temporary failures itself."""
-    due = Deepening([], datetime.fromisoformat(claim["at"]), claim["clock"])
-    await end_deepening((await open_parts()).runtime.store, due, through=True)
+    """Notes up to when a sweep has handled everything, unless rows failed; or that all users' deepening was started.
+
+    Each run of a deepening is durable and repeats temporary failures itself.
+    """
+    store = (await open_parts()).runtime.store
+    if "swept" in claim:
+        if not claim["failed"]:
+            await note_swept(store, claim["swept"], claim["until"])
+    else:
+        await end_deepening(store, Deepening([], datetime.fromisoformat(claim["at"]), claim["clock"]), through=True)
     return 0
 
 
@@ -104,8 +121,8 @@ async def _recount(parts: Parts, client: df.DurableOrchestrationClient, rows: Se
     recounted = await recount(runtime.tools, runtime.counters, rows, at_once)
     if recounted.missed:
         logger.warning("%d turns were not counted by the change feed; it may be behind", recounted.missed)
-    await start_due(parts, client, recounted.counters)
-    return 0
+    await start_due(parts, client, recounted.counters, recounted.users)
+    return recounted.damaged
 
 
 async def _start_due(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:

@@ -149,8 +149,8 @@ async def start_due(
     """Starts the due work of these threads and their users. Returns how many orchestrations it started.
 
     If a user's threads have work, the user's own work waits: `finish` checks again after the threads' work. With the
-    counters of the `users`, only work due by the number of turns is checked, which costs no request. What is due by
-    extractions starts when an extraction has finished.
+    counters of `users`, only work of these that is due by the number of turns is checked, which costs no request. What
+    is due by extractions starts when an extraction has finished.
 
     At most `MOST_AT_ONCE` of one user start together, so that a user with many busy threads, or an import, does not
     fill the queues for the others. The rest waits until its threads get more turns or go quiet; the sweep of idle
@@ -174,7 +174,8 @@ async def start_due(
                 return sum([await start(client, of_work(one)) for one in work])
             if users is None:
                 return await start_due_of_user(parts, client, user_id)
-            return await _start_first(parts, client, due_by_turns(users[user_id], parts.cadence))
+            user = users.get(user_id)
+            return 0 if user is None else await _start_first(parts, client, due_by_turns(user, parts.cadence))
 
     return sum(await together(of_one(*one) for one in sorted(by_user.items())))
 

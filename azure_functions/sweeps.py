@@ -25,7 +25,7 @@ ROUNDS = 25
 
 Json = dict[str, Any]
 Slice = list[Any]
-"""What to look for, from when, until when (seconds since 1970)."""
+"""What to look for, from when, until when (seconds since 1970); in a second with many rows, after which user."""
 
 
 def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json | None]:
@@ -41,15 +41,17 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
             return None
         now, slices = slices[:AT_ONCE], slices[AT_ONCE:]
         outcomes = yield context.task_all([context.call_activity_with_retry(SLICE, RETRY, piece) for piece in now])
-        for (of, since, until), outcome in zip(now, outcomes, strict=True):
+        for (of, since, until, *_), outcome in zip(now, outcomes, strict=True):
             if outcome["halve"]:
                 middle = (since + until) // 2
                 slices = [[of, since, middle], [of, middle, until], *slices]
             else:
                 done = {name: done[name] + outcome[name] for name in done}
+                if "after" in outcome:
+                    slices = [[of, since, until, outcome["after"]], *slices]
         rounds += 1
     if "end" in request:
-        yield context.call_activity_with_retry(END, RETRY, request["end"])
+        yield context.call_activity_with_retry(END, RETRY, request["end"] | done)
     return done
 
 

@@ -13,15 +13,13 @@ from agent_memory.processing.clock import claim_deepening, end_deepening
 from agent_memory.processing.intake import count_batch
 from agent_memory.telemetry import change_feed_failures
 from azure_functions.lanes import DEEPENING, of_backfill, of_deepenings
-from azure_functions.slices import slices_of_histories, start_of
+from azure_functions.slices import slices_of_histories, start_of, start_of_new
 from azure_functions.starts import is_active, of_reembedding, start, start_due
 from azure_functions.wiring import open_parts
 
 blueprint = df.Blueprint()
 logger = logging.getLogger("agent_memory")
 
-LOOK_BACK = timedelta(hours=3)
-"""How far back maintenance looks for missed turns. It is longer than the retries of the change feed."""
 IN_FLIGHT = timedelta(minutes=5)
 """A turn that is younger than this may still be on its way to the counters."""
 KEEP_HISTORIES = timedelta(days=7)
@@ -78,15 +76,16 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
 
     Each is a separate sweep, so none waits for another.
     """
-    moving = of_reembedding(await open_parts())
+    parts = await open_parts()
+    moving = of_reembedding(parts)
     if moving is not None:
         await start(client, moving)
     now = int(time.time())
-    since, settled, old = (now - int(ago.total_seconds()) for ago in (LOOK_BACK, IN_FLIGHT, KEEP_HISTORIES))
+    settled, old = (now - int(ago.total_seconds()) for ago in (IN_FLIGHT, KEEP_HISTORIES))
     for name in ("intents", "intents of summaries", "forgettings", "erasures"):
         await start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]]))
-    await start(client, start_of("recount", [["recount", since, settled]]))
-    await start(client, start_of("extracted", [["extracted", since, now + 1]]))
+    await start(client, await start_of_new(parts, "recount", settled))
+    await start(client, await start_of_new(parts, "extracted", now + 1))
     await start(client, start_of("purge", slices_of_histories(old)))
 
 

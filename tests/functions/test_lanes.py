@@ -23,7 +23,7 @@ from agent_memory.models import now
 from agent_memory.processing.clock import set_clock
 from agent_memory.processing.due import enabled_steps
 from agent_memory.processing.intake import count_batch
-from agent_memory.processing.sweeps import waiting
+from agent_memory.processing.sweeps import Page, waiting
 from agent_memory.settings import Environment
 from agent_memory.store.client import Store
 from agent_memory.store.containers import TURNS
@@ -89,8 +89,11 @@ async def test_the_feed_starts_live_talk_and_leaves_imports_to_the_backfill(memo
     assert await start_due(parts, client, batch.threads, batch.users) == 1  # type: ignore[arg-type]
     assert [given["request"]["user_id"] for given in client.inputs.values()] == ["live"]
     store = runtime.store
-    assert len(await waiting(store, "backfill", 0, LATER) or ()) == 5
-    assert [row["user_id"] for row in await waiting(store, "idle", 0, LATER) or ()] == ["live"]
+    imports, quiet = [await waiting(store, of, 0, LATER) for of in ("backfill", "idle")]
+    assert imports
+    assert len(imports.rows) == 5
+    assert quiet
+    assert [row["user_id"] for row in quiet.rows] == ["live"]
     again = await count_batch(runtime.tools, runtime.counters, documents)
     assert [one.backfill for one in again.threads] == [one.backfill for one in batch.threads]
 
@@ -102,7 +105,7 @@ async def test_talk_goes_on_in_an_imported_thread_and_it_is_live_again(memory: A
     rows = await runtime.store.query(TURNS, "SELECT * FROM c")
     batch = await count_batch(runtime.tools, runtime.counters, rows)
     assert await start_due(parts, client, batch.threads, batch.users) == 1  # type: ignore[arg-type]
-    assert await waiting(runtime.store, "backfill", 0, LATER) == []
+    assert await waiting(runtime.store, "backfill", 0, LATER) == Page([])
     # Live talk that waits makes an import into the same thread live, too.
     await memory.user("bob").thread("old").add("user", "Hello.")
     documents = await write(memory, ["bob"])
@@ -138,7 +141,7 @@ async def test_the_backfill_reaches_everybody_with_a_few_running_at_once(memory:
                 await runtime.counters.ran(given["request"]["user_id"], "old", step, 2)
             done.add(instance)
     assert (client.most, len(done)) == (3, 8)
-    assert await waiting(runtime.store, "backfill", 0, LATER) == []
+    assert await waiting(runtime.store, "backfill", 0, LATER) == Page([])
 
 
 async def test_a_sweep_of_deepening_that_an_earlier_version_started_goes_on(memory: AsyncMemory, parts: Parts):

@@ -12,16 +12,19 @@ import pytest
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
 from durable_replay import play
+from scripted_model import ScriptedChat
+from simulation import Machine, World, open_on
 
-from agent_memory import AsyncMemory
-from agent_memory.processing.intake import count_turns
-from agent_memory.processing.sweeps import LISTINGS, waiting
+from agent_memory import AsyncMemory, Cadence
+from agent_memory.processing.intake import count_batch, count_turns
+from agent_memory.processing.sweeps import LISTINGS, LOOK_BACK, OVERLAP, Page, begin_of, waiting
 from agent_memory.settings import Environment
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from azure_functions import slices, sweeps, wiring
 from azure_functions.lanes import BACKFILL
 from azure_functions.sweeps import END, SLICE, sweep
 from azure_functions.wiring import Parts
+from embedded_cosmos import Engine
 from functions_host.replay import Task
 
 NOW = 1_770_000_000
@@ -39,22 +42,23 @@ def swept(times: list[int], most: int, **request: Any) -> tuple[Any, Counter[int
             ended.append(given)
             return 0
         assert task.name == SLICE
-        _, since, until = given
+        _, since, until, *after = given
         listed.append((since, until))
-        rows = [index for index, at in enumerate(times) if since <= at < until]
+        rows = [index for index, at in enumerate(times) if since <= at < until and index > (after or [-1])[0]]
         if len(rows) > most and until - since > 1:
             return {"halve": True}
-        handled.update(rows)
-        return {"halve": False, "handled": len(rows), "failed": 0}
+        more = {"after": rows[most - 1]} if len(rows) > most else {}
+        handled.update(rows[:most])
+        return {"halve": False, "handled": len(rows[:most]), "failed": 0, **more}
 
     played = play(sweep, {"request": {"slices": [["x", 0, NOW]], **request}}, perform)
     assert played.error is None
     if "end" in request:
-        assert ended == [request["end"]]
+        assert ended == [request["end"] | played.output]
     return played, handled, listed
 
 
-def test_every_row_is_handled_once_and_no_slice_but_of_one_second_holds_too_much(monkeypatch: pytest.MonkeyPatch):
+def test_every_row_is_handled_once_and_no_slice_holds_too_much(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sweeps, "ROUNDS", 5)
     rng = random.Random(7)
     times = [NOW - 1 - int(rng.expovariate(1 / 50_000)) for _ in range(200)] + [NOW - 7] * 40
@@ -89,7 +93,8 @@ async def test_each_kind_of_slice_is_listed_by_what_is_indexed(memory: AsyncMemo
     )
 
     async def found(of: str, most: int = 500) -> Any:
-        return await waiting(runtime.store, of, 0, newest, most)
+        page = await waiting(runtime.store, of, 0, newest, most)
+        return page and page.rows
 
     assert await found("idle") == [{"user_id": "alice", "thread_id": "t1", "count": 4}]
     assert len(await found("recount")) == 4
@@ -101,8 +106,68 @@ async def test_each_kind_of_slice_is_listed_by_what_is_indexed(memory: AsyncMemo
     assert [row["id"] for row in await found("forgettings")] == ["f"]
     assert await found("erasures") == [{"user_id": "bob"}]
     for of in LISTINGS:
-        assert await waiting(runtime.store, of, newest, newest + 10) == []
+        assert await waiting(runtime.store, of, newest, newest + 10) == Page([])
+        assert await waiting(runtime.store, of, newest, newest + 1, after="") == Page([])
     assert {of for of, _ in slices._ACTS.values()} | {BACKFILL, "fading"} == set(LISTINGS)
+
+
+async def test_a_second_with_many_rows_is_listed_in_pages_that_split_no_user(chat: ScriptedChat):
+    """Turns of users of whom one wrote more than a page in that second, and erasures, which lie in one partition."""
+    wrote = {"ann": 2, "bob": 7, "cleo": 1, "dan": 3, "eve": 1}
+    with Engine(clock=lambda: float(NOW), strict=True) as engine:
+        world = World(0, engine, random.Random(0), travel=0)
+        async with open_on(Machine(world), chat, Cadence(), provision=True) as memory:
+            store, worker = memory.runtime.store, memory.runtime.worker
+            assert worker is not None
+            await worker.stop()  # it would carry out the erasures
+            place = {"user_id": "__store__", "thread_id": "__erasures__"}
+            for user, turns in wrote.items():
+                for thread in ("one", "two")[:turns]:
+                    said = [{"role": "user", "content": "Hello."}] * ((turns + (thread == "one")) // 2)
+                    await memory.user(user).thread(thread).add_many(said)
+                await store.create(COUNTER, {"id": f"e-{user}", "type": "erasure", "of": user, **place})
+
+            async def pages(of: str) -> list[str]:
+                listed, after = [], None
+                while not listed or after is not None:
+                    page = await waiting(store, of, NOW, NOW + 1, most=3, after=after)
+                    assert page is not None
+                    listed.append("".join(row["user_id"][0] for row in page.rows))
+                    after = page.after
+                return listed
+
+            assert await waiting(store, "recount", NOW - 1, NOW + 1, most=3) is None
+            assert await pages("recount") == ["aa", "bbbbbbb", "c", "ddd", "e"]
+            assert await pages("erasures") == ["abc", "de"]
+
+
+async def test_what_was_swept_is_not_swept_again_unless_a_row_failed(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """A counter that another program has damaged: its turns wait, and those of the others are counted meanwhile."""
+    parts = Parts(memory, Environment(), Environment().cadence)
+    monkeypatch.setattr(wiring, "_parts", parts)
+    runtime, store = memory.runtime, memory.runtime.store
+    for user in ("ann", "bob"):
+        await memory.user(user).thread("t").add("user", "Hello.")
+    await store.create(COUNTER, {"id": "counter", "type": "counter", "user_id": "ann", "thread_id": "t", "count": 1})
+    until = max(row["_ts"] for row in await store.query(TURNS, "SELECT * FROM c")) + 1
+
+    async def sweep_once() -> Any:
+        given = (await slices.start_of_new(parts, "recount", until)).request
+        [piece] = given["slices"]
+        outcome = await slices.sweep_slice._function.get_user_function().client_function(piece, None)
+        await slices.sweep_end._function.get_user_function()(given["end"] | outcome)
+        return outcome["failed"], until - await begin_of(store, "recount", until)
+
+    hours, minutes = int(LOOK_BACK.total_seconds()), int(OVERLAP.total_seconds())
+    assert await sweep_once() == (1, hours)
+    assert (await runtime.counters.get("bob", "t")).count == 1
+    documents = await store.query(TURNS, "SELECT * FROM c")
+    assert list((await count_batch(runtime.tools, runtime.counters, documents)).users) == ["bob"]
+    await store.delete(COUNTER, "counter", ("ann", "t"))
+    assert await sweep_once() == (0, minutes)
+    assert (await runtime.counters.get("ann", "t")).count == 1
 
 
 async def test_a_row_that_fails_stops_no_other(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):

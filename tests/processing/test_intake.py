@@ -198,9 +198,9 @@ async def test_what_the_change_feed_missed_is_counted(memory: AsyncMemory):
     newest = max(int(one["_ts"]) for one in documents)  # type: ignore[call-overload]
 
     async def recounted(since: int, until: int) -> Recount:
-        rows = await waiting(memory.runtime.store, "recount", since, until)
-        assert rows is not None
-        return await recount(tools, counters, rows)
+        page = await waiting(memory.runtime.store, "recount", since, until)
+        assert page is not None
+        return await recount(tools, counters, page.rows)
 
     assert await recounted(newest + 10, newest + 20) == Recount([], 0)
     mended = await recounted(0, newest + 1)

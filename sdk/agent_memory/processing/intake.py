@@ -26,16 +26,19 @@ from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counted import USER, ThreadCounter, UserCounter
-from agent_memory.store.counters import Counters
+from agent_memory.store.counters import Counted, Counters, Turns
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import Document, to_document
 from agent_memory.store.ids import STORE_USER
-from agent_memory.telemetry import change_feed_lag
+from agent_memory.telemetry import change_feed_failures, change_feed_lag
 
 logger = logging.getLogger("agent_memory")
 
 AT_ONCE = 16
 """How many requests are sent at the same time while a batch is counted, unless a setting says otherwise."""
+
+DAMAGED = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading a document of another form raises."""
 
 T = TypeVar("T")
 
@@ -57,8 +60,9 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
     """Advances the counters by a batch of the change feed; skips documents that are no turns.
 
     A turn that cannot be counted (another program may have written it without a thread) becomes a dead letter, so that
-    it does not block the others. Users are counted at the same time. If one cannot be, the others are, and the first
-    error is raised after that.
+    it does not block the others. Users are counted at the same time. If the store does not answer for one, the others
+    are counted, and the first error is raised after that. A user whose counter is damaged is left out and logged,
+    because a repetition would fail, too.
     """
     by_user: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     live: set[tuple[str, str]] = set()
@@ -78,10 +82,16 @@ async def count_batch(tools: Tools, counters: Counters, documents: Iterable[Docu
     if by_user:
         change_feed_lag.record(max(0.0, now().timestamp() - oldest))
     gate = asyncio.Semaphore(at_once)
-    counted = await together(
-        counters.count_user(user_id, threads, gate, [name for name in threads if (user_id, name) not in live])
-        for user_id, threads in by_user.items()
-    )
+
+    async def of_user(user_id: str, threads: Mapping[str, Turns]) -> Counted | None:
+        try:
+            return await counters.count_user(user_id, threads, gate, [n for n in threads if (user_id, n) not in live])
+        except DAMAGED:
+            logger.exception("the turns of %s cannot be counted", user_id)
+            change_feed_failures.add(1)
+            return None
+
+    counted = [one for one in await together(of_user(*one) for one in by_user.items()) if one is not None]
     return Batch([thread for one in counted for thread in one.threads], {one.user.user_id: one.user for one in counted})
 
 

@@ -7,30 +7,39 @@ next run is planned for.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.activities import Activity
 from agent_memory.processing.driver import run_workflow
-from agent_memory.processing.intake import AT_ONCE, count_batch, together
+from agent_memory.processing.intake import AT_ONCE, DAMAGED, count_batch, together
 from agent_memory.steps.effects import finish
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES
-from agent_memory.store.counted import ThreadCounter
+from agent_memory.store.counted import ThreadCounter, UserCounter
 from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document
+
+logger = logging.getLogger("agent_memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """The counters of recently written threads, and how many of their turns the change feed had missed."""
+    """The counters of recently written threads, and how many of their turns the change feed had missed.
+
+    `damaged` is how many threads were left out because their counters cannot be read. `users` has the counters of the
+    users whose turns were missed.
+    """
 
     counters: list[ThreadCounter]
     missed: int
+    damaged: int = 0
+    users: Mapping[str, UserCounter] = field(default_factory=dict)
 
 
 async def finish_intents(store: Store) -> int:
@@ -57,17 +66,27 @@ async def recount(tools: Tools, counters: Counters, rows: Sequence[Document], at
     """Compares the counters with turns that are stored (`sweeps`), and counts those that the change feed missed."""
     gate = asyncio.Semaphore(at_once)
 
-    async def counter_of(user_id: str, thread_id: str) -> ThreadCounter:
+    async def counter_of(user_id: str, thread_id: str) -> ThreadCounter | None:
         async with gate:
-            return await counters.get(user_id, thread_id)
+            try:
+                return await counters.get(user_id, thread_id)
+            except DAMAGED:
+                logger.exception("the counter of a thread of %s cannot be read", user_id)
+                return None
 
     keys = sorted({(row["user_id"], row["thread_id"]) for row in rows})
-    seen = dict(zip(keys, await together(counter_of(*key) for key in keys), strict=True))
-    missed = [row for row in rows if seen[row["user_id"], row["thread_id"]].cursor.is_new(row["id"], row["_ts"])]
-    mended = {
-        (one.user_id, one.thread_id): one for one in (await count_batch(tools, counters, missed, at_once)).threads
-    }
-    return Recount(list((seen | mended).values()), len(missed))
+    read = dict(zip(keys, await together(counter_of(*key) for key in keys), strict=True))
+    seen = {key: counter for key, counter in read.items() if counter is not None}
+
+    def is_missed(row: Document) -> bool:
+        counter = seen.get((row["user_id"], row["thread_id"]))
+        return counter is not None and counter.cursor.is_new(row["id"], row["_ts"])
+
+    missed = [row for row in rows if is_missed(row)]
+    counted = await count_batch(tools, counters, missed, at_once)
+    mended = {(one.user_id, one.thread_id): one for one in counted.threads}
+    left_out = read.keys() - seen.keys() | {(row["user_id"], row["thread_id"]) for row in missed} - mended.keys()
+    return Recount(list((seen | mended).values()), len(missed), len(left_out), counted.users)
 
 
 async def recently_extracted(store: Store, since: float) -> list[str]:
