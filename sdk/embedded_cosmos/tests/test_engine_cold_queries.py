@@ -11,8 +11,9 @@ import orjson
 import pytest
 from azure.cosmos import ContainerProxy, CosmosClient, PartitionKey
 
-from embedded_cosmos import Engine
+from embedded_cosmos import Engine, first_page
 from embedded_cosmos.bodies import lists_left_out
+from embedded_cosmos.shards import ShardCache
 
 Connect = Callable[[Engine], CosmosClient]
 POLICY = {"vectorEmbeddings": [{"path": "/v", "dataType": "float32", "dimensions": 3, "distanceFunction": "cosine"}]}
@@ -89,3 +90,94 @@ def test_a_user_who_is_larger_than_the_limit_is_loaded_once(connect: Connect) ->
             seen.add(id(max(shards._shards.values(), key=len)))
         assert len(seen) == 1
         assert len(shards._shards) < 4
+
+
+HARD = [
+    {"at": "2026-01-05", "inner": {"at": "2030"}},
+    {"inner": {"at": "1"}},
+    {"inner": [{"at": "2032"}], "at": "2026-02-02"},
+    {"text": 'quoted ,"at":"2033" and {"at":"', "at": "2026-01-20"},
+    {'x"at': "2034", "at": "2026-01-21"},
+    {"at": 'a "quoted" \\ time'},
+    {"at": "é\u2028ü"},
+    {"at": "\U0001f600"},
+    {"at": "ﬀ"},
+    {"at": ""},
+    {"at": None},
+    {"at": 7},
+    {"at": True},
+    {},
+]
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The shards that were loaded, in a world where ten documents are many."""
+    found: list[str] = []
+    load = ShardCache._load
+
+    def noted(cache: ShardCache, container: Any, key: str) -> Any:
+        if cache._shards.get((container.number, key)) is None:
+            found.append(key)
+        return load(cache, container, key)
+
+    monkeypatch.setattr(ShardCache, "_load", noted)
+    monkeypatch.setattr(first_page, "MANY", 10)
+    return found
+
+
+LISTINGS = [
+    "SELECT TOP 3 c.id FROM c ORDER BY c.at DESC",
+    "SELECT TOP 12 * FROM c ORDER BY c.at DESC",
+    "SELECT c.id, c.at FROM c WHERE c.n > 20 ORDER BY c.at DESC OFFSET 2 LIMIT 5",
+    "SELECT VALUE c.id FROM c WHERE c.user = 'u' AND NOT IS_DEFINED(c.inner) ORDER BY c.at DESC OFFSET 0 LIMIT 6",
+]
+
+
+@pytest.mark.parametrize("query", LISTINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_first_page_from_the_file_is_the_one_of_the_loaded_user(
+    tmp_path: Path, connect: Connect, loads: list[str], query: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+    documents = [{"at": f"2026-0{rng.randint(1, 3)}-0{rng.randint(1, 9)}"} for _ in range(60)] + HARD
+    rng.shuffle(documents)
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).create_database("db").create_container("c", PartitionKey(path="/user"))
+        for number, document in enumerate(documents):
+            container.create_item({"id": f"i{number}", "user": "u", "n": number, **document})
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).get_database_client("db").get_container_client("c")
+        cold = _rows(container, query)
+        assert loads == []
+        assert _rows(container, query) == cold  # who asks again gets the whole user into memory
+        assert len(loads) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT TOP 3 c.id FROM c ORDER BY c.at",
+        "SELECT TOP 3 c.id FROM c",
+        "SELECT c.id FROM c ORDER BY c.at DESC",
+        "SELECT DISTINCT TOP 3 c.at FROM c ORDER BY c.at DESC",
+        "SELECT TOP 30 c.id FROM c WHERE c.n = 5 ORDER BY c.at DESC",
+        "SELECT TOP 3 t AS tag FROM c JOIN t IN c.tags ORDER BY c.at DESC",
+        "SELECT TOP 3 c.id FROM c ORDER BY c.listed DESC",
+        "SELECT TOP 3 c.id FROM c ORDER BY c.inner_only DESC",
+    ],
+)
+def test_what_only_the_whole_user_can_tell_is_read_from_the_whole_user(
+    tmp_path: Path, connect: Connect, loads: list[str], query: str
+) -> None:
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).create_database("db").create_container("c", PartitionKey(path="/user"))
+        for n in range(20):
+            item = {"id": f"i{n}", "user": "u", "n": n, "at": f"{n:02}", "tags": ["x"], "listed": "z" if n else ["a"]}
+            container.create_item(item | ({"inner_only": "a"} if n else {"inner": {"inner_only": "z"}}))
+        warm = _rows(container, query)
+    loads.clear()
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).get_database_client("db").get_container_client("c")
+        assert _rows(container, query) == warm
+        assert len(loads) == 1

@@ -185,7 +185,7 @@ class Engine:
         catalog = self._catalog = Catalog(storage, offers, clock, self._partitioning)
         control = ControlPlane(catalog, offers, shards, clock)
         self._documents = Documents(storage, shards, clock)
-        data = DataPlane(catalog, storage, self._documents, Queries(shards))
+        data = DataPlane(catalog, storage, self._documents, Queries(storage, shards))
         return RestService(control, data)
 
     def _container_of(self, request: Request) -> str | None:

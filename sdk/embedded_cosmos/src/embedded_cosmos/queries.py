@@ -15,6 +15,7 @@ import orjson
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import PlanNeeded, TakesLong, bad_request, damaged
 from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
+from embedded_cosmos.first_page import first_page
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
 from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
@@ -26,6 +27,7 @@ from embedded_cosmos.shards import ShardCache
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
 from embedded_cosmos.sql.parser import parse
+from embedded_cosmos.storage import Storage
 
 MAX_KEPT_ROWS = 200_000
 QUICK_DOCUMENTS = 100
@@ -77,9 +79,12 @@ class Queries:
     continues from the same position.
     """
 
-    def __init__(self, shards: ShardCache) -> None:
+    def __init__(self, storage: Storage, shards: ShardCache) -> None:
+        self._storage = storage
         self._shards = shards
         self._kept = _KeptRows()
+        self._begun: set[tuple[int, EpkRange]] = set()
+        """Where one first page came from the file. Who asks for more gets the shard loaded."""
 
     def run(
         self,
@@ -131,6 +136,11 @@ class Queries:
             shard = self._shards.loaded(container, epks)
             if shard is None or not shard.is_quick(query.text):
                 raise TakesLong
+        elif (container.number, epks) not in self._begun and self._shards.is_cold(container, epks):
+            rows = first_page(self._storage, container, query.statement, scope)
+            if rows is not None:
+                self._begun.add((container.number, epks))
+                return rows
         at_most = QUICK_DOCUMENTS if at_once else None
         with self._shards.covering(container, epks) as shards:
             _refuse_damaged(query, shards)

@@ -7,6 +7,7 @@ count: otherwise, if it alone passed the limit, any two queries in turn would lo
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,9 +59,11 @@ class ShardCache:
 
     def loaded(self, container: Container, epks: EpkRange) -> Shard | None:
         """The one shard that holds all items of the range, if it is in memory."""
-        key = shard_key(epks.min)
-        within = len(key) == EPK_LEVEL_DIGITS and epks.max <= key + MAX_EPK
-        return self._shards.get((container.number, key)) if within else None
+        return self._shards.get((container.number, shard_key(epks.min))) if _is_in_one(epks) else None
+
+    def is_cold(self, container: Container, epks: EpkRange) -> bool:
+        """Whether one shard holds all items of the range, and is not in memory."""
+        return _is_in_one(epks) and self.loaded(container, epks) is None
 
     def apply(self, container: Container, changes: Iterable[ItemChange]) -> None:
         """Apply a commit to the loaded shards."""
@@ -84,9 +87,8 @@ class ShardCache:
         self._total -= self._sizes.pop(shard_id, 0)
 
     def _keys(self, container: Container, epks: EpkRange) -> Iterator[str]:
-        first = shard_key(epks.min)
-        if len(first) == EPK_LEVEL_DIGITS and epks.max <= first + MAX_EPK:
-            yield first
+        if _is_in_one(epks):
+            yield shard_key(epks.min)
             return
         start = epks.min
         while row := self._storage.execute(_NEXT_EPK, (container.number, start, epks.max)).fetchone():
@@ -102,20 +104,39 @@ class ShardCache:
             return shard
         shard = Shard(container.properties, self._stored)
         parse = lists_left_out(shard.list_sizes)
-        rows = self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK))
-        documents = [(number, epk, item_id, sound_body(item_id, body, parse)) for number, epk, item_id, body in rows]
-        # SQLite would copy all bodies to sort them.
-        for number, epk, item_id, document in sorted(documents, key=itemgetter(0)):
-            if document is None:
-                shard.damaged[number] = item_id
-            else:
-                shard.put(number, document, epk)
+        with _collector_paused():
+            rows = self._storage.execute(_ALL_ITEMS, (container.number, key, key + MAX_EPK))
+            documents = [(number, epk, name, sound_body(name, body, parse)) for number, epk, name, body in rows]
+            # SQLite would copy all bodies to sort them.
+            for number, epk, item_id, document in sorted(documents, key=itemgetter(0)):
+                if document is None:
+                    shard.damaged[number] = item_id
+                else:
+                    shard.put(number, document, epk)
         self._shards[shard_id] = shard
         return shard
 
     def _stored(self, number: int) -> JsonObject | None:
         item_id, body = self._storage.execute(_ITEM, (number,)).fetchone()
         return sound_body(item_id, body)
+
+
+def _is_in_one(epks: EpkRange) -> bool:
+    """Whether one shard holds all items of the range."""
+    key = shard_key(epks.min)
+    return len(key) == EPK_LEVEL_DIGITS and epks.max <= key + MAX_EPK
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Without the garbage collector, which finds nothing in parsed JSON and doubles the time of parsing much of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 _NEXT_EPK = "SELECT epk FROM items WHERE container = ? AND epk >= ? AND epk < ? ORDER BY epk LIMIT 1"
