@@ -49,6 +49,33 @@ async def test_a_history_gives_messages_back_as_they_were(memory: AsyncMemory):
     assert await history.get_messages("another") == []
 
 
+async def test_a_host_that_keeps_only_the_id_of_a_session_loses_no_repeated_message(memory: AsyncMemory):
+    said = ["yes", "yes", "no", "yes"]
+    with agent_server() as server:
+        client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{server.url}/v1")
+        agent = Agent(client=client, context_providers=[MemoryHistoryProvider(memory, user_id="alice")])
+        for text in said:
+            await agent.run(text, session=AgentSession(session_id="s"))
+        assert len(server.requests[-1]["messages"]) == 7
+    turns = await memory.user("alice").thread("s").turns()
+    assert [turn.content for turn in turns if turn.role == "user"] == said
+
+
+async def test_a_message_that_is_too_large_is_cut_and_the_others_stay(memory: AsyncMemory):
+    async def read(page: str) -> str:
+        """Reads a page."""
+        return "sunny " * 500_000
+
+    with agent_server() as server:
+        client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{server.url}/v1")
+        agent = Agent(client=client, tools=[read], context_providers=[MemoryHistoryProvider(memory, user_id="alice")])
+        await agent.run('call read {"page": "1"}', session=AgentSession(session_id="s"))
+        await agent.run("And now?", session=AgentSession(session_id="s"))
+        called, result = server.requests[-1]["messages"][1:3]
+    assert result["tool_call_id"] == called["tool_calls"][0]["id"]
+    assert "more characters were not stored" in str(result["content"])
+
+
 async def test_context_and_history_together_write_each_turn_once(memory: AsyncMemory):
     with agent_server() as server:
         client = OpenAIChatCompletionClient(model="scripted", api_key="k", base_url=f"{server.url}/v1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,32 @@ async def test_a_client_that_sends_its_whole_history_each_time_writes_each_turn_
         await agent.ainvoke(said(*history[:-2]), context=Context("alice", "s"))
     turns = await memory.user("alice").thread("s").turns()
     assert [turn.content for turn in turns] == ["yes", KNOWS_NOT, "yes", KNOWS_NOT, "no", KNOWS_NOT]
+
+
+async def test_what_was_said_in_a_run_that_was_cancelled_is_kept_with_the_next(memory: AsyncMemory):
+    waiting = asyncio.Event()
+
+    async def wait(seconds: int) -> str:
+        """Waits."""
+        waiting.set()
+        await asyncio.sleep(seconds)
+        return "done"
+
+    with agent_server() as server:
+        model = ChatOpenAI(model="scripted", api_key="k", base_url=f"{server.url}/v1")  # type: ignore[arg-type]
+        middleware = [MemoryMiddleware(memory, user_id="alice")]
+        agent: Any = create_agent(model, tools=[wait], middleware=middleware, checkpointer=InMemorySaver())
+        config = {"configurable": {"thread_id": "s"}}
+        await agent.ainvoke(said("Hello."), config)
+        told = 'I live in Porto.\ncall wait {"seconds": 60}'
+        run = asyncio.create_task(agent.ainvoke(said(told), config))
+        await waiting.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        await agent.ainvoke(said("Never mind."), config)
+    turns = [turn.content for turn in await memory.user("alice").thread("s").turns()]
+    assert turns == ["Hello.", KNOWS_NOT, told, '[calls wait({"seconds": 60})]', "Never mind.", KNOWS_NOT]
 
 
 def test_the_synchronous_face_streams_remembers_and_keeps_nothing_recalled_in_its_checkpoint():

@@ -38,7 +38,8 @@ async def test_items_come_back_as_they_were_the_last_first_when_popped(memory: A
     await session.add_items(ITEMS[3:])
     assert await session.get_items() == ITEMS
     kept = await memory.user("alice").thread(encode_id("a/b", "")).turns()
-    assert [[part.type for part in turn.parts or ()] for turn in kept[:4]] == [[], [], ["tool_call"], ["tool_result"]]
+    parts = [[part.type for part in turn.parts or ()] for turn in kept[:4]]
+    assert parts == [["text", "image"], [], ["tool_call"], ["tool_result"]]
     assert await session.get_items(limit=2) == ITEMS[-2:]
     assert await session.get_items(limit=99) == ITEMS
     assert await MemorySession(memory, "a/b", user_id="bob").get_items() == []
@@ -46,6 +47,22 @@ async def test_items_come_back_as_they_were_the_last_first_when_popped(memory: A
     await session.add_items(ITEMS[:1])
     await session.clear_session()
     assert await session.get_items() == []
+
+
+async def test_what_is_too_large_for_a_turn_is_cut_and_the_session_goes_on(memory: AsyncMemory):
+    session = MemorySession(memory, "s", user_id="alice")
+    call, result = ITEMS[2], ITEMS[3] | {"output": "sunny " * 500_000}
+    photo = {"type": "input_image", "image_url": f"data:image/png;base64,{'A' * 2_000_000}"}
+    asked = {"role": "user", "content": [{"type": "input_text", "text": "Look!"}, photo]}
+    await session.add_items([asked, call, result, ITEMS[4]])
+    first, *others, last = await session.get_items()
+    assert first == {"role": "user", "content": "Look!"}  # no image that a model could not read
+    assert (others[0], last) == (call, ITEMS[4])
+    assert others[1]["call_id"] == "c"
+    assert others[1]["output"].startswith("sunny sunny")
+    assert others[1]["output"].endswith("… [2,900,000 more characters were not stored]")
+    [turn, *_] = await memory.user("alice").thread("s").turns()
+    assert [part.type for part in turn.parts or ()] == ["text", "image"]
 
 
 async def test_an_item_that_memories_rest_on_is_not_taken_back(memory: AsyncMemory):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agent_server import BUDGET, KNOWS, agent_server
+from agent_server import BUDGET, KNOWS, KNOWS_NOT, agent_server
 
 pytest.importorskip("pydantic_ai.models.openai", reason="not installed: make integrations ARGS=pydantic_ai")
 
 from pydantic_ai import Agent, BinaryContent, CachePoint, ImageUrl, TextContent
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -102,3 +104,37 @@ async def test_a_streamed_run_is_kept_and_its_history_holds_nothing_recalled(mem
     assert server.asked[-1].tools == ["search_memory", "remember", "forget_memory"]
     assert all(BUDGET not in str(part) for message in messages[:1] for part in message.parts)
     assert [turn.content for turn in await memory.user("alice").thread("s").turns()] == ["What is the budget?", KNOWS]
+
+
+async def test_what_was_said_in_a_run_that_fails_or_is_cancelled_is_kept_once(memory: AsyncMemory):
+    waiting = asyncio.Event()
+
+    async def wait(seconds: int) -> str:
+        """Waits."""
+        waiting.set()
+        await asyncio.sleep(seconds)
+        return "done"
+
+    async def kept(thread: str) -> list[str]:
+        return [turn.content for turn in await memory.user("alice").thread(thread).turns()]
+
+    with agent_server() as server:
+        model = OpenAIChatModel("scripted", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="k"))
+        agent = Agent(model, capabilities=[MemoryCapability(memory, user_id="alice")], tools=[wait])
+        server.failures = 9
+        with pytest.raises(ModelHTTPError):
+            await agent.run("I live in Porto.", conversation_id="failed")
+        server.failures = 0
+        assert await kept("failed") == ["I live in Porto."]
+        await agent.run("I live in Porto.", conversation_id="failed")
+        assert await kept("failed") == ["I live in Porto.", KNOWS_NOT]
+        run = asyncio.create_task(agent.run('call wait {"seconds": 60}', conversation_id="stopped"))
+        await waiting.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert await kept("stopped") == ['call wait {"seconds": 60}', '[calls wait({"seconds": 60})]']
+        async with agent.run_stream("Tell me much.", conversation_id="left") as stream:
+            async for _ in stream.stream_text():
+                break
+        assert (await kept("left"))[0] == "Tell me much."

@@ -7,7 +7,7 @@ import pytest
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
-from agent_memory.errors import ConfigurationError, ModelError
+from agent_memory.errors import ConfigurationError, InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.models import content_hash
@@ -169,3 +169,8 @@ async def test_the_names_that_others_give_to_roles_are_taken(memory: AsyncMemory
     await thread.process("extract")
     assert [one.role for one in await thread.turns()] == ["agent", "user", "tool"]
     assert await contents(memory) == ["home=Lisbon, by the river"]
+
+
+async def test_a_wrong_role_is_answered_with_the_names_that_people_write(memory: AsyncMemory):
+    with pytest.raises(InvalidInput, match=r"'user', 'assistant' \(or 'agent'\), 'tool' or 'system', not 'robot'"):
+        await memory.user("alice").thread("t").add("robot", "Hello.")

@@ -151,12 +151,12 @@ def test_the_shapes_of_others_are_read(block: dict[str, Any], part: dict[str, An
     assert read_parts([{"type": "text", "text": "Look"}, block]) == [{"type": "text", "text": "Look"}, part]
 
 
-def test_what_cannot_be_a_reference_is_a_mark_in_the_text():
+def test_an_image_whose_url_cannot_be_kept_stays_without_it_and_other_parts_are_marks_in_the_text():
     huge = {"type": "image", "base64": "A" * 300_000, "mime_type": "image/png"}
-    assert read_parts([huge, {"type": "image_url", "image_url": {"url": "file:///x"}}]) is None
+    assert read_parts([{"type": "image_url", "image_url": {"url": "file:///x"}}]) == [{"type": "image"}]
     assert read_parts([OURS_IMAGE, huge, {"type": "audio"}, 7]) == [
         OURS_IMAGE,
-        {"type": "text", "text": "[image]"},
+        {"type": "image", "mime_type": "image/png"},
         {"type": "text", "text": "[audio]"},
     ]
     assert read_parts("words") is None
@@ -185,7 +185,7 @@ async def test_a_message_that_was_stored_as_text_alone_may_be_sent_again_with_it
         await chat.add("assistant", "Let me look.", id="one", parts=parts)
 
 
-async def test_what_no_turn_can_hold_becomes_a_mark_and_the_message_stays(memory: AsyncMemory):
+async def test_what_no_turn_can_hold_is_left_out_and_the_message_stays(memory: AsyncMemory):
     shot = {"type": "image", "url": f"data:image/png;base64,{'A' * 190_000}"}
     odd: dict[str, Any] = {"type": "tool_call", "name": "price_of", "args": {"most": float("nan")}}
     parts = read_parts([{"type": "text", "text": "Here they are."}, *[shot] * 10, odd])
@@ -193,8 +193,9 @@ async def test_what_no_turn_can_hold_becomes_a_mark_and_the_message_stays(memory
     chat = memory.user("ada").thread("t")
     await chat.add("user", "Here they are.", parts=parts)
     [turn] = await chat.turns()
-    assert [part["type"] for part in given(turn)] == ["text", *["image"] * 3, *["text"] * 8]
-    assert [part["text"] for part in given(turn)[-2:]] == ["[image]", "[tool_call]"]
+    assert [part["type"] for part in given(turn)] == ["text", *["image"] * 10, "text"]
+    assert ["url" in part for part in given(turn)[1:-1]] == [*[True] * 3, *[False] * 7]
+    assert given(turn)[-1]["text"] == "[tool_call]"
 
 
 async def test_what_only_a_part_says_is_forgotten(memory: AsyncMemory):

@@ -158,7 +158,11 @@ class MemoryHistoryProvider(HistoryProvider):
             return []
         thread = self._bridge.thread(self._owner(state or {}), session_id)
         view = await survive(self._bridge.ask(thread.view), "read the history", None)
-        return [] if view is None else [_message(one) for one in view.turns]
+        if view is None:
+            return []
+        if state is not None:  # a host that keeps only the id of a session goes on where the history ends
+            state.setdefault(_COUNT, view.retired + len(view.turns))
+        return [_message(one) for one in view.turns]
 
     async def save_messages(
         self,

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar, cast
 
-from agent_memory.errors import ConfigurationError, InvalidInput
+from agent_memory.errors import ConfigurationError, Conflict, InvalidInput
+from agent_memory.integrations.fitting import fitted
 from agent_memory.integrations.ids import encode_id
 from agent_memory.memory import AsyncMemory
 from agent_memory.recall.context import DEFAULT_BUDGET
@@ -126,13 +127,19 @@ class Bridge:
         return str((await self.ask(method, query, budget=self.budget)).text)
 
     async def keep(self, user_id: str, thread_id: str, turns: Sequence[Turn | None]) -> None:
-        """Stores turns. A store that fails is logged and does not fail the run; the turns are lost then."""
-        kept = [one for one in turns if one is not None]
+        """Stores turns, cut where they are too large. What cannot be stored is logged and does not fail the run."""
+        kept = [fitted(one) for one in turns if one is not None]
         if kept:
             await survive(self._add(user_id, thread_id, kept), f"keep {len(kept)} turns", None)
 
     async def _add(self, user_id: str, thread_id: str, turns: Sequence[Turn]) -> None:
-        await self.ask(self.thread(user_id, thread_id).add_many, turns)
+        try:
+            await self.ask(self.thread(user_id, thread_id).add_many, turns)
+        except (InvalidInput, Conflict):
+            if len(turns) == 1:
+                raise
+            for one in turns:  # those that can be stored are
+                await survive(self._add(user_id, thread_id, [one]), "keep a turn", None)
 
 
 async def survive(work: Awaitable[T], what: str, instead: T, *raised: type[Exception]) -> T:

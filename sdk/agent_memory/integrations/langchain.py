@@ -118,12 +118,14 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool) -> list[Turn | None]:
     """The turns of the last run: the user's last messages, and what followed.
 
+    Runs just before it that failed or were cancelled, so that they have no answer, are part of it.
+
     Messages of a checkpoint keep their ids. Others get new ones in each run; then the same words at the same place of
     the conversation are the same turn.
     """
     said = [(one, _ROLES[type(one)]) for one in messages if type(one) in _ROLES]
     last = max((n for n, (_, role) in enumerate(said) if role == "user"), default=len(said))
-    while last and said[last - 1][1] == "user":
+    while last and not _is_answer(said[last - 1][0]):
         last -= 1
     seen: Counter[tuple[str, str]] = Counter()
     made: list[Turn | None] = []
@@ -138,6 +140,10 @@ def turns_of(thread_id: str, messages: Sequence[AnyMessage], *, stable_ids: bool
         named = _call(message) if isinstance(message, ToolMessage) else {}
         made.append(turn(role, content, turn_id(thread_id, own), parts, **named))
     return made
+
+
+def _is_answer(message: AnyMessage) -> bool:
+    return isinstance(message, AIMessage) and not message.tool_calls
 
 
 def memory_tools_for(memory: AnyMemory, user_id: str) -> list[BaseTool]:

@@ -21,14 +21,17 @@ from agent_memory.transfer.parts import read_parts
 
 require("pydantic_ai", "pydantic-ai")
 
+from anyio import move_on_after  # noqa: E402
 from pydantic_ai import FunctionToolset, RunContext  # noqa: E402
-from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
+from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler  # noqa: E402
 from pydantic_ai.messages import ModelMessage  # noqa: E402
 from pydantic_ai.run import AgentRunResult  # noqa: E402
 
 __all__ = ["MemoryCapability", "memory_toolset_for"]
 
 _HOW = "pass user_id= to MemoryCapability, or deps with a user_id to the run"
+PATIENCE_SECONDS = 5.0
+"""The most seconds by which a cancelled run ends later, because its messages are stored. A choice."""
 
 
 class MemoryCapability(AbstractCapability[Any]):
@@ -58,6 +61,7 @@ class MemoryCapability(AbstractCapability[Any]):
         self._bridge = Bridge(memory, budget=budget, agent_id=agent_id)
         self._user_id, self._gives_tools = user_id, tools
         self._bound = False
+        self._said: Sequence[ModelMessage] = ()
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         """The capability for the user of a run.
@@ -67,7 +71,7 @@ class MemoryCapability(AbstractCapability[Any]):
         """
         known = ctx.deps.get("user_id") if isinstance(ctx.deps, Mapping) else getattr(ctx.deps, "user_id", None)
         made = copy(self)
-        made._user_id, made._bound = owner(self._user_id or known, _HOW), True
+        made._user_id, made._bound, made._said = owner(self._user_id or known, _HOW), True, ()
         return made
 
     def get_instructions(self) -> Callable[[RunContext[Any]], Any] | None:
@@ -75,6 +79,7 @@ class MemoryCapability(AbstractCapability[Any]):
         return self._recall if self._bound else None
 
     async def _recall(self, ctx: RunContext[Any]) -> str | None:
+        self._said = ctx.messages  # the list that the run adds to
         prompt = ctx.prompt if ctx.prompt is not None else ""
         return await self._bridge.told(self._owner, self._thread(ctx), text_of(prompt)) or None
 
@@ -87,9 +92,23 @@ class MemoryCapability(AbstractCapability[Any]):
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Stores the messages of the run, with files and the calls and results of tools. Failures are logged."""
         every, new = result.all_messages(), len(result.new_messages())
-        thread = self._thread(ctx)
-        await self._bridge.keep(self._owner, thread, _turns(thread, every, len(every) - new))
+        await self._keep(ctx, every, len(every) - new)
         return result
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Stores also what was said in a run that failed or was cancelled. If the run is repeated, it counts once."""
+        try:
+            return await handler()
+        except BaseException:
+            said = self._said
+            start = next((place for place, one in enumerate(said) if one.run_id == ctx.run_id), len(said))
+            with move_on_after(PATIENCE_SECONDS, shield=True):
+                await self._keep(ctx, said, start)
+            raise
+
+    async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage], start: int) -> None:
+        thread = self._thread(ctx)
+        await self._bridge.keep(self._owner, thread, _turns(thread, messages, start))
 
     @property
     def _owner(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from agent_memory.models.base import Model, UtcTime
 from agent_memory.models.parts import Parts, text_of_parts
@@ -14,10 +15,15 @@ Role = Literal["user", "agent", "tool", "system"]
 RoleAlias = Literal["assistant", "function", "human", "ai"]
 ROLE_ALIASES: dict[RoleAlias, Role] = {"assistant": "agent", "function": "tool", "human": "user", "ai": "agent"}
 """The names of the four roles in other systems."""
+_ROLES = get_args(Role)
 
 
 def _role(value: object) -> object:
-    return ROLE_ALIASES.get(cast(RoleAlias, value), value) if isinstance(value, str) else value
+    role = ROLE_ALIASES.get(cast(RoleAlias, value), value) if isinstance(value, str) else value
+    if role not in _ROLES:
+        known = "Input should be 'user', 'assistant' (or 'agent'), 'tool' or 'system', not {role}"
+        raise PydanticCustomError("role", known, {"role": f"{value!r:.40}"})
+    return role
 
 
 RoleField = Annotated[Role, BeforeValidator(_role, json_schema_input_type=Literal[Role, RoleAlias])]

@@ -1,12 +1,14 @@
 """Converts parts of messages from the formats of chat APIs and frameworks.
 
-The shapes are those of OpenAI (chat and responses), Anthropic, and LangChain's content blocks. What cannot be kept as a
-reference, such as a very large inline image, stays as a mark in the text, so that no message is lost.
+The shapes are those of OpenAI (chat and responses), Anthropic, and LangChain's content blocks. An image or a file whose
+URL cannot be kept, such as a very large inline image, stays without it; another part that cannot be kept becomes a mark
+in the text. So no message is lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,7 +19,7 @@ from agent_memory.models.parts import MOST_PARTS
 from agent_memory.store.documents import check_json
 
 MOST_INLINE = 600_000
-"""Maximum characters of all `data:` URLs of a message, so that it fits into one turn. Later ones become marks."""
+"""Maximum characters of all `data:` URLs of a message, so that it fits into one turn. Later ones are left out."""
 _PART: TypeAdapter[Any] = TypeAdapter(Part)
 _TEXTS = ("text", "refusal", "thinking")
 _ARGUMENTS = ("args", "input", "arguments")
@@ -32,7 +34,7 @@ def read_parts(content: object, calls: Sequence[Any] = ()) -> list[dict[str, Any
         url = getattr(part, "url", None) or ""
         if url.startswith("data:"):
             room -= len(url)
-            parts[place] = part if room >= 0 else TextPart(text=f"[{part.type}]")
+            parts[place] = part if room >= 0 else part.model_copy(update={"url": None})
     if all(isinstance(part, TextPart) for part in parts):
         return None
     return [part.model_dump(exclude_none=True) for part in parts]
@@ -48,11 +50,12 @@ def _part(block: object) -> Any:
     if fields is None:
         text = next((block[name] for name in _TEXTS if isinstance(block.get(name), str)), None)
         return TextPart(text=text) if text else TextPart(text=f"[{kind}]") if kind else None
-    try:
-        check_json(fields, "a part")
-        return _PART.validate_python({name: value for name, value in fields.items() if value is not None})
-    except (InvalidInput, ValidationError):
-        return TextPart(text=f"[{kind}]")
+    given = {name: value for name, value in fields.items() if value is not None}
+    for tried in (given, given | {"url": None}) if "url" in given else (given,):
+        with suppress(InvalidInput, ValidationError):
+            check_json(tried, "a part")
+            return _PART.validate_python(tried)
+    return TextPart(text=f"[{kind}]")
 
 
 def _fields(kind: str, block: Mapping[str, Any]) -> dict[str, Any] | None:

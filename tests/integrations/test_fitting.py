@@ -1,0 +1,52 @@
+"""Messages that are too large for a turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_memory import AsyncMemory
+from agent_memory.integrations.bridge import Bridge
+from agent_memory.integrations.fitting import fitted
+
+LONG = "sunny " * 400_000
+PHOTO = "A" * 2_000_000
+
+
+def a_turn(content: str = "Look!", **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content, "id": "one", **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "content", "metadata"),
+    [
+        (a_turn(), "Look!", None),
+        (a_turn(metadata={"m": {"output": "short"}}), "Look!", {"m": {"output": "short"}}),
+        (a_turn(metadata={"m": {"type": "image", "data": PHOTO}}), "Look!", {}),
+        (a_turn(metadata={"m": {"url": f"data:image/png;base64,{PHOTO}"}}), "Look!", {}),
+        (a_turn(metadata={"m": {"type": "image_generation_call", "result": PHOTO}}), "Look!", {}),
+        (a_turn(metadata={"m": {"x": ["a " * 900] * 1_000}, "k": 1}), "Look!", None),
+        (a_turn(metadata={str(number): 1 for number in range(200_000)}), "Look!", {}),
+    ],
+)
+def test_a_file_is_left_out_and_the_words_stay(given: dict[str, Any], content: str, metadata: Any):
+    made = fitted(given)
+    assert made["content"] == content
+    assert made.get("metadata") == metadata or metadata is None
+
+
+@pytest.mark.parametrize("item", [{"output": PHOTO}, {"type": "function_result", "result": PHOTO}, {"x": LONG}])
+def test_what_a_tool_said_is_cut_even_if_it_looks_like_a_file(item: dict[str, Any]):
+    made = fitted(a_turn(LONG, metadata={"item": {"call_id": "c", **item}}))
+    text = made["metadata"]["item"][list(item)[-1]]
+    assert len(text) < 101_000
+    assert "more characters were not stored" in text
+    assert made["metadata"]["item"]["call_id"] == "c"
+
+
+async def test_one_message_that_cannot_be_stored_takes_no_others_with_it(memory: AsyncMemory):
+    odd = a_turn("Odd.", metadata={"most": float("nan")}) | {"id": "odd"}
+    await Bridge(memory).keep("alice", "s", [a_turn("First."), odd, a_turn("Last.") | {"id": "two"}])
+    turns = await memory.user("alice").thread("s").turns()
+    assert [turn.content for turn in turns] == ["First.", "Last."]
