@@ -499,6 +499,8 @@ class UserScope:
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
         and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
+        A request with an id may be repeated for thirty days, for instance after its answer was lost.
+
         Args:
             id: A memory or a turn.
             query: A topic; everything about it is deleted.
@@ -795,6 +797,8 @@ class UserScope:
         ttl: int | None = None,
     ) -> models.Memory:
         """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
+
+        A correction may be repeated, for instance after its answer was lost: it returns the version that it made.
 
         Args:
             id: The memory.
@@ -1164,6 +1168,8 @@ class GroupScope:
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
         and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
+        A request with an id may be repeated for thirty days, for instance after its answer was lost.
+
         Args:
             id: A memory or a turn.
             query: A topic; everything about it is deleted.
@@ -1460,6 +1466,8 @@ class GroupScope:
         ttl: int | None = None,
     ) -> models.Memory:
         """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
+
+        A correction may be repeated, for instance after its answer was lost: it returns the version that it made.
 
         Args:
             id: The memory.

@@ -406,6 +406,25 @@ async def test_requests_that_make_no_sense_are_refused(memory: AsyncMemory):
     assert await memory.runtime.store.query(MEMORIES, 'SELECT * FROM c WHERE c.type = "forgetting"') == []
 
 
+async def test_a_request_with_an_id_may_be_repeated_and_counts_for_its_scope_only(memory: AsyncMemory):
+    alice, bob = memory.user("alice"), memory.user("bob")
+    [turn_id, _] = (await alice.thread("t1").add_many([said(1), said(2)])).ids
+    await bob.thread("t1").add("user", "Hello")
+    first = await alice.forget(turn_id)
+    assert first.deleted == {"turn": [turn_id]}
+    again = await alice.forget(turn_id)
+    assert (again.deleted, again.dry_run, again.at >= first.at) == (first.deleted, False, True)
+    assert len(await alice.thread("t1").turns()) == 1
+    for nothing in (bob.forget(turn_id), alice.forget(turn_id, thread_id="t2"), alice.forget(turn_id, dry_run=True)):
+        with pytest.raises(NotFound):
+            await nothing
+
+
+def said(number: int) -> dict[str, object]:
+    """A turn with an id."""
+    return {"id": f"turn-{number}", "role": "user", "content": ["", "I bought a lamp", "Rome is far"][number]}
+
+
 async def test_a_cleared_view_stays_cleared_and_names_nothing_that_went(memory: AsyncMemory):
     chat = memory.user("alice").thread("t1")
     await tell(memory, "t1", "fact: old=from before the clearing", "fact: locker code=4711")

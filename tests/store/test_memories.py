@@ -30,8 +30,12 @@ async def test_remember_get_update_and_history(memory: AsyncMemory):
     assert (old.superseded_by, old.supersede_reason, old.valid_to) == (new.id, "update", new.valid_from)
     hits = await alice.search("cashews")
     assert [hit.memory.id for hit in hits] == [second.id]  # found by its new words
-    with pytest.raises(Conflict):
-        await alice.update(first.id, content="something else")
+    again = await alice.update(first.id, content="Allergic to peanuts and cashews ", reason="the test came back")
+    assert again.id == second.id, "its answer may have been lost"
+    assert len(await alice.history(first.id)) == 2
+    for other in ({"content": "something else"}, {"content": second.content}, {"pinned": True}):
+        with pytest.raises(Conflict):
+            await alice.update(first.id, **other)
     with pytest.raises(InvalidInput):
         await alice.update(second.id, content=" ")
     with pytest.raises(NotFound):

@@ -32,6 +32,8 @@ class ForgetPlan:
     """By thread: summaries and the like that are deleted because of their text, not with turns or memories."""
     by_place: bool = False
     keeps_memories: bool = False
+    named: dict[str, str] | None = None
+    """A hash of the id that the request names, and its type, so that the request may be repeated."""
 
     def __bool__(self) -> bool:
         """Whether anything is deleted."""
@@ -60,6 +62,7 @@ class ForgetPlan:
             "kept": sorted(self.kept),
             "accounts": sorted(self.accounts),
             "keeps_memories": self.keeps_memories,
+            **({} if self.named is None else {"named": self.named}),
         }
 
     def receipt(self, *, dry_run: bool) -> ForgetReceipt:

@@ -82,6 +82,11 @@ def of_place(user_id: str, place: Place, at: datetime) -> Document:
     return _tombstone(user_id, at, "forgotten", "place", key) | {"place": kept}
 
 
+def of_request(user_id: str, thread_id: str | None, item_id: str) -> str:
+    """The hash by which a repeated request to forget an id is known."""
+    return _keyed(user_id, thread_id or "", item_id)
+
+
 async def bury(store: Store, user_id: str, tombstones: Sequence[Document]) -> None:
     """Writes tombstones. An existing one gets the newer time."""
     unique = {document["id"]: document for document in tombstones}

@@ -10,7 +10,7 @@ from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, NotFound
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import Memory, content_hash, iso, now
 from agent_memory.remembering import untold
-from agent_memory.remembering.kinds import USUAL
+from agent_memory.remembering.kinds import USUAL, kind_and_data
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.retention import with_retention
 from agent_memory.rules.switches import Rules
@@ -121,6 +121,29 @@ async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, s
     return memory, etag
 
 
+async def corrected_before(
+    desk: Desk, memory_id: str, content: str | None, data: Mapping[str, Any] | None, reason: str | None
+) -> tuple[Memory, str] | None:
+    """The version that this very correction has made, with its ETag; None if something else replaced the memory.
+
+    So a correction whose answer was lost can be repeated.
+
+    Raises:
+        NotFound: if the user has no such memory.
+    """
+    old, _ = await get_memory(desk.store, desk.user_id, memory_id)
+    if (content is None and data is None) or old.superseded_by in (None, NOBODY):
+        return None
+    made, etag = await get_memory(desk.store, desk.user_id, str(old.superseded_by))
+    if made.superseded_by is not None or made.model is not None or made.supersedes_ids != [old.id]:
+        return None
+    if data is not None:
+        data = (await kind_and_data(desk.store, desk.user_id, old.kind if old.type == "fact" else None, data))[1]
+    told = desk.screened(_version(old, old.content if content is None else content, {"data": data}, reason))
+    same = (told.content, told.data, told.metadata) == (made.content, made.data, made.metadata)
+    return (made, etag) if same else None
+
+
 async def mark(desk: Desk, memory: Memory, marks: Mapping[str, Any]) -> Memory:
     """Sets whether a memory is pinned, what it is linked to, when it expires. Writes nothing if nothing changes."""
     changes = {name: value for name, value in marks.items() if getattr(memory, name) != value}
@@ -144,28 +167,7 @@ async def correct(
         NotFound: if it was forgotten since.
         MemoryDisabled: if the settings forbid to remember the new content.
     """
-    clock = now()
-    new = desk.screened(
-        old.model_copy(
-            update={
-                "data": None,  # it was about the earlier words
-                **marks,
-                "id": f"{old.type}_{new_turn_id()}",
-                "content": content.strip(),
-                "content_hash": content_hash(content),
-                "created_at": clock,
-                "recorded_at": clock,
-                "valid_from": clock,
-                "valid_to": None,
-                "confidence": 1.0,
-                "model": None,
-                "prompt_version": None,
-                "supersedes_ids": [old.id],
-                "embedding_model": desk.embeddings.model_id,
-                "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
-            }
-        )
-    )
+    new = desk.screened(_version(old, content, {**marks, "embedding_model": desk.embeddings.model_id}, reason))
     document = await desk.document(new)
     partition = (old.user_id, old.thread_id)
     stored = await desk.store.read(MEMORIES, old.id, partition)
@@ -173,14 +175,37 @@ async def correct(
         raise NotFound(f"no memory {old.id} in this scope")
     ended = stored | {
         "superseded_by": new.id,
-        "superseded_at": iso(clock),
+        "superseded_at": iso(new.created_at),
         "supersede_reason": "update",
-        "valid_to": iso(clock),
+        "valid_to": iso(new.created_at),
         **untold.mark(old.thread_id),
     }
     await untold.mark_earlier(desk.store, desk.user_id, old.id, None)
     await desk.store.batch(MEMORIES, partition, [create(document), replace(ended, etag)])
     return new
+
+
+def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | None) -> Memory:
+    """A new version of a memory, before it is screened."""
+    clock = now()
+    return old.model_copy(
+        update={
+            "data": None,  # it was about the earlier words
+            **marks,
+            "id": f"{old.type}_{new_turn_id()}",
+            "content": content.strip(),
+            "content_hash": content_hash(content),
+            "created_at": clock,
+            "recorded_at": clock,
+            "valid_from": clock,
+            "valid_to": None,
+            "confidence": 1.0,
+            "model": None,
+            "prompt_version": None,
+            "supersedes_ids": [old.id],
+            "metadata": old.metadata | ({"edit_reason": reason} if reason else {}),
+        }
+    )
 
 
 async def links(store: Store, user_id: str, ids: Sequence[str]) -> list[str]:

@@ -7,22 +7,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_memory.errors import AgentMemoryError, InvalidInput
+from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
 from agent_memory.forgetting.accounts import add_accounts
 from agent_memory.forgetting.deletion import carry_out, finish_forgettings
 from agent_memory.forgetting.erasure import begin_erasure, count_documents
 from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tombstones
 from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
-from agent_memory.forgetting.tombstones import Place, bury, of_place
+from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
 from agent_memory.language.current import for_asking
 from agent_memory.models import ForgetReceipt, now
 from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
+from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.counted import USER
 from agent_memory.store.counters import Counters
-from agent_memory.store.ids import USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
+from agent_memory.store.ids import FORGOTTEN_THREAD, USER_SUMMARY_THREAD, check_id, summary_id, user_summary_id
 from agent_memory.store.replies import forget_replies
 from agent_memory.text.folding import folded
 
@@ -103,7 +104,7 @@ async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> 
     request.check()
     if dry_run:
         return (await _plan(runtime, request, now())).receipt(dry_run=True)
-    return await _scrubbed(runtime.store, _forget(runtime, request))
+    return await _scrubbed(runtime.store, _forget_once(runtime, request))
 
 
 async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
@@ -119,6 +120,26 @@ async def _forget(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
     else:  # no turns or memories are left; stored replies may still quote them
         await forget_replies(runtime.store, request.user_id)
     return receipt
+
+
+async def _forget_once(runtime: Runtime, request: ForgetRequest) -> ForgetReceipt:
+    """Carries out a request, unless it was done before and only its answer was lost.
+
+    That receipt names only the id that the caller gives: of all ids, only hashes were kept.
+    """
+    try:
+        return await _forget(runtime, request)
+    except NotFound:
+        if request.id is None:
+            raise
+        named = of_request(request.user_id, request.place.thread_id, request.id)
+        done = await runtime.store.query(
+            MEMORIES, queries.FORGETTING_DONE, (request.user_id, FORGOTTEN_THREAD), named=named
+        )
+        if not done:
+            raise
+        at = datetime.fromisoformat(done[0]["at"])
+        return ForgetReceipt(dry_run=False, at=at, deleted={done[0]["type"]: [request.id]})
 
 
 async def _scrubbed(store: Store, forgetting: Awaitable[ForgetReceipt]) -> ForgetReceipt:
@@ -185,6 +206,9 @@ async def _plan(runtime: Runtime, request: ForgetRequest, at: datetime) -> Forge
         plan = plan_place(corpus, selection, at)
     if request.include_sources:
         await add_accounts(corpus, selection, plan)
+    if request.id is not None:
+        hashed = of_request(request.user_id, request.place.thread_id, request.id)
+        plan.named = {"hash": hashed, "type": next((i.type for i in plan.items if i.id == request.id), "turn")}
     return plan
 
 

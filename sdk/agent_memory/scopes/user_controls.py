@@ -107,6 +107,8 @@ class UserControls(UserPart):
         versions, and everything derived from it. With a thread, project or time range, it deletes everything said there
         and derived from it. Together with a query, those narrow the query. Summaries and the profile are rebuilt.
 
+        A request with an id may be repeated for thirty days, for instance after its answer was lost.
+
         Args:
             id: A memory or a turn.
             query: A topic; everything about it is deleted.

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import Conflict, InvalidInput
 from agent_memory.language.current import for_writing
 from agent_memory.models import Filter, ForgetReceipt, Memory, Page, Provenance
 from agent_memory.recall.provenance import why
-from agent_memory.remembering.by_hand import Desk, correct, current, links, mark, remember
+from agent_memory.remembering.by_hand import Desk, correct, corrected_before, current, links, mark, remember
 from agent_memory.remembering.kinds import kind_and_data
 from agent_memory.rules.quotas import keep_within, require_room
 from agent_memory.rules.retention import check_expiry
@@ -155,6 +155,8 @@ class UserMemories(UserPart):
     ) -> Memory:
         """Corrects, pins or links a memory. New content or data makes a new version; the old one stays on record.
 
+        A correction may be repeated, for instance after its answer was lost: it returns the version that it made.
+
         Args:
             id: The memory.
             content: The new content. Without new data, the new version has none: it described the earlier words.
@@ -181,7 +183,13 @@ class UserMemories(UserPart):
             raise InvalidInput("a memory needs content")
         check_json([content, data, reason], "the correction")
         store = self._runtime.store
-        old, etag = await current(store, self.user_id, check_id(id, "id"))
+        try:
+            old, etag = await current(store, self.user_id, check_id(id, "id"))
+        except Conflict:
+            made = await corrected_before(await self._desk(), id, content, data, reason)
+            if made is None:
+                raise
+            (old, etag), content, data = made, None, None
         marks = {
             "pinned": old.pinned if pinned is None else pinned,
             "related_ids": old.related_ids if related_ids is None else await links(store, self.user_id, related_ids),

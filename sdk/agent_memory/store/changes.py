@@ -103,12 +103,17 @@ def changes_in(document: Mapping[str, Any], since: datetime | None) -> Iterator[
 
 
 def left_by(job: Document) -> Document | None:
-    """What stays of a forgetting that is done: which memories it deleted, for those who follow changes."""
+    """What stays of a forgetting that is done: hashes of the memories that it deleted, and of the id that it named.
+
+    The first are for those who follow changes, the second for a repeated request.
+    """
     hashes = sorted(hashed(memory_id) for memory_id in job["memories"] if not memory_id.startswith("chunk_"))
-    if not hashes:
+    named = {"named": job["named"]} if "named" in job else {}
+    if not hashes and not named:
         return None
+    told = {"at": iso(datetime.now(UTC)), "memory_hashes": hashes, **named}
     place = {"user_id": job["user_id"], "thread_id": job["thread_id"], "id": derived_id(FORGOTTEN, job["id"])}
-    return {**place, "type": FORGOTTEN, "at": iso(datetime.now(UTC)), "memory_hashes": hashes, "ttl": FORGOTTEN_SECONDS}
+    return {**place, "type": FORGOTTEN, **told, "ttl": FORGOTTEN_SECONDS}
 
 
 def _is_news(memory: Memory, at: datetime, since: datetime) -> bool:

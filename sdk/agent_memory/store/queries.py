@@ -209,6 +209,7 @@ TOMBSTONES_OF_TURNS = (
     " AND (ARRAY_CONTAINS(@turns, c.turn) OR ARRAY_CONTAINS(@said, c.said) OR IS_DEFINED(c.place))"
 )
 FORGETTINGS = 'SELECT * FROM c WHERE c.type = "forgetting"'
+FORGETTING_DONE = 'SELECT TOP 1 c.at, c.named.type FROM c WHERE c.type = "forgotten" AND c.named.hash = @named'
 
 # For forgetting: everything of a user, whatever its status.
 EVERY_MEMORY = (
