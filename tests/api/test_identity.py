@@ -261,6 +261,16 @@ async def test_a_caller_over_the_rate_limit_learns_when_to_retry(memory: AsyncMe
         client_of(memory, rate_limit="often")
 
 
+async def test_a_server_without_keys_refuses_a_key(memory: AsyncMemory):
+    """Else a wrong key would work, until keys are set."""
+    identity, alice = HeaderIdentity(allowed=True), {"x-user-id": "alice"}
+    assert (await asked(memory, identity, alice))[0] == 200
+    for key in (bearer("wrong"), {"x-api-key": "wrong"}):
+        assert await asked(memory, identity, alice | key) == (401, "unauthenticated")
+    behind = HeaderIdentity(allowed=True, behind_key=True)
+    assert (await asked(memory, behind, alice | bearer("of the platform")))[0] == 200
+
+
 @pytest.mark.parametrize("second", ["bob", "alice"])
 async def test_a_request_that_names_its_user_twice_is_refused(memory: AsyncMemory, second: str):
     """A proxy in front may have checked the other one."""

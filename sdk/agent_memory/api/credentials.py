@@ -157,6 +157,8 @@ class HeaderIdentity:
 
     It is taken from a caller that is trusted for another reason only: it is a program on this machine, or the platform
     has checked its function key (`behind_key`). Such a caller operates the service, too.
+
+    A key of a program on this machine is refused: nobody checks it here, and a wrong one would seem right.
     """
 
     def __init__(self, *, allowed: bool, behind_key: bool = False) -> None:
@@ -169,6 +171,10 @@ class HeaderIdentity:
             raise unauthenticated("credentials are missing (ALLOW_HEADER_IDENTITY would accept a header)")
         if not self._behind_key and not is_local(request.client.host if request.client else None, request.headers):
             raise unauthenticated("a header as identity is accepted from this machine only")
+        if not self._behind_key and (request.headers.get(KEY_HEADER) or bearer(request)) is not None:
+            raise unauthenticated(
+                "this server has no keys and cannot check yours: send none, or start it with AGENT_MEMORY_API_KEYS_FILE"
+            )
         return Caller("header", named_user(request), acts_for_users=True, operates=True)
 
 

@@ -48,7 +48,7 @@ def serve(
     once it is used, the command prints a new one.
 
     AGENT_MEMORY_API_KEYS_FILE (see api-key) or AGENT_MEMORY_JWT_ISSUER with AGENT_MEMORY_JWT_AUDIENCE define who may
-    call it. Without them, it trusts the header x-user-id of programs on this machine.
+    call it. Without them, it trusts the header x-user-id of programs on this machine, and refuses requests with a key.
     """
     settings = api_settings()
     if not settings.knows_callers and not _is_loopback(host):
