@@ -929,7 +929,8 @@ class UserScope:
 
         Raises:
             InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
 
@@ -1005,7 +1006,8 @@ class UserScope:
             InvalidInput: if an argument is invalid.
             ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
             QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
 
@@ -1598,7 +1600,8 @@ class GroupScope:
 
         Raises:
             InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         return self._portal.run(self._inner.search(query, limit=limit, groups=groups, **filters))
 
@@ -1674,7 +1677,8 @@ class GroupScope:
             InvalidInput: if an argument is invalid.
             ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
             QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         return self._portal.run(self._inner.reflect(question, limit=limit, groups=groups, **filters))
 

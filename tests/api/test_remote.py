@@ -176,6 +176,16 @@ async def test_what_may_pass_is_tried_again_under_the_same_key(scripted: Any):
     assert asked[0].headers["x-user-id"] == "björn"
 
 
+async def test_a_read_takes_no_longer_than_the_timeout_with_all_its_repetitions(scripted: Any):
+    waits: Answer = (503, {"Retry-After": "2"}, problem("store_unavailable"))
+    url, asked = await scripted([waits, waits])
+    async with AsyncMemory.remote(url, timeout=1.5) as remote:
+        for reading in (remote.user("alice").search("tea"), remote.user("alice").profile()):
+            with pytest.raises(StoreUnavailable):
+                await reading
+    assert len(asked) == 2
+
+
 async def test_a_write_without_an_id_of_its_own_is_tried_again_under_the_same_key(scripted: Any):
     receipt = {"dry_run": False, "at": "2026-03-01T12:00:00Z"}
     url, asked = await scripted([(503, LATER, problem("store_unavailable")), (0, {}, ""), (200, {}, receipt)])

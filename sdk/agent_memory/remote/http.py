@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
@@ -67,6 +68,7 @@ class Http:
         self._credential = credential
         self._token_scope = token_scope
         self._function_key = function_key
+        self._limit = timeout
         self._timeout = aiohttp.ClientTimeout(timeout)
         self._session: aiohttp.ClientSession | None = None
 
@@ -108,8 +110,11 @@ class Http:
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
         repeatable: bool = False,
+        reads: bool = False,
     ) -> Any:
         """Sends a request, again if need be; the JSON of its answer.
+
+        A request that `reads`, as every GET does, takes at most `timeout` seconds with all its repetitions.
 
         Raises:
             AgentMemoryError: what the server raised; ConfigurationError, if it does not accept the credentials;
@@ -126,12 +131,16 @@ class Http:
         if lines is not None:
             data, sent["Content-Type"] = lines.encode(), NDJSON
         params = {} if query is None else _plain(json.loads(_encode(query)))
+        limit = self._limit if timeout is None else timeout
+        end = time.monotonic() + limit if reads or verb == "GET" else None
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._once(verb, path, sent, data, params, timeout)
+                left = limit if end is None else max(0.01, end - time.monotonic())
+                return await self._once(verb, path, sent, data, params, left)
             except _Later as later:
                 wait = FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.5, 1.5) if later.wait is None else later.wait
-                if attempt == ATTEMPTS or wait > LONGEST_WAIT:
+                longest = LONGEST_WAIT if end is None else min(LONGEST_WAIT, end - time.monotonic())
+                if attempt == ATTEMPTS or wait > longest:
                     raise later.error from later.__cause__
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
@@ -159,16 +168,21 @@ class Http:
             raise StoreUnavailable(f"{self.base_url} does not answer: {str(error) or type(error).__name__}") from error
 
     async def _once(
-        self, verb: str, path: str, headers: dict[str, str], data: bytes | None, params: Any, timeout: float | None
+        self, verb: str, path: str, headers: dict[str, str], data: bytes | None, params: Any, timeout: float
     ) -> Any:
         if self._session is None:
             raise StoreUnavailable("the memory is not open: use `async with`, or call open() first")
-        limit = self._timeout if timeout is None else aiohttp.ClientTimeout(timeout)
+        limit = aiohttp.ClientTimeout(timeout)
         url = URL(f"{self.base_url}{path}", encoded=True).update_query(params)
         try:
             body = None if data is None else BytesIO(data)
             async with self._session.request(
-                verb, url, headers=headers | await self._credentials(), data=body, timeout=limit, allow_redirects=False
+                verb,
+                url,
+                headers=headers | await self._credentials(),
+                data=body,
+                timeout=limit,
+                allow_redirects=False,
             ) as answer:
                 content = await answer.read()
                 status, said = answer.status, answer.headers.get("Retry-After", "")

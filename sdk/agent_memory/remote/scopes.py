@@ -316,7 +316,8 @@ async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> 
     if in_query:
         return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, query=rest, headers=headers)
     body = _body(scope, endpoint, rest)
-    return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=body, headers=headers)
+    reads = endpoint.reads
+    return await scope._http.send(endpoint.verb, path, user_id=scope.user_id, body=body, headers=headers, reads=reads)
 
 
 def _body(scope: Scope, endpoint: Endpoint, rest: Mapping[str, Any]) -> dict[str, Any]:

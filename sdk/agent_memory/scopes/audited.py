@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from agent_memory import telemetry
+from agent_memory.errors import StoreUnavailable
 from agent_memory.models import Context, ForgetReceipt, Hit, Memory, Provenance, Receipt, Reflection, Turn
 from agent_memory.runtime import Runtime
 
@@ -25,10 +27,13 @@ S = TypeVar("S", bound=_Scope)
 Method = Callable[Concatenate[S, P], Coroutine[Any, Any, R]]
 
 
-def audited(*, changes: bool, operation: str | None = None) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
+def audited(
+    *, changes: bool, operation: str | None = None, patient: bool = False
+) -> Callable[[Method[S, P, R]], Method[S, P, R]]:
     """Records each successful call of a method: who made it, and the ids of what it returned or changed.
 
-    With an `operation`, one of the GenAI conventions, the call is a span of that name.
+    With an `operation`, one of the GenAI conventions, the call is a span of that name. A read ends with
+    `StoreUnavailable` after `RecallSettings.read_timeout`, unless it is `patient`: a busy store may ask for long waits.
     """
 
     def traced(method: Method[S, P, R], name: str) -> Method[S, P, R]:
@@ -42,7 +47,23 @@ def audited(*, changes: bool, operation: str | None = None) -> Callable[[Method[
 
         return call
 
-    def mark(untraced: Method[S, P, R]) -> Method[S, P, R]:
+    def bounded(method: Method[S, P, R]) -> Method[S, P, R]:
+        @functools.wraps(method)
+        async def call(scope: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            limit = scope._runtime.searcher.settings.read_timeout
+            try:
+                async with asyncio.timeout(limit or None) as waiting:
+                    return await method(scope, *args, **kwargs)
+            except TimeoutError as error:
+                if not waiting.expired():
+                    raise
+                message = f"the store did not answer within {limit:g} s (AGENT_MEMORY_RECALL_READ_TIMEOUT)"
+                raise StoreUnavailable(message) from error
+
+        return call
+
+    def mark(given: Method[S, P, R]) -> Method[S, P, R]:
+        untraced = given if changes or patient else bounded(given)
         method = untraced if operation is None else traced(untraced, operation)
 
         @functools.wraps(method)

@@ -42,7 +42,7 @@ from agent_memory.store.threads import read_state, read_summary
 class AsyncThreadScope(ThreadTalk):
     """One conversation of one user."""
 
-    @audited(changes=False, operation="search_memory")
+    @audited(changes=False, operation="search_memory", patient=True)
     async def context(
         self,
         query: str,

@@ -113,11 +113,12 @@ class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, Use
 
         Raises:
             InvalidInput: if an argument is invalid.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         return await find_too(self._runtime, (self.user_id,), query, limit, filters, self._asked, groups)
 
-    @audited(changes=False, operation="search_memory")
+    @audited(changes=False, operation="search_memory", patient=True)
     async def context(
         self,
         query: str,
@@ -158,7 +159,7 @@ class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, Use
         async for section in stream(lambda: self.context(query, **options)):
             yield section
 
-    @audited(changes=False)
+    @audited(changes=False, patient=True)
     async def reflect(
         self, question: str, *, limit: int = DEFAULT_LIMIT, groups: Sequence[str] = (), **filters: Unpack[SearchFilters]
     ) -> Reflection:
@@ -179,7 +180,8 @@ class AsyncUserScope(UserMemories, UserChanges, UserEntities, UserDocuments, Use
             InvalidInput: if an argument is invalid.
             ModelError: if the model gave nothing usable; the call may be repeated if it is `retryable`.
             QuotaExceeded: if the user's budget of model calls or tokens is spent for today.
-            StoreUnavailable: if every part of the search failed.
+            StoreUnavailable: if every part of the search failed, or all of it took longer than
+                `RecallSettings.read_timeout`.
         """
         if not isinstance(question, str) or not question.strip():
             raise InvalidInput(f"a reflection needs a question, a text, not {question!r:.60}")

@@ -163,7 +163,7 @@ class UserControls(UserPart):
                 return lines
             part = await self.export_part(part.next)
 
-    @audited(changes=False)
+    @audited(changes=False, patient=True)
     async def export_part(self, part: str | None = None) -> ExportPart:
         """One part of an export. `export` requests all parts, one after the other.
 

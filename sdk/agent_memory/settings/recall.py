@@ -59,6 +59,9 @@ class RecallSettings:
     """Seconds that a search waits for the vector of its query. After that it uses words only and reports it (a warning
     in the log, `degraded` of a context, `health`). It is longer than a local model takes to load. A context waits for
     at most 60 % of its own time limit."""
+    read_timeout: float = 30.0
+    """Time limit of a search and of every other read but a context, in seconds; 0: none. After it, `StoreUnavailable`
+    is raised: a busy store may ask for waits that add up to minutes. Writes and background work wait."""
     cache_seconds: float = 0.0
     """Seconds for which the process caches the results of a search, while the user's memories stay the same; 0: no
     cache. Every process that writes to the store must then set it too: each write of memories or turns adds a small
