@@ -293,6 +293,17 @@ async def test_a_session_of_the_platforms_sign_in_ends_with_it(memory: AsyncMemo
         assert (await http.get("/ui/v1/memories", headers=bob | {"x-user-id": "maya"})).status_code == 401
 
 
+async def test_a_session_of_a_key_does_not_act_for_who_is_signed_in_at_the_platform(memory: AsyncMemory):
+    key, entry = new_key("laptop", user="maya")
+    both = AnyOf([PlatformPrincipal(Claims()), ApiKeys([entry])])
+    async with explored(memory, both, client="10.0.0.7") as (http, _):
+        assert (await http.post("/ui/session", headers=OWN_PAGE | {"x-api-key": key})).status_code == 201
+        assert (await http.get("/ui/v1/memories")).status_code == 200
+        bob = platform_header(("oid", "bob"))
+        assert (await http.get("/ui/v1/memories", headers=bob)).status_code == 401
+        assert (await http.get("/ui/session", headers=bob)).status_code == 401
+
+
 async def test_a_printed_address_does_not_act_for_who_is_signed_in_at_the_platform(memory: AsyncMemory):
     async with explored(memory, PlatformPrincipal(Claims()), client="10.0.0.7") as (http, explorer):
         await signed_in(http, explorer)

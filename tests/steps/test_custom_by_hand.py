@@ -43,6 +43,9 @@ async def test_a_memory_of_a_custom_kind_is_written_and_corrected_by_hand():
         words = await ada.update(both.id, content="Sent Contoso an invoice over 1,500 euros")
         assert (words.kind, words.data) == ("invoice", None)
         assert (await ada.remember("Promised Contoso a discount", kind="promise")).data is None
+        await ada.remember(f"{SENT} again", type="procedural")
+        typed = await ada.remember(f"{SENT} again", kind="invoice", data=DATA)
+        assert (typed.type, typed.id.partition("_")[0]) == ("fact", "fact")
 
 
 async def test_what_is_known_as_a_fact_gets_its_kind_and_data_as_a_new_version():

@@ -202,15 +202,17 @@ async def current(sessions: Sessions, credentials: Identity, request: Request) -
     If the platform signs people in, its principal must match and decides their rights.
     """
     session = await sessions.find(request)
-    if session is not None and session.caller.credential:
+    if session is None:
+        return None
+    if session.by_platform or PRINCIPAL_HEADER in request.headers:
+        known = await credentials.caller(request)
+        if known is None or (known.name, known.user_id) != (session.caller.name, session.caller.user_id):
+            return None  # somebody else has signed in with this browser, or nobody
+        return replace(session, caller=known)
+    if session.caller.credential:
         known = credentials.known(session.caller.credential) if isinstance(credentials, Revocable) else None
         return None if known is None else replace(session, caller=known)
-    if session is None or not (session.by_platform or PRINCIPAL_HEADER in request.headers):
-        return session
-    known = await credentials.caller(request)
-    if known is None or (known.name, known.user_id) != (session.caller.name, session.caller.user_id):
-        return None  # somebody else has signed in with this browser, or nobody
-    return replace(session, caller=known)
+    return session
 
 
 def store_of(request: Request) -> Store:

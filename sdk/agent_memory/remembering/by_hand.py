@@ -192,7 +192,7 @@ def _version(old: Memory, content: str, marks: Mapping[str, Any], reason: str | 
         update={
             "data": None,  # it was about the earlier words
             **marks,
-            "id": f"{old.type}_{new_turn_id()}",
+            "id": f"{marks.get('type', old.type)}_{new_turn_id()}",
             "content": content.strip(),
             "content_hash": content_hash(content),
             "created_at": clock,
