@@ -30,7 +30,7 @@ from rich.console import Console
 
 from agent_memory.cli import terminal, views
 from agent_memory.errors import AgentMemoryError
-from agent_memory.language import answers, grounding, prompts
+from agent_memory.language import answers, grounding, prompts, support
 from agent_memory.language.hashing import embed_text
 from agent_memory.language.offline import reconcile
 from agent_memory.language.offline.archive import archive
@@ -279,6 +279,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "broken answers": lambda text: answers.read_answer(EXTRACT, f"[{{'a'{text}", EXTRACTION),
     "quotes": lambda text: (grounding.find_quote(text, text), grounding.find_quote(f"{text[:-2]} zz", text)),
     "evidence": lambda text: grounding.find_evidence("the dog word", None, ["t1"], [turn(text)]),
+    "support": lambda text: support.why_unsupported(text[: len(text) // 4], text[:100], spoken(text)),
     "sections": read_sections,
     "prompt files": parsed_prompt,
     "documents for a model": lambda text: as_document(ExtractInput(before=[], turns=[turn(text)])),
@@ -294,6 +295,11 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "content hash": content_hash,
 }
 FORMS: tuple[Any, ...] = ("sections", "bullets", "xml")
+
+
+def spoken(text: str) -> list[support.Spoken]:
+    """Turns that a memory may cite, none of them so long that only a part is read."""
+    return [support.Spoken(text[at : at + 1000], NOW, "Ann") for at in range(0, len(text), 1000)]
 
 
 class TooSlow(Exception):

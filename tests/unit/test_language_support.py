@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_memory.language.support import Spoken, why_unsupported
+from agent_memory.language.support import Spoken, why_unsaid, why_unsupported
 
 SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)
 CASES = [
@@ -54,6 +54,13 @@ def test_a_refusal_says_what_nobody_said(content, why):
 def test_a_quote_that_leaves_out_the_not_does_not_hide_it():
     said = [Spoken("I do not eat meat.", SAID_AT, "Marta")]
     assert why_unsupported("Marta eats meat", "eat meat", said) == 'it leaves out a "not"'
+
+
+def test_a_memory_that_is_too_long_to_be_checked_is_refused():
+    said = "I have a red kite and a dog. " * 150
+    assert why_unsupported(said[:3_990], "I have a red kite", [Spoken(said, SAID_AT)]) is None
+    assert why_unsupported(said, "I have a red kite", [Spoken(said, SAID_AT)]) == "it has more than 4,000 characters"
+    assert why_unsaid(said, [Spoken(said, SAID_AT)]) == "it has more than 4,000 characters"
 
 
 def test_the_turns_ahead_say_what_is_meant():

@@ -7,7 +7,9 @@ denied.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
@@ -104,8 +106,8 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
     if added := added_not(content, said):
         return added
     content, quoted = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted))
-    words = words_of(content)
-    if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(words_of(quoted)):
+    words, quoted_words = words_of(content), set(words_of(quoted))
+    if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
         denying = next(word for word in words if word in _DENYING)
         if stem(denying) not in map(stem, words_of(said)):
             return f"nobody said {denying}"
@@ -114,10 +116,10 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
         for ended in map(stem, _ENDED.findall(quoted)):
             if any(one == ended or (len(one) > 3 and ended.startswith(one)) for one in told):
                 return 'it leaves out a "not"'
-    if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - set(words_of(quoted))):
+    if NEGATORS.isdisjoint(words) and _AGAINST.isdisjoint(set(words) - quoted_words):
         plain, _ = _denied(quoted, NEGATORS)
         chosen = words[: next((at for at, word in enumerate(words) if word in _CHOSEN_OVER), len(words))]
-        told = telling(chosen) | {word for word in chosen if len(word) == 2 and "nie" in words_of(quoted)}
+        told = telling(chosen) | {word for word in chosen if len(word) == 2 and "nie" in quoted_words}
         for after in _after_negators(quoted, NEGATORS, most=2):
             if not after or after[0] in plain or not all(any(_alike(one, word) for word in told) for one in after):
                 continue
@@ -126,8 +128,9 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             return 'it leaves out a "not"'
     if HEDGES.isdisjoint(words):
         clauses = [part for clause in CLAUSE.split(content) if (part := words_of(clause))]
+        parts = _told_parts(quoted)
         for part in [words, *(clauses if len(clauses) > 1 else [])]:
-            quotes = _closest(quoted, part, fewest=1 if part is words else 2)
+            quotes = _closest(parts, part, fewest=1 if part is words else 2)
             if quotes and all(map(_is_doubted, quotes)):
                 return "it leaves out a doubt"
     return None
@@ -159,7 +162,10 @@ def _after_negators(text: str, negators: frozenset[str], most: int) -> list[list
     for clause in CLAUSE.split(text):
         words = [word for word in words_of(clause) if word not in _STILL or word in negators]
         places = [at for at, word in enumerate(words) if word in negators] if _IDIOMS.isdisjoint(words) else []
-        found += [[one for later in words[at + 1 :] for one in telling([later])][:most] for at in places]
+        later = [(at, one) for at, word in enumerate(words) for one in telling([word])] if places else []
+        for at in places:
+            first = bisect_right(later, at, key=itemgetter(0))
+            found.append([one for _, one in later[first : first + most]])
     return found
 
 
@@ -176,22 +182,28 @@ def _alike(one: str, two: str) -> bool:
     return one == two or (min(len(one), len(two)) >= 4 and one[:-1] == two[:-1])
 
 
-def _closest(text: str, words: Iterable[str], fewest: int) -> list[set[str]]:
-    """The clauses of a text that share most content words with these, each as its words; none if none shares any.
+def _told_parts(text: str) -> dict[frozenset[str], set[str]]:
+    """The clauses of a text, each as its words, and the content words among these."""
+    parts = {frozenset(words_of(clause)) for clause in CLAUSE.split(text)}
+    return {part: telling(part) for part in parts if part}
+
+
+def _closest(parts: Mapping[frozenset[str], set[str]], words: Iterable[str], fewest: int) -> list[frozenset[str]]:
+    """The clauses that share most content words with these words, each as its words; none if none shares any.
 
     None if the maximum is below `fewest`.
     """
     told = telling(words)
-    clauses = [(len(telling(part) & told), set(part)) for clause in CLAUSE.split(text) if (part := words_of(clause))]
-    most = max((shared for shared, _ in clauses), default=0)
-    return [part for shared, part in clauses if shared == most] if most >= fewest else []
+    shared = [(len(content & told), part) for part, content in parts.items()]
+    most = max((number for number, _ in shared), default=0)
+    return [part for number, part in shared if number == most] if most >= fewest else []
 
 
 _IDIOMS = frozenset("wait believe nothing only so picture imagine regret forget doubt forgotten".split())
 """With these a "not" means yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
 
 
-def _is_doubted(clause: set[str]) -> bool:
+def _is_doubted(clause: frozenset[str]) -> bool:
     if "doubt" in clause:
         return clause.isdisjoint(NEGATORS)
     return not _DOUBTS.isdisjoint(clause) or ("thinking" in clause and not {"of", "about"}.isdisjoint(clause))

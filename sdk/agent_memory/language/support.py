@@ -53,7 +53,9 @@ def why_unsupported(
         ahead: the turns just ahead of them, which say what "it" or "there" means.
         time_phrase: the words of a time that the memory resolves, found in a cited turn.
     """
-    content = folded(content)[:LONGEST_READ]
+    content = folded(content)
+    if len(content) > LONGEST_READ:
+        return _TOO_LONG
     cited = [replace(turn, text=_around(folded(turn.text), folded(quote))) for turn in cited]
     ahead = [replace(turn, text=folded(turn.text)[-LONGEST_READ:]) for turn in ahead]
     said = _spoken_in([*cited, *ahead])
@@ -141,7 +143,9 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
     For lines that put together what several turns or memories say, such as those of a summary or a profile. With
     `subject`, a whole sentence: who is said to do or have something must be named in the texts.
     """
-    line = folded(text)[:LONGEST_READ]
+    line = folded(text)
+    if len(line) > LONGEST_READ:
+        return _TOO_LONG
     said = " \n".join(f"{one.name or ''}: {folded(one.text)}" for one in heard)
     undated, invented = _without_dates(line, heard, said, None)
     unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
@@ -149,8 +153,9 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
 
 
 LONGEST_READ = 4_000
-"""Characters that are read of a memory and of a turn: those around the quote, or the last of a turn ahead. So the cost
-of a check does not grow with the turn."""
+"""Characters that are read of a turn: those around the quote, or the last of a turn ahead. So the cost of a check does
+not grow with the turn. A longer memory is refused, because its rest would not be checked."""
+_TOO_LONG = f"it has more than {LONGEST_READ:,} characters"
 
 
 def _around(text: str, quote: str) -> str:
@@ -316,14 +321,16 @@ _SUBJECT = linear(
 def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     """Two people who changed their places around the same verb."""
     told, said = words_of(content), [speaker if word in _SELF else word for word in words_of(quoted)]
-    people = [
-        (at, word) for at, word in enumerate(told) if word in said and (word == speaker or word in _capitals(quoted))
-    ]
+    if "by" in told:
+        return None
+    known = {speaker, *_capitals(quoted)}.intersection(said)
+    people = [(at, word) for at, word in enumerate(told) if word in known]
+    told_verbs, said_verbs = _verbs(told), _verbs(said)
     for (at, one), (behind, two) in pairwise(people):
-        verb = _verb(told[at + 1 : behind])
-        if one == two or verb is None or "by" in told:
+        place, verb = told_verbs[at + 1]
+        if one == two or verb is None or place >= behind:
             continue
-        if _joined(said, two, one, verb) and not _joined(said, one, two, verb):
+        if _joined(said, said_verbs, two, one, verb) and not _joined(said, said_verbs, one, two, verb):
             return f"{one} and {two} changed places"
     return None
 
@@ -337,12 +344,17 @@ def _capitals(text: str) -> set[str]:
     return {name.casefold() for name in (*names(text), *WORD.findall(text)[:1])}
 
 
-def _verb(words: Sequence[str]) -> str | None:
-    return next((stem(word) for word in words if word not in SMALL_WORDS and not word.isdigit()), None)
+def _verbs(words: Sequence[str]) -> list[tuple[int, str | None]]:
+    """For each position, and for the end: where the first content word from there on stands, and its stem."""
+    found: list[tuple[int, str | None]] = [(len(words), None)]
+    for at in range(len(words) - 1, -1, -1):
+        word = words[at]
+        found.append(found[-1] if word in SMALL_WORDS or word.isdigit() else (at, stem(word)))
+    return found[::-1]
 
 
-def _joined(words: Sequence[str], one: str, two: str, verb: str) -> bool:
+def _joined(words: Sequence[str], verbs: Sequence[tuple[int, str | None]], one: str, two: str, verb: str) -> bool:
     """Whether the words have one before the other with this verb first between them."""
-    places = [at for at, word in enumerate(words) if word == one]
-    ends = [at for at, word in enumerate(words) if word == two]
-    return any(_verb(words[at + 1 : end]) == verb for at in places for end in ends if at < end)
+    last = max((at for at, word in enumerate(words) if word == two), default=-1)
+    found = (verbs[at + 1] for at, word in enumerate(words) if word == one)
+    return any(first == verb and place < last for place, first in found)
