@@ -1,6 +1,7 @@
 """What an agent answered to a turn that is forgotten: its echo goes with it, and other answers stay."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from store_scan import scan
 
 from agent_memory import AsyncMemory
 from agent_memory.language.defaults import default_embeddings
+from agent_memory.text import figures
 from agent_memory.text.likeness import Likeness, cosine, telling_part
 
 ANSWERS = Path(__file__).parents[1] / "data" / "answers.jsonl"
@@ -111,3 +113,22 @@ async def test_answers_outside_of_the_place_and_to_talk_that_is_right_stay(memor
     assert early.deleted["turn"] == ["u1"]
     derived = await alice.forget(query="job interview", include_sources=False, dry_run=True)
     assert "turn" not in derived.deleted
+
+
+async def test_a_long_turn_is_read_for_figures_a_few_times_only(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    """Not once for each of its chunks, whose number grows with its length."""
+    read: list[str] = []
+
+    def seen(run: str, code_in: Callable[[str], str | None] = figures._code_in) -> str | None:
+        read.append(run)
+        return code_in(run)
+
+    monkeypatch.setattr(figures, "_code_in", seen)
+    user = memory.user("alice")
+    said = "Apple pie with cream tastes of home. " * 500
+    await user.thread("t").add("user", said)
+    await user.thread("t").process("index")
+    read.clear()
+    receipt = await user.forget(query="apple pie", dry_run=True)
+    assert receipt.items
+    assert len(read) < 6 * len(said.split())

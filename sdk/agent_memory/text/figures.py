@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import groupby
 
 from agent_memory.text.folding import folded
@@ -31,7 +32,8 @@ def figures(text: str) -> set[str]:
     return {figure.replace(".", "").replace(",", "") for figure in FIGURE.findall(text)}
 
 
-def telling_figures(text: str) -> set[str]:
+@lru_cache(maxsize=32)  # one long text is compared with a hundred others
+def telling_figures(text: str) -> frozenset[str]:
     """The figures in a text that identify one thing: codes, numbers, amounts and addresses, each in one spelling.
 
     Years, dates, times, measures, round and short numbers are left out, because many things share them.
@@ -50,7 +52,7 @@ def telling_figures(text: str) -> set[str]:
 
     plain = _SPELT.sub(_spelt_together, _RUN.sub(without_code, plain))
     numbers = {number for figure in FIGURE.findall(plain) for number in _numbers(figure)}
-    return found | codes | {number for number in numbers if _is_telling(number)}
+    return frozenset(found | codes | {number for number in numbers if _is_telling(number)})
 
 
 def _numbers(figure: str) -> list[str]:
