@@ -52,6 +52,8 @@ async def tell(memory: AsyncMemory, fault: Fault) -> None:
         refused += await repeated(operation, lambda text=text: user.remember(text))
         [kept] = [one for one in await user.memories() if one.content == text]
         refused += await repeated(operation, lambda kept=kept: user.update(kept.id, content=f"{kept.content} now"))
+        await thread.add("user", "Never mind")
+        refused += await repeated(operation, thread.pop)
         refused += await repeated(operation, lambda: user.update_settings(auto_store=True, retention_days={"fact": 90}))
         gone = await user.remember(f"Sold the {operation} boat")
         refused += await repeated(operation, lambda gone=gone: user.forget(id=gone.id))

@@ -63,7 +63,7 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
         await bury(store, user_id, [of_turn(user_id, thread_id, turn.id, now())])
         job = await store.create(MEMORIES, _job(user_id, thread_id, said))
         # If several callers pop the same turn, the one who deletes it gets it.
-        if not await store.delete(TURNS, turn.id, partition):
+        if not await _taken(store, turn):
             await store.delete(MEMORIES, job["id"], (user_id, FORGOTTEN_THREAD))
             raise LostRace
         try:
@@ -73,6 +73,21 @@ async def take_back(store: Store, counters: Counters, user_id: str, thread_id: s
         return turn
 
     return await until_written(attempt, f"turns of {thread_id}")
+
+
+async def _taken(store: Store, turn: Turn) -> bool:
+    """Deletes a turn; False if somebody else has. If only the answer is lost, it is ours: a second try would take more.
+
+    Raises:
+        StoreUnavailable: if the turn may still be there.
+    """
+    partition = (turn.user_id, turn.thread_id)
+    try:
+        return await store.delete(TURNS, turn.id, partition)
+    except StoreUnavailable:
+        if await store.read(TURNS, turn.id, partition) is not None:
+            raise
+        return True
 
 
 def _job(user_id: str, thread_id: str, said: Said) -> Document:
