@@ -1,6 +1,7 @@
 """What is written while something is forgotten, at the moments that the order of a forgetting is there for."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from rivals import after_query
@@ -95,3 +96,47 @@ async def test_what_is_forgotten_before_a_step_has_its_first_cursor_is_not_proce
     assert (await alice.memories(include_superseded=True), await talk.summary()) == ([], None)
     assert chat.calls[step] == 0
     assert await scan(memory, "seven") == []
+
+
+async def test_a_merge_that_is_thought_while_the_memories_are_deleted_is_not_committed(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    """The turns are gone, and its cursor was touched once: it reads the memories just before they go."""
+    alice, store, run = memory.user("alice"), memory.runtime.store, memory.runtime.activities
+    for thread, line in (("t1", "fact: pet=a Parrot called Polly"), ("t2", "fact: pet=a parrot, called polly!")):
+        await alice.thread(thread).add("user", line, id="a")
+        await alice.thread(thread).process("extract")
+    drafts: list[Any] = []
+
+    async def think() -> bool:
+        if await store.read(TURNS, "a", KEY) is None:
+            drafts.append(await run["reconcile.think"]({"user_id": "alice"}))
+        return bool(drafts)
+
+    after_query(monkeypatch, store, MEMORIES, queries.EVERY_MEMORY, think)
+    await alice.forget(query="pet")
+    [draft] = drafts
+    assert draft is not None
+    committed = await run["commit"](draft)
+    assert committed is not None
+    assert committed["raced"]
+    assert await scan(memory, "parrot") == []
+
+
+async def test_what_a_killed_run_still_had_to_do_names_nothing_that_is_forgotten(memory: AsyncMemory):
+    alice, store = memory.user("alice"), memory.runtime.store
+    talk = alice.thread("t1")
+    await talk.add("user", f"fact: {SECRET}", id="a")
+    await talk.process("extract")
+    [fact] = await alice.memories()
+    stored = await read_cursor(store, MEMORIES, KEY, "extract")
+    gone, stays = (
+        {"loser_thread_id": "t2", "loser_id": "fact_old", "winner_id": winner, "reason": "update", "valid_to": None}
+        for winner in (fact.id, "fact_other")
+    )
+    extra = {"intents": {"supersede": [gone, stays]}}
+    await advance(store, MEMORIES, KEY, "extract", cursor=stored.cursor, etag=stored.etag, extra=extra)
+    await alice.forget("a")
+    left = await read_cursor(store, MEMORIES, KEY, "extract")
+    assert left.extra["intents"]["supersede"] == [stays]
+    assert await scan(memory, fact.id) == []
