@@ -54,6 +54,19 @@ async def test_if_two_correct_a_memory_at_once_one_gets_a_conflict(memory: Async
     assert len(await alice.memories()) == 1
 
 
+async def test_the_same_words_at_the_same_time_are_one_memory(memory: AsyncMemory):
+    alice = memory.user("alice")
+    made = await asyncio.gather(*(alice.remember("Allergic to peanuts") for _ in range(5)))
+    assert len({one.id for one in made}) == 1
+    corrected = await alice.update(made[0].id, content="Allergic to walnuts")
+    again = await alice.remember("Allergic to peanuts")  # whose id the earlier version has
+    assert again.id not in (made[0].id, corrected.id)
+    assert sorted(one.content for one in await alice.memories()) == ["Allergic to peanuts", "Allergic to walnuts"]
+    bob = memory.user("bob")
+    await bob.forget((await bob.remember("Likes tea")).id)
+    assert (await bob.remember("Likes tea")).content == (await bob.memories())[0].content
+
+
 async def test_a_correction_does_not_replace_what_somebody_else_pinned_or_changed_meanwhile(
     local: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ):

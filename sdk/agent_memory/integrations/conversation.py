@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agent_memory.integrations.bridge import AnyMemory, Bridge, Turn, complete, owner, text_of, turn, turn_id
-from agent_memory.integrations.parts import words
+from agent_memory.integrations.parts import role_of, words
 from agent_memory.integrations.tools import memory_tools, memory_tools_now
 from agent_memory.recall.context import DEFAULT_BUDGET
 from agent_memory.transfer.parts import read_parts
@@ -82,8 +82,22 @@ def turns_of(thread_id: str, messages: Sequence[Mapping[str, Any]], start: int =
     """The turns of messages, identified by their place, their role and their words."""
     made: list[Turn | None] = []
     for place, message in enumerate(messages, start):
-        role, parts = _ROLES.get(str(message.get("role", ""))), read_parts(message.get("content"))
-        content = words(text_of(message.get("content")), parts)
-        if role is not None and content.strip():
+        speaker, said, parts = (
+            _ROLES.get(str(message.get("role", ""))),
+            text_of(message.get("content")),
+            _parts(message),
+        )
+        content = words(said, parts)
+        if speaker is not None and content.strip():
+            role = role_of(speaker, said, parts)
             made.append(turn(role, content, turn_id(thread_id, str(place), role, content), parts))
     return made
+
+
+def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The parts of a message, as OpenAI and Anthropic have them: blocks, calls of tools, or the result of one."""
+    content = message.get("content")
+    if message.get("role") == "tool":
+        named = {"name": message.get("name"), "tool_call_id": message.get("tool_call_id")}
+        return read_parts([{"type": "tool_result", "content": content, **named}])
+    return read_parts(content, message.get("tool_calls") or ())

@@ -19,7 +19,7 @@ from agent_memory.settings import PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document, create, replace, to_document, validated
-from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, new_turn_id
+from agent_memory.store.ids import NOBODY, USER_THREAD, check_id, derived_id, new_turn_id
 from agent_memory.store.memories import active_by_hash, amend, get_memories, get_memory
 from agent_memory.store.static import refuse_static
 
@@ -87,18 +87,33 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
     }
     memory = desk.screened(validated(Memory, fields))
     known = await active_by_hash(store, user_id, [memory.content_hash])
+    if not known:
+        await require_room(store, rules, user_id)
+        document = await desk.document(memory)
+        # The same words that are written at the same time get the same id, so only one of the calls creates it.
+        document["id"] = derived_id(memory.type, user_id, memory.content_hash)
+        try:
+            await store.create(MEMORIES, document)
+        except Conflict:
+            known = await active_by_hash(store, user_id, [memory.content_hash])
+            if not known:  # an earlier memory with these words has the id, and is no longer active
+                document["id"] = memory.id
+                await store.create(MEMORIES, document)
     if known:
-        old = known[memory.content_hash]
-        marks: dict[str, Any] = {"expires_at": memory.expires_at}
-        if memory.kind in (None, *USUAL) or (old.kind, old.data) == (memory.kind, memory.data):
-            return await mark(desk, old, marks)
-        old, etag = await current(store, user_id, old.id)
-        marks |= {"type": memory.type, "kind": memory.kind, "data": memory.data}
-        return await correct(desk, old, etag, old.content, marks, None)
-    await require_room(store, rules, user_id)
-    await store.create(MEMORIES, await desk.document(memory))
-    await keep_within(store, rules, user_id, lambda: store.delete(MEMORIES, memory.id, (user_id, USER_THREAD)))
-    return memory
+        return await _affirm(desk, known[memory.content_hash], memory)
+    made = memory.model_copy(update={"id": document["id"]})
+    await keep_within(store, rules, user_id, lambda: store.delete(MEMORIES, made.id, (user_id, USER_THREAD)))
+    return made
+
+
+async def _affirm(desk: Desk, old: Memory, again: Memory) -> Memory:
+    """A memory whose words were given again: with the new expiry, and a custom kind and its data."""
+    marks: dict[str, Any] = {"expires_at": again.expires_at}
+    if again.kind in (None, *USUAL) or (old.kind, old.data) == (again.kind, again.data):
+        return await mark(desk, old, marks)
+    old, etag = await current(desk.store, desk.user_id, old.id)
+    marks |= {"type": again.type, "kind": again.kind, "data": again.data}
+    return await correct(desk, old, etag, old.content, marks, None)
 
 
 async def current(store: Store, user_id: str, memory_id: str) -> tuple[Memory, str]:
