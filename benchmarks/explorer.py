@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -77,16 +78,19 @@ def look(url: str, address: str) -> Iterator[tuple[str, float]]:
         browser.close()
 
 
-def measure(count: int) -> None:
-    """Prints the figures of a store of this size."""
+def measure(count: int, file: Path) -> None:
+    """Prints the figures of a store of this size, in a file that was just opened."""
     ready: list[Any] = []
     started, stop = threading.Event(), threading.Event()
 
+    def opened() -> AsyncMemory:
+        return AsyncMemory.local(file, chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
+
     async def run() -> None:
-        explorer = Explorer()
-        memory = AsyncMemory.local(chat_model=OfflineChat(), embedding_model=HashingEmbeddings())
-        async with memory, serving(memory, explorer=explorer) as url:
+        async with opened() as memory:
             await fill(memory, count)
+        explorer = Explorer()
+        async with opened() as memory, serving(memory, explorer=explorer) as url:
             ready.extend((url, explorer.address(url)))
             started.set()
             await asyncio.to_thread(stop.wait)
@@ -108,9 +112,10 @@ def measure(count: int) -> None:
     stop.set()
     thread.join()
     for name in ("first paint", *VIEWS):
-        times = sorted(found[name])
+        first, times = found[name][0], sorted(found[name])
         median = times[len(times) // 2]
-        print(f"{count:>8} memories  {name:<12} median {median:6.0f} ms  worst {times[-1]:6.0f} ms", flush=True)
+        shown = f"first {first:6.0f} ms  median {median:6.0f} ms  worst {times[-1]:6.0f} ms"
+        print(f"{count:>8} memories  {name:<12} {shown}", flush=True)
 
 
 def main() -> None:
@@ -119,7 +124,8 @@ def main() -> None:
     sizes = static_files()
     print(f"{sum(map(len, sizes.values()))} bytes in {len(sizes)} files")
     for count in parser.parse_args().memories:
-        measure(count)
+        with TemporaryDirectory() as folder:
+            measure(count, Path(folder) / "memory.db")
 
 
 if __name__ == "__main__":

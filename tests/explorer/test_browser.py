@@ -449,6 +449,121 @@ def test_a_fault_of_the_server_is_a_sentence(seen: Looking):
     seen.wrong.clear()  # the browser logs both
 
 
+async def fill_extremes(memory: AsyncMemory) -> None:
+    """What is very long, very many, or very far away."""
+    mia = memory.user("mia")
+    await mia.thread("long").add("user", "My locker code is 4711." + " It rains." * 2_000)
+    await mia.thread("long").process("extract")
+    await mia.remember("Has many tags", tags=[f"tag{number}" for number in range(1000)])
+    await mia.remember("The calendar begins", valid_from=datetime(1, 1, 1, tzinfo=UTC))
+    await mia.remember("The calendar ends", valid_from=datetime(9999, 12, 31, tzinfo=UTC))
+
+
+@pytest.fixture(scope="module")
+def extremes(world: World) -> None:
+    world.do(fill_extremes(world.memory))
+
+
+def test_long_texts_and_many_tags_are_folded(seen: Looking, world: World, extremes: None):
+    memories = world.do(world.memory.user("mia").memories())
+    code, tagged = (next(one for one in memories if words in one.content) for words in ("4711", "tags"))
+    text = seen.show(f"memory/{code.id}", "mia")
+    assert len(text) < 10_000
+    assert "4711" in seen.page.locator("mark.quote").first.inner_text()
+    seen.page.get_by_role("button", name="Show all 20,023 characters").click()
+    assert len(seen.page.locator(".turn .said").inner_text()) > 20_000
+    assert len(seen.show("turns/long", "mia")) < 10_000
+    assert "tag500" not in seen.show(f"memory/{tagged.id}", "mia")
+    seen.page.get_by_role("button", name="Show all 1,000 tags").click()
+    assert "tag500" in seen.page.inner_text("main")
+
+
+def test_the_ends_of_the_calendar_are_in_their_places(seen: Looking, extremes: None):
+    seen.show("timeline?range=all", "mia")
+    labels = [int(label) for label in seen.page.locator(".axis span").all_inner_texts()]
+    assert 0 < len(labels) <= 9
+    assert labels == sorted(set(labels))
+    assert labels[0] >= 1
+    last = seen.page.locator(".bar", has_text="The calendar ends")
+    assert "out" in last.get_attribute("class").split()
+    valid = seen.page.locator("label[for=asof] .quiet").inner_text()
+    assert valid == f"{seen.page.locator('.bar:not(.out)').count()} memories valid"
+    assert "not valid yet" in (last.click() or seen.settled())
+    assert "1 memory was valid" in seen.show("timeline?asof=0001-01-02", "mia")
+
+
+def test_moments_are_in_the_readers_time_zone(look: Callable[..., Looking]):
+    seen = look(1280, 900, timezone_id="Asia/Tokyo")
+    seen.show("turns/trip")
+    time = seen.page.locator(".turn time").first
+    assert time.inner_text() == "1 Mar 2026, 09:00"
+    assert time.get_attribute("title") == "1 Mar 2026, 00:00 UTC"
+
+
+def test_a_replaced_memory_says_why_in_its_bar(seen: Looking):
+    seen.show("timeline?tag=hotel")
+    assert "replaced by a newer value" in seen.page.locator(".bar.replaced").first.inner_text()
+
+
+def test_each_figure_of_health_is_shown_once(seen: Looking):
+    with seen.page.expect_response("**/v1/admin/health") as asked:
+        seen.show("health")
+    budget = {"model_calls": 3, "most_model_calls": 10, "tokens": 20, "most_tokens": 1000}
+    body = json.dumps({**asked.value.json(), "budget": budget})
+    seen.page.route("**/v1/admin/health", lambda route: route.fulfill(body=body))
+    seen.show("profile")
+    seen.show("health")
+    names = seen.page.locator("dl.figures").first.locator("dt").all_inner_texts()
+    assert "Tokens today, all users" in names
+    assert len(names) == len(set(names)) == len({name.split(" today")[0] for name in names if "today" in name}) + 6
+    seen.page.unroute("**/v1/admin/health")
+
+
+def test_an_action_that_the_server_does_not_answer_says_so_and_can_be_tried_again(seen: Looking, world: World):
+    kept = world.do(world.memory.user("ann").remember("Rows on Sundays"))
+    unlocked(seen)
+    seen.show(f"memory/{kept.id}")
+    seen.page.route(
+        "**/v1/memories/*", lambda route: route.abort() if route.request.method == "PATCH" else route.continue_()
+    )
+    seen.page.get_by_role("button", name="Pin").click()
+    seen.page.get_by_text("The server does not respond.").wait_for()
+    seen.page.unroute("**/v1/memories/*")
+    seen.page.get_by_role("button", name="Pin").click()
+    seen.page.get_by_role("button", name="Unpin").wait_for()
+    seen.wrong.clear()  # the browser logs what was aborted
+
+
+def test_a_permission_that_another_tab_took_back_is_asked_for_again(seen: Looking, world: World):
+    kept = world.do(world.memory.user("ann").remember("Paints on Mondays"))
+    unlocked(seen)
+    seen.show(f"memory/{kept.id}")
+    other = seen.page.context.new_page()
+    other.goto(f"{world.url}/ui/#/u/ann/profile")
+    other.get_by_role("button", name="Changes allowed").click()
+    other.get_by_role("button", name="Read-only").wait_for()
+    other.close()
+    seen.page.get_by_role("button", name="Pin").click()
+    seen.page.get_by_role("button", name="Read-only").wait_for()
+    seen.page.get_by_role("button", name="Pin").click()
+    seen.page.get_by_role("button", name="Allow changes").click()
+    seen.page.get_by_role("button", name="Unpin").wait_for()
+    seen.wrong.clear()  # the browser logs the 403
+
+
+def test_back_to_a_memory_that_was_forgotten(seen: Looking, world: World):
+    kept = world.do(world.memory.user("ann").remember("Sings on Fridays"))
+    unlocked(seen)
+    seen.show(f"memory/{kept.id}")
+    seen.page.get_by_role("link", name="Forget…").click()
+    seen.page.get_by_label("To confirm, type").fill("forget 1")
+    seen.page.get_by_role("button", name="Forget it").click()
+    seen.page.get_by_text("Save the receipt").wait_for()
+    seen.page.go_back()
+    assert "Not found" in seen.settled()
+    assert "Sings" not in seen.page.content()
+
+
 def test_a_user_without_memories_sees_what_is_missing(seen: Looking):
     for view in [*VIEWS, "playground", "forget", "turns/none", "entities/Nobody", "live/empty"]:
         text = seen.show(view, "nobody")

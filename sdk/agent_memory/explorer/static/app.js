@@ -12,10 +12,9 @@ import { Playground } from "./playground.js";
 import { Profile } from "./profile.js";
 import { Review } from "./review.js";
 import { parseRoute, routeTo } from "./route.js";
-import { minute } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { Turns } from "./turns.js";
-import { Dialog, Empty, Loading, Page, Problem } from "./ui.js";
+import { Dialog, Empty, Loading, Page, Problem, Time } from "./ui.js";
 
 const VIEWS = {
   timeline: ["Timeline", Timeline], turns: ["Turns", Turns], profile: ["Profile", Profile], playground: ["Playground", Playground],
@@ -135,6 +134,7 @@ function App() {
   if (!session || !users) return html`<${Loading} what="Loading" />`;
   const names = snapshot ? IN_A_FILE.filter((one) => one !== "entities" || Object.keys(snapshot.answers).some((key) => key.includes("/v1/entities"))) : Object.keys(VIEWS);
   const lock = async (locked) => setSession(await sessionApi.lock(locked));
+  const recheck = () => sessionApi.read().then(setSession).catch(() => null);
   const signOut = async () => {
     await sessionApi.signOut().catch(() => null);
     setError(new ApiError(401, "unauthenticated", ""));
@@ -148,13 +148,13 @@ function App() {
       setExporting(problem.message);
     }
   };
-  const page = { user, memory: memoryOf(user), session, params: route.params, id: route.id, go, unlock };
+  const page = { user, memory: memoryOf(user), session, params: route.params, id: route.id, go, unlock, recheck };
   return html`<${Page.Provider} value=${page}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
     <header class="top"><a class="brand" href=${user ? routeTo(user, "timeline") : "#"}>Agent Memory</a>
       ${user && html`<${Whose} user=${user} users=${users} view=${view} go=${go} />`}
       <span class="space"></span>
-      ${snapshot ? html`<span class="quiet">exported ${minute(snapshot.at)}</span>` : html`
+      ${snapshot ? html`<span class="quiet">exported <${Time} at=${snapshot.at} /></span>` : html`
         ${user && html`<button onClick=${save}>${exporting || "Export page"}</button>`}
         <button class=${session.locked ? "" : "unlocked"} aria-pressed=${!session.locked} onClick=${() => (session.locked ? unlock() : lock(true))}>${session.locked ? "Read-only" : "Changes allowed"}</button>`}
     </header>

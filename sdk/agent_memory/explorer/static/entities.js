@@ -42,6 +42,7 @@ export function Entities() {
   const answer = useAnswer(() => (id ? Promise.resolve(null) : memory.entities({ kind: params.kind, limit: 300 })), [user, id, params.kind]);
   if (id) return html`<div class="view"><${One} name=${id} /></div>`;
   return html`<div class="view"><h1>Entities</h1>
+    <p class="quiet">The people, places and things that memories name.</p>
     <div class="filters"><${Field} label="Kind"><select value=${params.kind || ""} onChange=${(event) => replaceRoute(routeTo(user, "entities", "", { kind: event.target.value }))}>
       ${[["", "All"], ["person", "People"], ["place", "Places"], ["thing", "Things"]].map(([value, name]) => html`<option value=${value} selected=${(params.kind || "") === value}>${name}</option>`)}</select><//></div>
     <${Answered} of=${answer} what="Loading the names">${({ entities }) =>

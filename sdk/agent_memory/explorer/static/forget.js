@@ -3,8 +3,8 @@
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, download, endOfDay, lineOf, minute } from "./text.js";
-import { Answered, Change, Empty, Field, useAnswer, usePage } from "./ui.js";
+import { counted, download, endOfDay, lineOf } from "./text.js";
+import { Answered, Change, Empty, Field, Time, useAnswer, usePage } from "./ui.js";
 
 const WAYS = { query: "Topic", id: "Id", thread: "Conversation", project: "Project", time: "Time" };
 const NAMES = { turn: "Turns", fact: "Facts", episodic: "Episodes and talk", procedural: "Procedures", reflection: "Reflections", summary: "Summaries", user_summary: "Profile", state: "States", document: "Documents" };
@@ -40,7 +40,7 @@ export function Tree({ items, open }) {
 function Receipt({ receipt }) {
   const number = Object.values(receipt.deleted).reduce((sum, ids) => sum + ids.length, 0);
   return html`<section class="notice done" role="status"><h2>Forgotten</h2>
-    <p>${counted(number, "document")} deleted at ${minute(receipt.at)}: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
+    <p>${counted(number, "document")} deleted on <${Time} at=${receipt.at} />: ${Object.entries(receipt.deleted).filter(([, ids]) => ids.length).map(([type, ids]) => `${ids.length} ${type}`).join(", ") || "nothing"}.</p>
     ${receipt.rebuilt.length > 0 && html`<p>Rebuilt: ${receipt.rebuilt.join(", ")}.</p>`}
     ${receipt.pending.length > 0 && html`<p>Still pending in the background: ${receipt.pending.join(", ")}.</p>`}
     <button onClick=${() => download("receipt.json", "application/json", JSON.stringify(receipt, null, 2))}>Save the receipt</button></section>`;

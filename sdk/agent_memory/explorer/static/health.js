@@ -2,7 +2,7 @@
 
 import { html } from "./vendor/preact-htm.js";
 import { counted, minute } from "./text.js";
-import { Answered, Change, Empty, Field, useAnswer, usePage } from "./ui.js";
+import { Answered, Change, Empty, Field, Time, useAnswer, usePage } from "./ui.js";
 import { replaceRoute, routeTo } from "./route.js";
 
 function ago(time) {
@@ -25,14 +25,13 @@ function Service({ health }) {
   return html`<div class=${`notice ${health.ok ? "done" : "problem"}`}><strong>${health.ok ? "Everything responds" : "Something does not respond"}</strong>
       ${health.warnings.map((one) => html`<p>${one}</p>`)}</div>
     <dl class="figures">
-      <${Figure} name="Unprocessed turns" value=${health.unprocessed_turns.toLocaleString("en")} />
+      <${Figure} name="Unprocessed turns" value=${health.unprocessed_turns.toLocaleString("en")} note="of all users" />
       <${Figure} name="Lag" value=${health.oldest_unprocessed ? ago(health.oldest_unprocessed) : "none"} note="age of the oldest unprocessed turn" />
-      <${Figure} name="Dead letters" value=${health.dead_letters} bad=${health.dead_letters > 0} />
-      <${Figure} name="Users over budget" value=${health.paused_users} bad=${health.paused_users > 0} />
+      <${Figure} name="Dead letters" value=${health.dead_letters} note="work that failed too often" bad=${health.dead_letters > 0} />
+      <${Figure} name="Users over budget" value=${health.paused_users} note="their processing waits" bad=${health.paused_users > 0} />
       <${Figure} name="Model calls" value=${health.usage.model_calls.toLocaleString("en")} note="by background work since the start" />
       <${Figure} name="Tokens" value=${(health.usage.input_tokens + health.usage.output_tokens).toLocaleString("en")} note="by background work since the start" />
       ${health.budget && html`<${Meter} name="Model calls today, all users" spent=${health.budget.model_calls} most=${health.budget.most_model_calls} /><${Meter} name="Tokens today, all users" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
-      ${health.budget && html`<${Meter} name="Tokens of all users today" spent=${health.budget.tokens} most=${health.budget.most_tokens} />`}
     </dl>
     <div class="scroll" tabindex="0" role="region" aria-label="Parts"><table><thead><tr><th>Part</th><th>Name</th><th>Status</th></tr></thead><tbody>
       <tr><td>Store</td><td>${health.store}</td><td>${health.store_answers ? "responds" : "does not respond"}</td></tr>
@@ -48,7 +47,7 @@ function DeadLetters() {
   const answer = useAnswer(() => memory.deadLetters(), []);
   return html`<h2>Dead letters</h2><${Answered} of=${answer}>${({ dead_letters: letters }) =>
     letters.length === 0 ? html`<p class="quiet">None. No step has given up.</p>`
-      : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of ${one.user_id}${one.thread_id.startsWith("__") ? "" : `, ${one.thread_id}`}, ${minute(one.created_at)}
+      : letters.map((one) => html`<div class="card" key=${one.id}><strong>${one.step}</strong> of ${one.user_id}${one.thread_id.startsWith("__") ? "" : `, ${one.thread_id}`}, <${Time} at=${one.created_at} />
         <p class="said">${one.error}</p><p class="meta">${counted(one.turn_ids.length, "turn")} · ${counted(one.usage.model_calls, "model call")} · ${counted(one.usage.input_tokens + one.usage.output_tokens, "token")}</p>
         <${Change} does=${() => memory.replay(one.id)} done=${answer[2]}>Replay<//></div>`)}<//>`;
 }
@@ -79,8 +78,8 @@ export function Audit() {
     const choice = html`<div class="filters"><${Field} label="Entries"><select value=${limit} onChange=${(event) => set({ limit: event.target.value })}>${[100, 300, 1000].map((one) => html`<option value=${one} selected=${limit === one}>${one}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => set({ only: event.target.checked ? "changes" : "" })} /> changes only</label></div>`;
     return html`${found.entries.length > 0 && choice}${entries.length === 0 ? html`<${Empty} title="No entries">${only ? "No changes among the entries read." : "Reads and changes are recorded only if MEMORY_AUDIT_DAYS is set, for example to 90."}<//>`
-      : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time (UTC)</th><th>Caller</th><th>Action</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
-        ${entries.map((one, at) => html`<tr key=${at}><td>${minute(one.at)}</td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
+      : html`<div class="scroll" tabindex="0" role="region" aria-label="Audit"><table><thead><tr><th>Time</th><th>Caller</th><th>Action</th><th>Conversation</th><th>Items</th></tr></thead><tbody>
+        ${entries.map((one, at) => html`<tr key=${at}><td><${Time} at=${one.at} /></td><td>${one.actor} by ${one.via}${one.address ? ` (${one.address})` : ""}</td><td>${one.changes ? html`<strong>${one.action}</strong>` : one.action}</td><td>${one.thread_id || ""}</td><td>${one.count || ""}</td></tr>`)}
       </tbody></table></div>`}`;
   }}<//></div>`;
 }

@@ -3,7 +3,14 @@
 import { span } from "./text.js";
 
 const DAY = 86_400_000;
-const STEPS = [1, 7, 14, 30.44, 61, 91.3, 182.6, 365.25, 730.5, 1826, 3652.5, 7305, 18262];
+const STEPS = [1, 7, 14, 30.44, 61, 91.3, 182.6, 365.25, 730.5, 1826, 3652.5, 7305, 18262, 36525, 182625, 365250, 730500];
+
+// A month of a year; Date.UTC takes years below 100 for the 1900s.
+function monthOf(year, month) {
+  return new Date(0).setUTCFullYear(year, month, 1);
+}
+
+const [BEGIN, END] = [monthOf(1, 0), monthOf(10_000, 0) - DAY];
 
 // Versions of one thing follow each other in one row.
 export function chainsOf(memories) {
@@ -70,7 +77,7 @@ export function rangeOf(memories, all) {
   let last = spoken.reduce((a, b) => Math.max(a, b), -Infinity);
   if (!Number.isFinite(first)) [first, last] = [Date.now() - 30 * DAY, Date.now()];
   const air = Math.max(DAY, (last - first) * 0.06);
-  return { first: first - air, last: last + 2.5 * air };
+  return { first: Math.max(BEGIN, first - air), last: Math.min(END, last + 2.5 * air) };
 }
 
 // The marks of the axis: at most eight, at days, months or years.
@@ -85,11 +92,11 @@ export function ticksOf({ first, last }) {
     return { ticks, unit: "day" };
   }
   const months = Math.max(1, Math.round(step / 30.44));
-  const from = months >= 12 ? Date.UTC(start.getUTCFullYear() + 1, 0) : Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
+  const from = months >= 12 ? monthOf(start.getUTCFullYear() + 1, 0) : monthOf(start.getUTCFullYear(), start.getUTCMonth() + 1);
   for (let n = 0, at = from; at < last && n < 100; n++) {
     ticks.push(at);
     const date = new Date(at);
-    at = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months);
+    at = monthOf(date.getUTCFullYear(), date.getUTCMonth() + months);
   }
   return { ticks, unit: months >= 12 ? "year" : "month" };
 }

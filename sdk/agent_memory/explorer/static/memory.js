@@ -3,16 +3,10 @@
 import { html, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { day, difference, lineOf, minute, percent, reasonOf, split } from "./text.js";
-import { Answered, Change, Empty, Kind, MemoryLine, StateOf, Tags, Turn, useAnswer, usePage } from "./ui.js";
+import { day, difference, lineOf, percent, reasonOf, span } from "./text.js";
+import { Answered, Change, Empty, Kind, MemoryLine, StateOf, Tags, Time, Turn, useAnswer, usePage } from "./ui.js";
 
 const AROUND = 2;
-
-// A text with the quote marked in it.
-export function Quoted({ text, quote, name = "quote" }) {
-  const parts = split(text, quote);
-  return parts ? html`${parts[0]}<mark class=${name}>${parts[1]}</mark>${parts[2]}` : html`${text}`;
-}
 
 function Talk({ memory: shown, turns, missing }) {
   const { memory, user } = usePage();
@@ -26,7 +20,7 @@ function Talk({ memory: shown, turns, missing }) {
   const kept = all.some((turn) => named.has(turn.id)) ? all.filter((turn) => near.has(turn.id)) : [];
   const elsewhere = turns.filter((turn) => !kept.some((one) => one.id === turn.id));
   return html`<div class="talk">
-    ${[...kept, ...elsewhere].map((turn) => html`<${Turn} key=${turn.id} turn=${turn} current=${named.has(turn.id)} quote=${named.has(turn.id) && html`<${Quoted} text=${turn.content} quote=${shown.quote} />`} />`)}
+    ${[...kept, ...elsewhere].map((turn) => html`<${Turn} key=${turn.id} turn=${turn} current=${named.has(turn.id)} quote=${named.has(turn.id) && shown.quote} />`)}
     ${missing.length > 0 && html`<p class="quiet">${missing.length === 1 ? "One of its turns was" : `${missing.length} of its turns were`} deleted.</p>`}
     ${thread && html`<p><a href=${routeTo(user, "turns", thread)}>The whole conversation</a></p>`}
   </div>`;
@@ -48,10 +42,10 @@ function Facts({ memory }) {
   const { user } = usePage();
   const rows = [
     ["Valid from", day(memory.valid_from || memory.created_at)],
-    ["Valid until", memory.valid_to ? day(memory.valid_to) : memory.superseded_by ? day(memory.superseded_at) : "still valid"],
-    ["Stated", minute(memory.created_at)],
-    ["Stated again", memory.reaffirmed_at && minute(memory.reaffirmed_at)],
-    ["Recorded", minute(memory.recorded_at)],
+    ["Valid until", memory.valid_to ? day(memory.valid_to) : memory.superseded_by ? day(memory.superseded_at) : span(memory).from > Date.now() ? "not valid yet" : "still valid"],
+    ["Stated", html`<${Time} at=${memory.created_at} />`],
+    ["Stated again", memory.reaffirmed_at && html`<${Time} at=${memory.reaffirmed_at} />`],
+    ["Recorded", memory.recorded_at && html`<${Time} at=${memory.recorded_at} />`],
     ["Confidence", percent(memory.confidence)],
     ["Importance", percent(memory.importance)],
     ["Source", memory.source],

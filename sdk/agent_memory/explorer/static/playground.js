@@ -9,13 +9,23 @@ import { Answered, Copy, Empty, Field, Kind, useAnswer, usePage } from "./ui.js"
 
 const PARTS = {
   text: "words in common", vector: "nearness in meaning", neighbours: "the talk around it", thread: "its conversation", signs: "signs that it answers", speaker: "its speaker",
+  date: "the time that is asked about", unplaced: "its conversation is unknown", agent: "said by an agent", asked: "a question itself",
 };
+
+const HUES = 6;
 
 // One hue for each part, in the bars and in the legend; what is rare shares the last one.
 function hue(name) {
   const at = Object.keys(PARTS).indexOf(name);
-  return at >= 0 ? at : Object.keys(PARTS).length;
+  return at >= 0 && at < HUES ? at : HUES;
 }
+
+const DECIDED = {
+  gate: "Whether the question needs the memory at all.",
+  query: "Whether the question was completed from the conversation before it was searched for.",
+  archive: "Whether older, archived talk was searched, too.",
+  "searched for": "The question as it was searched for.",
+};
 
 const BUDGET = 650;
 const LIMIT = 10;
@@ -41,11 +51,12 @@ function Hits({ hits }) {
   const { user } = usePage();
   if (hits.length === 0) return html`<${Empty} title="Nothing found">No memory has these words or a similar meaning.<//>`;
   const most = Math.max(...hits.map((hit) => hit.score), 0.001);
-  const names = [...new Set(hits.flatMap((hit) => Object.keys(hit.why)))];
+  const names = [...new Set(hits.flatMap((hit) => Object.keys(hit.why).filter((name) => hit.why[name] > 0)))];
+  const less = (hit) => Object.entries(hit.why).filter(([, value]) => value <= -0.005).map(([name, value]) => ` · ${value.toFixed(2).replace("-", "−")} for ${PARTS[name] || name}`).join("");
   return html`<ol class="hits">${hits.map((hit) => html`<li key=${hit.memory.id}>
       <a href=${routeTo(user, "memory", hit.memory.id)}>${lineOf(hit.memory, 200)}</a>
       <${Score} hit=${hit} most=${most} />
-      <div class="meta"><${Kind} memory=${hit.memory} /> ${day(hit.memory.created_at)} · score ${hit.score.toFixed(2)}${hit.relevance !== null && hit.relevance !== undefined ? ` · relevance ${percent(hit.relevance)}` : ""}${hit.found_by.length ? ` · found by ${hit.found_by.join(", ")}` : ""}</div>
+      <div class="meta"><${Kind} memory=${hit.memory} /> ${day(hit.memory.created_at)} · score ${hit.score.toFixed(2)}${less(hit)}${hit.relevance !== null && hit.relevance !== undefined ? ` · relevance ${percent(hit.relevance)}` : ""}${hit.found_by.length ? ` · found by ${hit.found_by.join(", ")}` : ""}</div>
       ${hit.explanation && html`<details><summary>Why</summary><p>${hit.explanation}</p></details>`}
     </li>`)}</ol>
     <p class="legend">${names.map((name) => html`<span key=${name}><i class=${`part part-${hue(name)}`}></i> ${PARTS[name] || name}</span>`)}</p>`;
@@ -84,7 +95,7 @@ function Context({ context, budget }) {
     <div class="budget" role="img" aria-label=${`${context.tokens} of ${budget} tokens are used`}>${sections.map((one, at) => html`<i class=${`section section-${at % 6}`} style=${{ width: `${share(at)}%` }} title=${one.title}></i>`)}</div>
     ${context.skipped_reason && html`<p class="notice waits">No context: ${context.skipped_reason}.</p>`}
     ${context.degraded.map((one) => html`<p class="notice waits">${one}</p>`)}
-    <dl class="decisions">${Object.entries(context.decisions).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}${context.query && html`<div><dt>searched for</dt><dd>${context.query}</dd></div>`}</dl>
+    <dl class="decisions">${Object.entries(context.decisions).map(([name, value]) => html`<div key=${name} title=${DECIDED[name]}><dt>${name}</dt><dd>${value}</dd></div>`)}${context.query && html`<div title=${DECIDED["searched for"]}><dt>searched for</dt><dd>${context.query}</dd></div>`}</dl>
     ${context.text ? html`<div class="told" tabindex="0" role="region" aria-label="The context as the agent gets it">${sections.map((one, at) => html`<div class=${`section section-${at % 6}`}>${one.lines.join("\n")}</div>`)}</div>` : html`<${Empty} title="The context is empty">No memory is relevant to this question.<//>`}
     ${context.left_out.length > 0 && html`<${LeftOut} items=${context.left_out} />`}
     ${context.used.some((one) => one.earlier) && html`<p class="quiet">${counted(context.used.filter((one) => one.earlier).length, "line is", "lines are")} marked: a newer memory exists.</p>`}
@@ -151,6 +162,7 @@ export function Playground() {
   const two = params.two === "1";
   const [talks] = useAnswer(() => (snapshot ? Promise.resolve({ threads: [] }) : memory.threads({ limit: 100 })), [user]);
   return html`<div class="view playground"><h1>Playground</h1>
+    <p class="quiet">Ask as an agent would. The context is the text that an agent gets, in a budget of tokens; the hits are the memories it is made from, best first. A bar shows how much each reason adds to a score; relevance is the chance that the memory helps with the answer.</p>
     ${snapshot
       ? html`<div class="actions">${known(user).map(([text, asof]) => html`<a class="button" href=${routeTo(user, "playground", "", { q: text, asof })}>${text}${asof ? ` (as of ${day(asof)})` : ""}</a>`)}${known(user).length === 0 && html`<p class="quiet">No questions were asked for this file.</p>`}</div>`
       : html`<form class="ask" onSubmit=${(event) => { event.preventDefault(); recorded.clear(); change({ q: query }); }}>

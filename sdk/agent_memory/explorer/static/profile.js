@@ -1,9 +1,8 @@
 // Profile: what is known across conversations, each line with the memories that it rests on.
 
 import { html, useState } from "./vendor/preact-htm.js";
-import { minute } from "./text.js";
 import { routeTo } from "./route.js";
-import { Answered, Change, Empty, Loading, MemoryLine, Problem, useAnswer, usePage } from "./ui.js";
+import { Answered, Change, Empty, Loading, MemoryLine, Problem, Time, useAnswer, usePage } from "./ui.js";
 
 const SECTIONS = { constraints: "Constraints", preferences: "Preferences", personal: "Personal", current_work: "Current work", environment: "Environment" };
 
@@ -34,6 +33,6 @@ export function Profile() {
     return html`${Object.entries(SECTIONS).filter(([name]) => profile[name].length > 0).map(([name, title]) => html`<section key=${name}><h2>${title}</h2><ul class="plain">
         ${profile[name].map((text, at) => html`<${Line} key=${`${name}${at}`} text=${text} ids=${(profile.memory_ids[name] || [])[at] || []} />`)}</ul></section>`)}
       ${Object.keys(SECTIONS).every((name) => profile[name].length === 0) && html`<p class="said">${profile.content}</p>`}
-      <p class="quiet">Updated ${minute(profile.updated_at)}${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${profile.source_ids.length} memories</a>. ${make}</p>`;
+      <p class="quiet">Updated <${Time} at=${profile.updated_at} />${profile.model ? ` by ${profile.model}, prompt ${profile.prompt_version}` : ""}, from <a href=${routeTo(user, "timeline")}>${profile.source_ids.length} memories</a>. ${make}</p>`;
   }}<//></div>`;
 }

@@ -2,18 +2,17 @@
 
 import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
-import { Quoted } from "./memory.js";
 import { replaceRoute, routeTo } from "./route.js";
 import { day } from "./text.js";
-import { Answered, Change, Empty, Kind, Turn, useAnswer, usePage } from "./ui.js";
+import { Answered, Change, Empty, Kind, Quoted, Turn, useAnswer, usePage } from "./ui.js";
 
 function Evidence({ memory: waiting }) {
   const { memory, user } = usePage();
   const [found] = useAnswer(() => memory.why(waiting.id), [user, waiting.id]);
   const doubtful = found ? found.doubtful : [];
-  const mark = (text) => html`<${Quoted} text=${text} quote=${doubtful.find((one) => text.includes(one))} name="doubt" />`;
-  return html`<p class="said large">${mark(waiting.content)}</p>
-    ${found && found.turns.slice(0, 3).map((turn) => html`<${Turn} key=${turn.id} turn=${turn} quote=${mark(turn.content)} />`)}`;
+  const inside = (text) => doubtful.find((one) => text.includes(one));
+  return html`<p class="said large"><${Quoted} text=${waiting.content} quote=${inside(waiting.content)} name="doubt" /></p>
+    ${found && found.turns.slice(0, 3).map((turn) => html`<${Turn} key=${turn.id} turn=${turn} quote=${inside(turn.content)} mark="doubt" />`)}`;
 }
 
 export function Review() {

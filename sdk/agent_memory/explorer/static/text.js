@@ -1,18 +1,27 @@
 // Words and times: pure functions.
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const MINUTE = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
-});
+const TO_MINUTE = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
+const MINUTE = new Intl.DateTimeFormat("en-GB", TO_MINUTE);
+const UTC_MINUTE = new Intl.DateTimeFormat("en-GB", { ...TO_MINUTE, timeZone: "UTC" });
 
-export function day(time) {
+function formatted(format, time) {
   const date = new Date(time);
-  return time && !Number.isNaN(date.getTime()) ? DAY.format(date) : "";
+  return time && !Number.isNaN(date.getTime()) ? format.format(date) : "";
 }
 
+// A day as the memory counts it, in UTC.
+export function day(time) {
+  return formatted(DAY, time);
+}
+
+// A moment in the time zone of the browser.
 export function minute(time) {
-  const date = new Date(time);
-  return time && !Number.isNaN(date.getTime()) ? MINUTE.format(date) : "";
+  return formatted(MINUTE, time);
+}
+
+export function utcMinute(time) {
+  return `${formatted(UTC_MINUTE, time)} UTC`;
 }
 
 export function isoDay(milliseconds) {
@@ -105,6 +114,12 @@ export function held(memory, at) {
   if (["duplicate", "rederived", "revoked"].includes(memory.supersede_reason)) return false;
   const { from, to } = span(memory);
   return from <= at && (to === null || to > at);
+}
+
+// Whether it is true now. The server's clock may be ahead of the browser's.
+export function current(memory) {
+  const { from, to } = span(memory);
+  return !memory.superseded_by && from <= Date.now() + 3_600_000 && (to === null || to > Date.now());
 }
 
 // Puts a text on the machine as a file.

@@ -4,7 +4,7 @@ import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { lanesOf, placeOf, rangeOf, ticksOf } from "./lanes.js";
 import { replaceRoute, routeTo } from "./route.js";
-import { counted, day, endOfDay, held, isoDay, lineOf, reasonOf, span } from "./text.js";
+import { counted, current, day, endOfDay, held, isoDay, lineOf, reasonOf, span } from "./text.js";
 import { Answered, Empty, Field, Part, StateOf, useAnswer, usePage } from "./ui.js";
 
 const FIRST = 200;
@@ -18,7 +18,7 @@ function serverFilter(params) {
   if (params.tag) filter.tags = params.tag;
   if (params.agent) filter.agent_id = params.agent;
   if (params.project) filter.project_id = params.project;
-  if (params.sure) filter.confidence = { gte: Number(params.sure) };
+  if (Number(params.sure)) filter.confidence = { gte: Number(params.sure) };
   return Object.keys(filter).length ? JSON.stringify(filter) : undefined;
 }
 
@@ -29,7 +29,7 @@ function passes(memory, params) {
     (!params.tag || memory.tags.includes(params.tag)) &&
     (!params.agent || memory.agent_id === params.agent) &&
     (!params.project || memory.project_id === params.project) &&
-    (!params.sure || memory.confidence >= Number(params.sure)) &&
+    (!Number(params.sure) || memory.confidence >= Number(params.sure)) &&
     (!text || memory.content.toLowerCase().includes(text) || memory.tags.some((tag) => tag.toLowerCase().includes(text)))
   );
 }
@@ -86,7 +86,7 @@ function AsOf({ range, at, set, count }) {
   const days = Math.max(1, Math.round((range.last - range.first) / 86_400_000));
   const position = at === null ? days : Math.round((at - range.first) / 86_400_000);
   return html`<div class="asof">
-    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} ${at === null ? "valid" : "were valid"}</span></label>
+    <label for="asof"><strong>As of</strong> ${at === null ? "now" : day(at)} <span class="quiet">${counted(count, "memory", "memories")} ${at === null ? "valid" : count === 1 ? "was valid" : "were valid"}</span></label>
     <input id="asof" type="range" min="0" max=${days} value=${position} aria-valuetext=${at === null ? "now" : day(at)}
       onInput=${(event) => set(Number(event.target.value) >= days ? "" : isoDay(range.first + Number(event.target.value) * 86_400_000))} />
     <button type="button" disabled=${at === null} onClick=${() => set("")}>Now</button>
@@ -97,12 +97,13 @@ function Bar({ memory, range, at, successor, roomy, alone }) {
   const { user } = usePage();
   const place = placeOf(memory, range);
   const { from, to } = span(memory);
-  const out = at === null ? memory.superseded_by !== null && memory.superseded_by !== undefined : !held(memory, at);
-  const words = `${lineOf(memory)}. Valid from ${day(from)}${to === null ? "" : ` to ${day(to)}`}.${memory.superseded_by ? ` ${reasonOf(memory)}${successor ? `: ${successor.content}` : ""}.` : ""}`;
+  const out = !(at === null ? current(memory) : held(memory, at));
+  // The words that are seen, and then the others: who speaks to the page says what is seen.
+  const words = `${lineOf(memory)}${memory.superseded_by ? ` ${reasonOf(memory)}${successor ? `: ${lineOf(successor)}` : ""}` : ""}. Valid from ${day(from)}${to === null ? "" : ` to ${day(to)}`}.`;
   const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
   const beside = alone && place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
-    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}</span>
+    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}${memory.superseded_by && html` <em>${reasonOf(memory)}</em>`}</span>
   </a>`;
 }
 
@@ -145,13 +146,14 @@ export function Timeline() {
   const items = useMemo(() => found.items.filter((one) => passes(one, params)), [found.items.length, found.answer[0], JSON.stringify(params)]);
   const at = params.asof && !Number.isNaN(Date.parse(params.asof)) ? Date.parse(endOfDay(params.asof)) : null;
   const range = rangeOf(items, params.range === "all");
-  const count = items.filter((one) => one.status === "active" && (at === null ? !one.superseded_by : held(one, at))).length;
+  const count = items.filter((one) => one.status === "active" && (at === null ? current(one) : held(one, at))).length;
   const table = params.show === "table";
   return html`<div class="view timeline">
     <div class="head"><h1>Timeline</h1>
       <div class="switch" role="group" aria-label="How it is shown">
         <button aria-pressed=${!table} onClick=${() => set({ show: "" })}>Lanes</button><button aria-pressed=${table} onClick=${() => set({ show: "table" })}>Table</button>
       </div></div>
+    <p class="quiet">What the memory knows, and when it was true: each row is one fact with its earlier versions, each lane a subject. Click a bar to see why it is believed; move the slider to see what was true on a day.</p>
     <${Answered} of=${found.answer} what="Loading memories">${() => {
       const filtered = ["q", "kind", "tag", "agent", "project", "sure"].some((name) => params[name]);
       if (found.items.length === 0 && !filtered) return html`<${Empty} title="No memories yet">Memories are made from turns in the background. <a href=${routeTo(user, "live")}>Write turns in Live</a>, or ingest a conversation with “agent-memory ingest FILE”.<//>`;

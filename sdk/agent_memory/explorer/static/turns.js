@@ -2,10 +2,9 @@
 
 import { html, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
-import { Quoted } from "./memory.js";
 import { routeTo } from "./route.js";
-import { counted, lineOf, minute, short } from "./text.js";
-import { Answered, Empty, Part, StateOf, Turn, useAnswer, usePage } from "./ui.js";
+import { counted, lineOf, short } from "./text.js";
+import { Answered, Empty, Part, StateOf, Time, Turn, useAnswer, usePage } from "./ui.js";
 
 function Threads() {
   const { memory, user } = usePage();
@@ -22,7 +21,7 @@ function Threads() {
     };
     if (threads.length === 0) return html`<${Empty} title="No conversations">No turns have been written yet.<//>`;
     return html`<ul class="cards">${threads.map((one) => html`<li key=${one.thread_id}><a class="card" href=${routeTo(user, "turns", one.thread_id)}>
-        <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last ${minute(one.last_turn_at)}${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} unprocessed` : ""}</span></a></li>`)}</ul>
+        <strong>${one.thread_id}</strong><span class="meta">${counted(one.turns, "turn")} · last <${Time} at=${one.last_turn_at} />${one.unprocessed_turns > 0 ? ` · ${one.unprocessed_turns} unprocessed` : ""}</span></a></li>`)}</ul>
       ${continuation && !snapshot && html`<button class="more" onClick=${more}>Show more conversations</button>`}`;
   }}<//>`;
 }
@@ -63,7 +62,7 @@ export function Turns() {
         <div class="talk"><${Part} items=${turns} size=${300} noun="turn">${(turn) => {
           const facts = (byTurn.get(turn.id) || []).sort((a, b) => a.created_at < b.created_at ? -1 : 1);
           const quoted = facts.find((one) => one.quote && turn.content.includes(one.quote));
-          return html`<${Turn} key=${turn.id} turn=${turn} quote=${quoted && html`<${Quoted} text=${turn.content} quote=${quoted.quote} />`}>
+          return html`<${Turn} key=${turn.id} turn=${turn} quote=${quoted && quoted.quote}>
             ${facts.length > 0 && html`<ul class="learned" aria-label="Learned from this turn">${facts.map((one) => html`<li key=${one.id}><a class=${one.superseded_by ? "replaced" : ""} href=${routeTo(user, "memory", one.id)}>${lineOf(one, 160)}</a> <${StateOf} memory=${one} /></li>`)}</ul>`}
           <//>`;
         }}<//></div>`;

@@ -3,11 +3,11 @@
 import { createContext, html, useCallback, useContext, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { snapshot } from "./api.js";
 import { routeTo } from "./route.js";
-import { counted, day, lineOf } from "./text.js";
+import { counted, day, lineOf, minute, split, utcMinute } from "./text.js";
 
 export const Page = createContext(null);
 
-// { user, memory, session, params, go, unlock, refresh }
+// { user, memory, session, params, id, go, unlock, recheck }
 export function usePage() {
   return useContext(Page);
 }
@@ -66,8 +66,37 @@ export function Kind({ memory }) {
   return html`<span class="kind">${name}</span>`;
 }
 
+// A moment in the reader's time zone; in UTC when pointed at.
+export function Time({ at }) {
+  return at ? html`<time datetime=${at} title=${utcMinute(at)}>${minute(at)}</time>` : null;
+}
+
+const TAGS = 40;
+
 export function Tags({ tags }) {
-  return tags && tags.length > 0 && html`<span class="tags">${tags.map((tag) => html`<span class="tag">${tag}</span>`)}</span>`;
+  const [all, setAll] = useState(false);
+  if (!tags || tags.length === 0) return null;
+  return html`<span class="tags">${tags.slice(0, all ? undefined : TAGS).map((tag) => html`<span class="tag">${tag}</span>`)}
+    ${tags.length > TAGS && !all && html`<button class="link" onClick=${() => setAll(true)}>Show all ${counted(tags.length, "tag")}</button>`}</span>`;
+}
+
+// A text with the quote marked in it.
+export function Quoted({ text, quote, name = "quote" }) {
+  const parts = split(text, quote);
+  return parts ? html`${parts[0]}<mark class=${name}>${parts[1]}</mark>${parts[2]}` : html`${text}`;
+}
+
+const LONG = 6000;
+
+// A text; of a long one, the part around its quote.
+function Said({ text, quote, name }) {
+  const [all, setAll] = useState(false);
+  const folded = !all && text.length > LONG;
+  const parts = folded && split(text, quote);
+  const start = parts ? Math.max(0, parts[0].length - LONG / 4) : 0;
+  const shown = folded ? text.slice(start, start + LONG / 2 + (quote || "").length) : text;
+  return html`<p class="said">${start > 0 && "… "}<${Quoted} text=${shown} quote=${quote} name=${name} />${folded && "…"}</p>
+    ${folded && html`<button class="link" onClick=${() => setAll(true)}>Show all ${counted(text.length, "character")}</button>`}`;
 }
 
 export function StateOf({ memory }) {
@@ -85,18 +114,19 @@ export function MemoryLine({ memory, note }) {
   </a>`;
 }
 
-export function Turn({ turn, quote, children, current }) {
+// A turn; `quote` is marked in it, as the kind of mark that `mark` names.
+export function Turn({ turn, quote, mark, children, current }) {
   const label = turn.name || (turn.role === "agent" ? "assistant" : turn.role);
   return html`<article class=${`turn ${turn.role === "user" ? "from-user" : "from-other"}${current ? " current" : ""}`} id=${`turn-${turn.id}`}>
-    <header><strong>${label}</strong> <time>${day(turn.created_at)}</time>${turn.off_record && html` <span class="badge waits">off the record</span>`}</header>
-    <p class="said">${quote || turn.content}</p>
+    <header><strong>${label}</strong> <${Time} at=${turn.created_at} />${turn.off_record && html` <span class="badge waits">off the record</span>`}</header>
+    <${Said} text=${turn.content} quote=${quote} name=${mark} />
     ${children}
   </article>`;
 }
 
 // A button for a change: asks to unlock first, says what went wrong.
 export function Change({ does, done, children, primary, danger, disabled, label }) {
-  const { unlock } = usePage();
+  const { unlock, recheck } = usePage();
   const [state, setState] = useState({});
   const run = async () => {
     if (!(await unlock())) return;
@@ -107,12 +137,14 @@ export function Change({ does, done, children, primary, danger, disabled, label 
       if (done) done(result);
     } catch (error) {
       setState({ error });
+      if (error.status === 403) await recheck(); // another tab may have taken the permission back
     }
   };
   if (snapshot) return null;
   return html`<span class="change">
     <button class=${primary ? "primary" : danger ? "danger" : ""} aria-label=${label} disabled=${disabled || state.busy} onClick=${run}>${state.busy ? "Working…" : children}</button>
     ${state.error && html`<span class="said-wrong" role="alert">${state.error.message}</span>`}
+    ${state.error && state.error.status === 401 && html`<button onClick=${() => location.reload()}>Sign in</button>`}
   </span>`;
 }
 
