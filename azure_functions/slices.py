@@ -19,7 +19,16 @@ from agent_memory.processing.sweeps import begin_of, note_swept, waiting
 from agent_memory.steps.effects import finish
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
-from azure_functions.starts import Start, of_deepening, of_erasure, start, start_due, start_due_of_user, start_settling
+from azure_functions.starts import (
+    Start,
+    of_correction,
+    of_deepening,
+    of_erasure,
+    start,
+    start_due,
+    start_due_of_user,
+    start_settling,
+)
 from azure_functions.sweeps import END, SLICE, SWEEP, Slice
 from azure_functions.wiring import Parts, open_parts
 
@@ -135,6 +144,12 @@ async def _deepen(parts: Parts, client: df.DurableOrchestrationClient, rows: Seq
     return await _each(parts, (partial(start, client, one) for one in starts))
 
 
+async def _correct(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
+    """A reconciliation corrects summaries itself, unless a replica hid the replacement from it, or a model failed."""
+    starts = [of_correction(user) for user in sorted({row["user_id"] for row in rows})]
+    return await _each(parts, (partial(start, client, one) for one in starts))
+
+
 async def _erase(parts: Parts, client: df.DurableOrchestrationClient, rows: Sequence[Document]) -> int:
     return await _each(parts, (partial(start, client, of_erasure(row["user_id"])) for row in rows))
 
@@ -172,6 +187,7 @@ _ACTS: dict[str, tuple[str, Act]] = {
     "extracted": ("extracted", _start_due),
     "deepen extracted": ("extracted", _deepen),  # these two of sweeps that an earlier version started
     "deepen fading": ("fading", _deepen),
+    "untold": ("untold", _correct),
     "intents": ("intents", _finish(MEMORIES)),
     "intents of summaries": ("intents of summaries", _finish(SUMMARIES)),
     "forgettings": ("forgettings", _forget),

@@ -98,6 +98,11 @@ def of_deepening(user_id: str) -> Start:
     return Start("deepen", instance_id("deepen", user_id, "", "clock"), {"user_id": user_id})
 
 
+def of_correction(user_id: str) -> Start:
+    """The start of the correction of a user's summaries."""
+    return Start("correct", instance_id("correct", user_id, "", "left"), {"user_id": user_id})
+
+
 def of_erasure(user_id: str) -> Start:
     """The start of a user's erasure."""
     return Start("erase", instance_id("erase", user_id, "", 0), {"user_id": user_id})

@@ -86,6 +86,8 @@ async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClie
         await start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]]))
     await start(client, await start_of_new(parts, "recount", settled))
     await start(client, await start_of_new(parts, "extracted", now + 1))
+    if parts.cadence.summarize > 0:
+        await start(client, await start_of_new(parts, "untold", settled))
     await start(client, start_of("purge", slices_of_histories(old)))
 
 

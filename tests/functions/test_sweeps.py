@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,6 +104,9 @@ async def test_each_kind_of_slice_is_listed_by_what_is_indexed(memory: AsyncMemo
     assert await found("fading") == []
     assert await found("intents") == [{"user_id": "alice", "thread_id": "t2", "step": "x"}]
     assert await found("intents of summaries") == []
+    assert await found("untold") == []
+    await runtime.store.create(MEMORIES, {"id": "old", "type": "fact", "untold_since": "2026-11-23T00:00:00Z", **mine})
+    assert await found("untold") == [{"user_id": "alice"}]
     assert [row["id"] for row in await found("forgettings")] == ["f"]
     assert await found("erasures") == [{"user_id": "bob"}]
     for of in LISTINGS:
@@ -139,6 +143,28 @@ async def test_a_second_with_many_rows_is_listed_in_pages_that_split_no_user(cha
             assert await waiting(store, "recount", NOW - 1, NOW + 1, most=3) is None
             assert await pages("recount") == ["aa", "bbbbbbb", "c", "ddd", "e"]
             assert await pages("erasures") == ["abc", "de"]
+
+
+async def test_a_correction_that_was_left_is_started(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+    """A replica hid the replacement from the reconciliation that made it, or the model failed after it."""
+    monkeypatch.setattr(wiring, "_parts", Parts(memory, Environment(), Environment().cadence))
+    for user in ("ann", "bob"):
+        old = {"id": "old", "type": "fact", "user_id": user, "thread_id": "t", "untold_since": "2026-11-23T00:00:00Z"}
+        await memory.runtime.store.create(MEMORIES, old)
+    started = []
+
+    class Client:
+        async def get_status(self, instance: str) -> Any:
+            return SimpleNamespace(runtime_status=None)
+
+        async def start_new(self, name: str, instance: str, given: Any) -> None:
+            started.append((name, instance, given["request"]))
+
+    handle = slices.sweep_slice._function.get_user_function().client_function
+    assert await handle(["untold", 0, NOW * 2], Client()) == {"halve": False, "handled": 2, "failed": 0}
+    assert sorted(started, key=str) == [
+        ("correct", f"correct:{user}::left", {"user_id": user}) for user in ("ann", "bob")
+    ]
 
 
 async def test_what_was_swept_is_not_swept_again_unless_a_row_failed(

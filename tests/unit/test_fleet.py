@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("azure_functions_runtime", reason="the function app needs Python 3.13")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from fleet import Bucket, Scene, expected, panels, simulate, table
+from fleet import expected, panels, simulate, table
+from fleet_simulation import Bucket, Scene
 
 from agent_memory.evaluation.plot import draw
 from agent_memory.scale.figures import measured
@@ -60,7 +61,7 @@ def test_an_import_delays_live_talk_only_without_a_pace():
 
 
 def test_imports_are_processed_a_few_users_at_a_time_beside_live_talk(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("fleet.QUIET", 20.0)
+    monkeypatch.setattr("fleet_simulation.QUIET", 20.0)
     alone = run(users=5_000, seconds=400.0)
     lane = run(Scene(backfill=8_000, backfill_rate=100.0, lane=10), users=5_000, seconds=400.0)
     mixed = run(Scene(backfill=8_000, backfill_rate=100.0, lane=0), users=5_000, seconds=400.0)

@@ -50,6 +50,7 @@ LISTINGS: dict[str, Listing] = {
     "recount": Listing(TURNS, queries.RECENT_TURNS),
     "extracted": Listing(MEMORIES, queries.EXTRACTING_USERS),
     "fading": Listing(MEMORIES, queries.FADING_OF_USERS, lambda: {"before": fading_before(now())}),
+    "untold": Listing(MEMORIES, queries.UNTOLD_OF_USERS),
     "intents": Listing(MEMORIES, queries.INTENTS_LEFT),
     "intents of summaries": Listing(SUMMARIES, queries.INTENTS_LEFT),
     "forgettings": Listing(MEMORIES, queries.FORGETTINGS_LEFT),

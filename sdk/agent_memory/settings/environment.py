@@ -24,7 +24,7 @@ from agent_memory.settings.roles import ChatRole, RoleSettings, read_roles
 from agent_memory.settings.webhook import Webhook
 from agent_memory.settings.work import DEFAULT_CADENCE, Cadence
 
-_CADENCE = {
+CADENCE_FIELDS = {
     "extract": "extract_every",
     "summarize": "summarize_every",
     "profile": "profile_every",
@@ -177,7 +177,7 @@ class Environment(BaseSettings):
     @property
     def cadence(self) -> Cadence:
         """The cadence of the function app: only the steps that are set."""
-        return Cadence(**{name: getattr(self, field) for name, field in _CADENCE.items()})
+        return Cadence(**{name: getattr(self, field) for name, field in CADENCE_FIELDS.items()})
 
     @property
     def local_cadence(self) -> Cadence:
@@ -185,7 +185,7 @@ class Environment(BaseSettings):
 
         A number of turns that is set for a step applies exactly, unless a stretch is set too.
         """
-        given = {name: getattr(self, field) for name, field in _CADENCE.items() if field in self.model_fields_set}
+        given = {name: getattr(self, field) for name, field in CADENCE_FIELDS.items() if field in self.model_fields_set}
         exact = {"stretch": 1} if {"extract", "summarize"} & given.keys() else {}
         return replace(DEFAULT_CADENCE, **(exact | given))
 

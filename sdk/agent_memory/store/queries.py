@@ -326,6 +326,7 @@ INTENTS_LEFT = (
 FORGETTINGS_LEFT = f'SELECT TOP @limit * FROM c WHERE c.type = "forgetting" AND {_SLICE}'
 ERASURES_LEFT = f'SELECT TOP @limit c.of AS user_id FROM c WHERE c.type = "erasure" AND {_SLICE}'
 EXTRACTING_USERS = f'SELECT TOP @limit c.user_id FROM c WHERE c.type = "cursor" AND c.step = "extract" AND {_SLICE}'
+UNTOLD_OF_USERS = f"SELECT TOP @limit c.user_id FROM c WHERE IS_STRING(c.untold_since) AND {_SLICE}"
 FADING_OF_USERS = f"SELECT TOP @limit c.user_id FROM c WHERE {_FADING} AND {_SLICE}"
 FADING_USERS = f"SELECT DISTINCT VALUE c.user_id FROM c WHERE {_FADING}"
 RECENTLY_EXTRACTED = (

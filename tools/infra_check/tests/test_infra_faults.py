@@ -207,6 +207,14 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
         ),
         "storage without queues": (FUNCTIONS, "__queueServiceUri", "__queueUri", "queueServiceUri"),
     },
+    "what_is_needed_is_set": {
+        "step without its setting": (
+            FUNCTIONS,
+            "    STRETCH_LATER_BATCHES: string(stretchLaterBatches)\n",
+            "",
+            "sets STRETCH_LATER_BATCHES",
+        ),
+    },
     "settings_are_read": {
         "misspelt setting": (FUNCTIONS, "AGENT_MEMORY_CHAT_MODEL", "AGENT_MEMORY_CHATMODEL", "by nobody"),
         "misspelt setting of one's own": (

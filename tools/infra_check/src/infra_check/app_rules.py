@@ -13,9 +13,11 @@ from typing import Any
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
 
 from agent_memory.api.settings import ApiSettings
 from agent_memory.settings import RECALL_PREFIX, Environment, RecallSettings
+from agent_memory.settings.environment import CADENCE_FIELDS
 from infra_check.project import SCENARIOS, Project
 
 # Settings that the platform reads itself.
@@ -42,6 +44,7 @@ _CADENCE = {
     "USER_SUMMARY_EVERY_N": "20",
     "DEDUP_EVERY_N": "5",
 }
+_NEEDED = ("cosmos_endpoint", "cosmos_database", "azure_openai_endpoint", "chat_model", "embedding_model")
 _METRICS = re.compile(r'customMetrics \| where name (?:== "([^"]+)"|in \(([^)]+)\))')
 _DIMENSIONS = re.compile(r'customDimensions\["([^"]+)"\]')
 _REQUESTS = re.compile(r"^(requests|dependencies) \|")
@@ -122,11 +125,25 @@ def settings_are_read(project: Project) -> Iterator[str]:
             yield f"app setting {name} is {json.dumps(value)}, not a text"
 
 
+def what_is_needed_is_set(project: Project) -> Iterator[str]:
+    """Store, models and each part of the cadence are app settings: without one, the app would not do what it should."""
+    for scenario in SCENARIOS:
+        settings = project.settings(scenario)
+        for name in (*_NEEDED, *CADENCE_FIELDS.values()) if settings else ():
+            variables = _variables(Environment.model_fields[name])
+            if not settings.keys() & set(variables):
+                yield f"{scenario}: no app setting sets {variables[0]}, which the app reads"
+
+
+def _variables(field: FieldInfo) -> list[str]:
+    alias = field.validation_alias
+    return [str(one) for one in alias.choices] if isinstance(alias, AliasChoices) else [str(alias)]
+
+
 def _read_by_the_library() -> set[str]:
     names = {f"{RECALL_PREFIX}{field.name.upper()}" for field in fields(RecallSettings)}
     for field in [*Environment.model_fields.values(), *ApiSettings.model_fields.values()]:
-        alias = field.validation_alias
-        names |= {str(c) for c in alias.choices} if isinstance(alias, AliasChoices) else {str(alias)}
+        names |= set(_variables(field))
     return names
 
 

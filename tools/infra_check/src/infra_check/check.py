@@ -22,6 +22,7 @@ from infra_check.app_rules import (
     the_app_is_on_flex_consumption,
     the_budget_is_asked_for,
     the_scheduler_fits,
+    what_is_needed_is_set,
 )
 from infra_check.azd_rules import azure_yaml_is_what_azd_reads
 from infra_check.bicep_tokens import BicepError
@@ -66,6 +67,7 @@ RULES: tuple[Rule, ...] = (
     the_app_is_on_flex_consumption,
     settings_cover_the_app,
     settings_are_read,
+    what_is_needed_is_set,
     processing_runs_as_often_as_said,
     the_scheduler_fits,
     azure_yaml_is_what_azd_reads,
