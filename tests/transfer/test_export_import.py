@@ -238,3 +238,18 @@ async def test_a_file_cannot_bring_what_would_stand_in_the_way_of_the_steps(
         await memory.user("alice").import_lines([header, json.dumps(line)])
     assert await documents(memory, "alice") == []
     assert (await memory.user("alice").import_lines([header, json.dumps(MEMORY)])).created == {"memory": 1}
+
+
+async def test_what_was_derived_from_something_forgotten_is_not_imported(memory: AsyncMemory):
+    """Its own words do not say what was forgotten."""
+    alice = memory.user("alice")
+    lisbon, dog = await alice.remember("Moved to Lisbon"), await alice.remember("Has a dog called Rex")
+    lines = await exported(memory)
+    [model] = [line for line in map(json.loads, lines) if line.get("id") == dog.id]
+    for number, (content, source) in enumerate([("Feels at home by the sea", lisbon), ("Walks a lot", dog)]):
+        derived = {"id": f"insight-{number}", "memory_type": "reflection", "kind": "insight", "source_ids": [source.id]}
+        lines.append(json.dumps(model | derived | {"content": content}))
+    await alice.forget(id=lisbon.id)
+    receipt = await alice.import_lines(lines)
+    assert {one.content for one in await alice.memories()} == {"Has a dog called Rex", "Walks a lot"}
+    assert receipt.forgotten == {"memory": 2}
