@@ -11,7 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from agent_memory.text.dates import CALENDAR
 from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.stop_words import QUESTION_WORDS
 
 LEAST = 2
 """Greetings by which a name is known. With one, "Hi Rings" in a text counts too; with two, no set has a wrong name."""
@@ -30,25 +32,47 @@ class Said(NamedTuple):
     text: str
 
 
-def names_called(said: Iterable[Said]) -> dict[str, str]:
-    """Maps each name by which a speaker is greeted to the name of that speaker's turns.
+class Greeting(NamedTuple):
+    """A name by which a speaker is greeted in a thread, and the name of that speaker's turns."""
 
-    Only conversations between two named speakers count, because there a greeting can only mean the other one.
+    thread_id: str
+    name: str
+    speaker: str
+
+
+def greetings(said: Iterable[Said]) -> tuple[Greeting, ...]:
+    """One greeting for each name in each turn that greets the only other speaker of its thread.
+
+    With two named speakers a greeting can only mean the other one. A name that others use for somebody does not count:
+    it is a speaker's own, or a thread between other people has it. Nor does a word that is no sure name (Will, May).
     """
-    turns = [turn for turn in said if turn.speaker]
+    turns = list(said)
     speakers: dict[str, set[str]] = defaultdict(set)
     for turn in turns:
-        speakers[turn.thread_id].add(str(turn.speaker))
+        speakers[turn.thread_id].update([turn.speaker] if turn.speaker else [])
     own = {word.lower() for names in speakers.values() for name in names for word in WORD.findall(name)}
-    greeted: Counter[tuple[str, str]] = Counter()
+    used: dict[str, set[str]] = defaultdict(set)
+    for turn in turns:
+        for word in WORD.findall(turn.text):
+            used[word].add(turn.thread_id)
+    found = []
     for turn in turns:
         others = speakers[turn.thread_id] - {turn.speaker}
-        if len(others) == 1:
-            names = {name for name in _GREETING.findall(turn.text) if name.lower() not in own}
-            greeted.update((name, next(iter(others))) for name in names)
-    known = {pair for pair, times in greeted.items() if times >= LEAST}
-    bearers = Counter(name for name, _ in known)
-    return {name: speaker for name, speaker in known if bearers[name] == 1}
+        if turn.speaker is None or len(others) != 1:
+            continue
+        elsewhere = {thread_id for thread_id, names in speakers.items() if not names or names - others - {turn.speaker}}
+        for name in dict.fromkeys(_GREETING.findall(turn.text)):
+            if name.lower() not in own | QUESTION_WORDS | CALENDAR and used[name].isdisjoint(elsewhere):
+                found.append(Greeting(turn.thread_id, name, next(iter(others))))
+    return tuple(found)
+
+
+def names_called(known: Iterable[Greeting]) -> dict[str, str]:
+    """Maps each name by which one speaker is greeted more than once to the name of that speaker's turns."""
+    times = Counter((greeting.name, greeting.speaker) for greeting in known)
+    sure = [pair for pair, number in times.items() if number >= LEAST]
+    bearers = Counter(name for name, _ in sure)
+    return {name: speaker for name, speaker in sure if bearers[name] == 1}
 
 
 def with_names_of_turns(question: str, called: Mapping[str, str]) -> str:

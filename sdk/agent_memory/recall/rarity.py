@@ -11,11 +11,11 @@ import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agent_memory.errors import AgentMemoryError
 from agent_memory.recall.bm25 import words
-from agent_memory.recall.called import Said, names_called
+from agent_memory.recall.called import Greeting, Said, greetings
 from agent_memory.store import search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -43,8 +43,8 @@ class Seen:
 
     texts: int
     having: Mapping[str, int]
-    called: Mapping[str, str] = field(default_factory=dict)
-    """Names by which speakers are addressed, and the names that their turns carry."""
+    greetings: tuple[Greeting, ...] = ()
+    """The names by which speakers are addressed."""
 
     def share(self, term: str) -> float:
         """What share of the texts has a term."""
@@ -84,7 +84,7 @@ def seen_in(said: Sequence[Said]) -> Seen:
     """How many of the texts have each word, and who is called what."""
     count = Counter(word for one in said for word in words(one.text))
     having = {word: number for word, number in count.items() if number > 1}
-    return Seen(len(said), having, names_called(said))
+    return Seen(len(said), having, greetings(said))
 
 
 def telling(terms: Sequence[str], seen: Seen) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
-from agent_memory.recall.called import with_names_of_turns
+from agent_memory.recall.called import Greeting, names_called, with_names_of_turns
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
@@ -118,8 +118,9 @@ async def _search(
     asked, seen = query, NOTHING_SEEN
     if query_terms(query):
         seen = await searcher.seen.of(searcher.store, partition[0])
-        query = with_names_of_turns(query, seen.called)
-    times = periods(query, there(at, searcher.zone))
+        known = [one for one in seen.greetings if _may_name(one, searcher, partition)]
+        query = with_names_of_turns(query, names_called(known))
+    times = periods(asked, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
     terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
     where = condition(filters)
@@ -180,6 +181,12 @@ async def _search(
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
     return Found([*hits[:limit], *behind], degraded, orders)
+
+
+def _may_name(greeting: Greeting, searcher: Searcher, partition: Sequence[str]) -> bool:
+    """Whether a greeting was said where the search may read: in its thread, if it has one, and not in a hidden one."""
+    thread_id = greeting.thread_id
+    return thread_id not in searcher.threads_off and all(thread_id == named for named in partition[1:])
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:
