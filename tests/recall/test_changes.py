@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AsyncMemory
-from agent_memory.models import Hit, Turn
+from agent_memory.models import Hit, Memory, Turn
 from agent_memory.recall.changes import ADDED, MARKED, Newer, newer_versions, newest_first, with_added
+from agent_memory.recall.compose import Parts, Wanted, compose
 from agent_memory.screening.injected import without_injected
+from agent_memory.settings import RecallSettings
 from agent_memory.store.chunks import chunk_of
+from agent_memory.text.tokens import TiktokenCounter
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -179,3 +182,35 @@ def test_all_parts_of_an_older_turn_are_marked_and_only_what_is_shown():
         (old.memory.id, part.memory.id), new.memory.id
     )
     assert newer_versions([old, new, part, other], asked, [new, other]) == {}
+
+
+def fact(memory_id: str, text: str, days: float, *, again: float | None = None) -> Hit:
+    at, repeated = DAY + timedelta(days=days), None if again is None else DAY + timedelta(days=again)
+    turns = [f"turn of {memory_id}"]
+    memory = Memory(
+        id=memory_id, user_id="u", thread_id="t", type="fact", kind="fact", content=text, source="user",
+        source_turn_ids=turns, created_at=at, recorded_at=at, reaffirmed_at=repeated,
+    )  # fmt: skip
+    return Hit(memory=memory, score=1.0, similarity=0.6, relevance=0.5)
+
+
+def lines_of(*hits: Hit) -> list[str]:
+    wanted = Wanted("Where does my router stand?", 650, 10, None, "sections", RecallSettings(), "hashed")
+    text = compose(Parts(hits=hits), wanted, TiktokenCounter()).text
+    return [line for line in text.splitlines() if "router" in line]
+
+
+def test_a_fact_that_was_said_again_shows_why_it_is_the_newer_one():
+    shelf, hall = fact("b", "The router is on the bookshelf.", 5), fact("a", "The router is in the hall.", 0, again=9)
+    lines = [
+        "- The router is in the hall. (said 1 March 2026, again 10 March 2026)",
+        "- The router is on the bookshelf. (said 6 March 2026, newer told)",
+    ]
+    assert lines_of(shelf, hall) == lines
+    assert without_injected("\n".join(["So:", *lines])) == "So:"
+    assert "again" not in lines_of(hall)[0]
+
+
+def test_what_only_repeats_a_memory_makes_it_no_older():
+    one, again = fact("a", "The router is on the bookshelf.", 0), fact("b", "The router is on the bookshelf!", 5)
+    assert not any("newer told" in line for line in lines_of(one, again))

@@ -50,7 +50,8 @@ def greetings(said: Iterable[Said]) -> tuple[Greeting, ...]:
     speakers: dict[str, set[str]] = defaultdict(set)
     for turn in turns:
         speakers[turn.thread_id].update([turn.speaker] if turn.speaker else [])
-    own = {word.lower() for names in speakers.values() for name in names for word in WORD.findall(name)}
+    unsure = {word.lower() for names in speakers.values() for name in names for word in WORD.findall(name)}
+    unsure |= QUESTION_WORDS | CALENDAR
     used: dict[str, set[str]] = defaultdict(set)
     for turn in turns:
         for word in WORD.findall(turn.text):
@@ -62,7 +63,7 @@ def greetings(said: Iterable[Said]) -> tuple[Greeting, ...]:
             continue
         elsewhere = {thread_id for thread_id, names in speakers.items() if not names or names - others - {turn.speaker}}
         for name in dict.fromkeys(_GREETING.findall(turn.text)):
-            if name.lower() not in own | QUESTION_WORDS | CALENDAR and used[name].isdisjoint(elsewhere):
+            if name.lower() not in unsure and used[name].isdisjoint(elsewhere):
                 found.append(Greeting(turn.thread_id, name, next(iter(others))))
     return tuple(found)
 

@@ -23,6 +23,7 @@ from agent_memory.recall.talk import only_asks
 from agent_memory.store.chunks import chunk_id, speaker_of, told_by, words_of
 from agent_memory.text.figures import FIGURE, NUMBERS
 from agent_memory.text.patterns import WORD
+from agent_memory.text.restated import restates
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import FUNCTION_WORDS, QUESTION_WORDS
@@ -137,8 +138,8 @@ class _Read:
 def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
     """Maps each chosen memory that a newer one in effect replaces to the newer one.
 
-    A newer one may be among the hits and not told yet. Only what users say is compared: agents repeat their
-    explanations.
+    A newer one may be among the hits and not told yet. One that only repeats the older replaces nothing. Only what users
+    say is compared: agents repeat their explanations.
 
     Args:
         hits: What was found, best first.
@@ -158,7 +159,7 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
     for evidence, old, new, shown, linked in pairs:
         if evidence < LEAST:
             break
-        if old.id in found:
+        if old.id in found or restates(told_by(old), told_by(new)) == "duplicate":
             continue
         if new.id in told_ids or new.id in added:
             if len(found) < MARKED + len(added):

@@ -183,13 +183,15 @@ def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wante
     more than the budget.
     """
     places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(told, newer))}
-    lines = [
-        replace(
-            memory_line(hit.memory, hit.score, newer=newer.get(hit.memory.id), zone=wanted.zone),
-            place=places[hit.memory.id],
-        )
-        for hit in told
-    ]
+    newest = {one.id for one in newer.values()}
+
+    def line_of(hit: Hit) -> Line:
+        memory_id = hit.memory.id
+        is_newer, older = memory_id in newest, newer.get(memory_id)
+        line = memory_line(hit.memory, hit.score, newer=older, is_newer=is_newer, zone=wanted.zone)
+        return replace(line, place=places[memory_id])
+
+    lines = [line_of(hit) for hit in told]
     weights = Bm25({hit.memory.id: hit.memory.content for hit in told}).weights(query_terms(wanted.query))
     longest = _longest(wanted)
 

@@ -109,10 +109,18 @@ class Line:
         return f"{self.text} ({self.note})" if self.note else self.text
 
 
-def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | None = None, zone: tzinfo = UTC) -> Line:
+def memory_line(
+    memory: Memory,
+    score: float | None = None,
+    *,
+    newer: Newer | None = None,
+    is_newer: bool = False,
+    zone: tzinfo = UTC,
+) -> Line:
     """The line of a memory, with the day on which it was said, and until when it was true if it no longer is.
 
-    Days are those in `zone`.
+    Days are those in `zone`. If another line is marked as older than this one (`is_newer`), it also has the day on which
+    it was last said again, which alone may be the later one.
 
     If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
     report has `earlier` and `newer_id`.
@@ -122,6 +130,8 @@ def memory_line(memory: Memory, score: float | None = None, *, newer: Newer | No
         place = memory.id
     elif memory.kind != "chunk":  # the text of a chunk begins with its day
         note = f"said {day(there(memory.created_at, zone))}"
+        if is_newer and (again := day(there(memory.last_said_at, zone))) not in note:
+            note += f", again {again}"
         if memory.valid_to is not None and memory.superseded_by is not None:
             note += f", until {day(there(memory.valid_to, zone))}"
     used: dict[str, Any] = {"id": memory.id, "type": memory.type}
