@@ -68,11 +68,17 @@ def test_tables_keep_their_short_columns_whole(width):
 
 def test_a_context_shows_its_text_its_cost_and_what_is_missing():
     context = Context(
-        text="- Budget: $15,000 [now]", tokens=7, milliseconds=12.4, used=[{"id": "m1"}], degraded=["slow"]
+        text="- Budget: $15,000 [now]",
+        tokens=7,
+        milliseconds=12.4,
+        used=[{"id": "m1"}],
+        left_out=[{"id": "m2"}],
+        degraded=["slow"],
     )
     shown = printed(views.context_view(context))
     assert "- Budget: $15,000 [now]" in shown
     assert "7 tokens · 12 ms · 1 line" in shown
+    assert "1 left out: no room in the budget" in shown
     assert "degraded: slow" in shown
     assert "(empty: gate)" in printed(views.context_view(Context(skipped_reason="gate")))
 

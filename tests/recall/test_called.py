@@ -34,7 +34,17 @@ def test_a_name_in_two_greetings_is_the_other_speakers():
         [Said("t", "Emi", "Yes."), *[Said("t", "elise", f"Hi {name}! Hey {name}!") for name in ("Will", "May") * 2]],
         [Said("t", "Emi", "Yes.")] + [Said("t", "elise", "I love Miami! Rome, Italy. Thanks Kate for the skis.")] * 3,
     ],
-    ids=["one greeting", "three speakers", "no names", "two bearers", "a speaker's own name", "others' friend", "the user's sister", "words", "no greeting"],
+    ids=[
+        "one greeting",
+        "three speakers",
+        "no names",
+        "two bearers",
+        "a speaker's own name",
+        "others' friend",
+        "the user's sister",
+        "words",
+        "no greeting",
+    ],
 )
 def test_no_name_is_guessed(said: list[Said]):
     assert names_called(greetings(said)) == {}

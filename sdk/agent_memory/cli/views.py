@@ -170,7 +170,7 @@ def _cost_of(context: Context) -> list[RenderableType]:
     if context.relevance is not None:
         cost += f" · relevance {context.relevance:.0%}"
     if context.left_out:
-        cost += f" · {len(context.left_out)} left out"
+        cost += f" · {len(context.left_out)} left out: no room in the budget"
     return [Text(f"  {cost}", style="dim"), *(Text(f"  degraded: {one_line(why)}") for why in context.degraded)]
 
 

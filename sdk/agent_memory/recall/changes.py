@@ -138,8 +138,8 @@ class _Read:
 def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
     """Maps each chosen memory that a newer one in effect replaces to the newer one.
 
-    A newer one may be among the hits and not told yet. One that only repeats the older replaces nothing. Only what users
-    say is compared: agents repeat their explanations.
+    A newer one may be among the hits and not told yet. One that only repeats the older replaces nothing. Only what
+    users say is compared: agents repeat their explanations.
 
     Args:
         hits: What was found, best first.

@@ -119,8 +119,8 @@ def memory_line(
 ) -> Line:
     """The line of a memory, with the day on which it was said, and until when it was true if it no longer is.
 
-    Days are those in `zone`. If another line is marked as older than this one (`is_newer`), it also has the day on which
-    it was last said again, which alone may be the later one.
+    Days are those in `zone`. If another line is marked as older than this one (`is_newer`), it also has the day on
+    which it was last said again: only that one need be later.
 
     If the context also shows something newer about the same thing (`newer`), the line says so, and its entry in the
     report has `earlier` and `newer_id`.
