@@ -1,4 +1,6 @@
-"""How many wrong contents the checks of a memory's content catch, and how many right ones they refuse.
+"""How many wrong contents the checks of a memory's content catch, and how many right ones they doubt.
+
+A doubted memory gets the user's own words; one whose quoted sentences make no memory is lost.
 
     python benchmarks/support.py [--locomo FILE]
 
@@ -17,8 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent_memory.language.support import Spoken, why_unsupported
+from agent_memory.language.own_words import in_own_words
+from agent_memory.language.said_dates import Spoken
+from agent_memory.language.support import NOT_STATED, why_unsupported
+from agent_memory.language.tasks import ExtractedMemory, TurnView
 from agent_memory.text.names import names
+from agent_memory.text.sentences import sentences
 
 ROOT = Path(__file__).parents[1]
 AHEAD = 4
@@ -106,6 +112,22 @@ def _row(what: str, caught: int, of: int) -> None:
     print(f"{what:<28} {caught:>5} of {of:<5} {100 * caught / max(of, 1):5.1f} %")
 
 
+def _is_lost(note: Note) -> bool:
+    """Whether a right content leaves no memory behind, because its quoted turn makes none either."""
+    content, cited, ahead = note
+    last = cited[-1]
+    why = why_unsupported(content, last.text, cited, ahead)
+    turn = TurnView(ref="t1", role="user", name=last.name, content=last.text, created_at=last.said_at)
+    quoting = ExtractedMemory(content=content, quote=_quote(content, last.text), turns=["t1"])
+    return why is not None and (why in NOT_STATED or in_own_words(quoting, turn, []) is None)
+
+
+def _quote(content: str, text: str) -> str:
+    """The sentence that shares most words with a note: the annotators quote none."""
+    words = set(content.casefold().split())
+    return max(sentences(text), key=lambda one: len(words & set(one.casefold().split())), default=text)
+
+
 def main() -> None:
     """Counts, and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -121,7 +143,7 @@ def main() -> None:
     right = [refused(case, content) for case in cases for content in case["good"]]
     wrong = [refused(case, content) for case in cases for content in case["bad"].values()]
     print("hand-written")
-    _row("right, refused", sum(right), len(right))
+    _row("right, doubted", sum(right), len(right))
     _row("wrong, caught", sum(wrong), len(wrong))
     if options.locomo is None:
         return
@@ -130,7 +152,8 @@ def main() -> None:
     kept = [note for note in notes if why_unsupported(note[0], note[1][-1].text, note[1], note[2]) is None]
     each = (time.process_time() - started) / len(notes)
     print("\nLoCoMo's notes")
-    _row("right, refused", len(notes) - len(kept), len(notes))
+    _row("right, doubted", len(notes) - len(kept), len(notes))
+    _row("right, lost", sum(map(_is_lost, notes)), len(notes))
     for what, change in CHANGES.items():
         changed = [
             (wrong, note) for note in kept if (wrong := change(note[0], note[1][-1].name or "")) not in (None, note[0])

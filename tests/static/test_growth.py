@@ -39,6 +39,7 @@ from agent_memory.language.offline.extract import extract
 from agent_memory.language.offline.profile import profile
 from agent_memory.language.offline.summarize import summarize
 from agent_memory.language.requests import as_document
+from agent_memory.language.said_dates import Spoken
 from agent_memory.language.sections import read_sections
 from agent_memory.language.tasks import (
     EXTRACT,
@@ -297,9 +298,9 @@ ENTRIES: dict[str, Callable[[str], object]] = {
 FORMS: tuple[Any, ...] = ("sections", "bullets", "xml")
 
 
-def spoken(text: str) -> list[support.Spoken]:
+def spoken(text: str) -> list[Spoken]:
     """Turns that a memory may cite, none of them so long that only a part is read."""
-    return [support.Spoken(text[at : at + 1000], NOW, "Ann") for at in range(0, len(text), 1000)]
+    return [Spoken(text[at : at + 1000], NOW, "Ann") for at in range(0, len(text), 1000)]
 
 
 class TooSlow(Exception):

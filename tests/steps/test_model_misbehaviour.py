@@ -94,8 +94,10 @@ async def test_a_fact_with_a_not_that_nobody_said_is_not_stored(memory: AsyncMem
     model.content = "User has no €18,000 for the bathroom"
     await memory.user("ada").thread("t").add("user", SAID)
     assert await memory.drain(30) == 0
-    assert await memory.user("ada").memories(types=["fact"]) == []
-    assert await memory.user("ada").profile() is None
+    assert [one.content for one in await memory.user("ada").memories(types=["fact"])] == [SAID], "the user's own words"
+    profile = await memory.user("ada").profile()
+    assert profile is not None
+    assert model.content not in profile.content
 
 
 async def test_what_an_obliging_model_makes_of_a_pasted_order_waits_for_a_person(

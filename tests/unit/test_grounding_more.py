@@ -7,6 +7,7 @@ checks, and pass through all of them: the quote, whose words it has, and what su
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +16,11 @@ from typing import Any
 import pytest
 
 from agent_memory.language.grounding import ground
-from agent_memory.language.support import Spoken, why_unsaid
+from agent_memory.language.said_dates import Spoken
+from agent_memory.language.support import why_unsaid
 from agent_memory.language.tasks import ExtractedMemory, ExtractInput, ExtractOutput, TurnView
 from agent_memory.screening.orders import find_instructions
+from agent_memory.text.folding import folded
 
 SAID_AT = datetime(2026, 3, 13, 9, tzinfo=UTC)
 PLACE = Path(__file__).parents[1] / "data/labelled/answers-more.jsonl"
@@ -27,7 +30,7 @@ CASES = [json.loads(line) for line in PLACE.read_text(encoding="utf-8").splitlin
 def reasons(
     case: dict[str, Any], content: str, quote: str, refs: list[str], time_phrase: str | None = None
 ) -> list[str]:
-    """Why a memory of this talk is refused; empty if it is kept."""
+    """Why a memory of this talk is refused, or gets the user's own words; empty if it is kept as it is."""
     turns = [
         TurnView(ref=f"t{number}", role=role, name=name, content=text, created_at=SAID_AT)
         for number, (role, name, text) in enumerate(case["turns"], 1)
@@ -36,8 +39,17 @@ def reasons(
         memories=[ExtractedMemory(content=content, quote=quote, turns=refs, time_phrase=time_phrase)]
     )
     output, rejected = ground(answer, ExtractInput(turns=turns))
-    assert len(output.memories) + len(rejected) == 1
+    assert rejected or [one.content for one in output.memories] == [content]
+    if output.memories and rejected:
+        said = folded("\n".join(text for _, _, text in case["turns"])).casefold()
+        own = output.memories[0].content.removeprefix(f"{case['turns'][-1][1]}: ")
+        # Our own dates stand in brackets, and a question where the words answer one.
+        assert all(part.strip(" .").casefold() in said for part in BRACKETS.split(own)), own
+        assert output.memories[0].confidence <= 0.5
     return rejected
+
+
+BRACKETS = re.compile(r"\s\([^)]*\)")
 
 
 def test_wrong_memories_of_further_classes_are_refused():
@@ -77,7 +89,32 @@ def test_right_memories_of_later_rounds_are_kept():
             )
         )
     }
-    assert len(refused) <= 2, refused
+    assert len(refused) <= 4, refused
+
+
+FRESH = [json.loads(line) for line in PLACE.with_name("answers-fresh.jsonl").read_text(encoding="utf-8").splitlines()]
+"""Two later rounds of 161 and 160 lines, each written before the checks had met it."""
+
+
+def test_no_right_memory_of_the_latest_rounds_is_lost_and_few_get_other_words():
+    """At first sight 28 of 101 were refused in the first of these rounds. Then the user's own words came instead: of
+    the second round none was lost, and 7 of 100 got them."""
+    right = [case for case in FRESH if "good" in case]
+    found = [reasons(case, case["good"], case["quote"], case["refs"], case.get("time_phrase")) for case in right]
+    other = [why for one in found for why in one]
+    assert all("own words" in why for why in other), other
+    assert len(other) <= 0.06 * len(right), other
+
+
+def test_wrong_memories_of_the_latest_rounds_are_not_kept():
+    """At first sight 37 of 60 and 48 of 60 were caught."""
+    wrong = [case for case in FRESH if "bad" in case]
+    kept = [
+        (case["class"], case["bad"])
+        for case in wrong
+        if not reasons(case, case["bad"], case["quote"], case["refs"]) and not find_instructions(case["turns"][-1][2])
+    ]
+    assert len(kept) <= 0.05 * len(wrong), kept
 
 
 def test_a_line_of_a_summary_keeps_its_polarity():
@@ -91,9 +128,8 @@ REFUSED_ALL_THE_SAME = {
     "User is the youngest of at least three siblings.",  # counted
     "User did not get the job at Spotify.",  # "fell through"
     "User's wife works as a GP in Utrecht.",  # "huisarts"
-    "User pays 60 percent of the bill.",  # "60/40, I pay 60"
 }
-"""Right memories that the checks refuse, each with the words that they do not understand."""
+"""Right memories that get the user's own words, each with the words that the checks do not understand."""
 
 
 def test_right_memories_in_a_models_own_words_are_kept():

@@ -198,9 +198,10 @@ def test_other_tasks_pass_unchanged():
     assert ground(output, ProfileInput(facts=[])) == (output, [])
 
 
-def test_a_memory_whose_content_nobody_said_is_dropped_though_its_quote_is_true():
+def test_a_memory_whose_content_nobody_said_gets_the_words_that_were_said():
     memories, rejected = kept(memory("Ines has a budget of 40,000 euros", "Make the budget 4,000 euros", turns=("t4",)))
-    assert (memories, rejected) == ([], ["memory 1: nobody said 40000"])
+    assert [(one.content, one.confidence) for one in memories] == [("Ines: Make the budget 4,000 euros.", 0.5)]
+    assert rejected == ["memory 1: kept in the user's own words, because nobody said 40000"]
 
 
 def test_a_summary_loses_the_lines_that_nothing_it_was_made_of_says():

@@ -62,7 +62,7 @@ def _bearer(words: Sequence[str], part: str, speaker: str, *, begins: bool) -> s
         return speaker
     if first in _MY or first in _ASKING:
         return second if second in _KIN or f"{second[:1].upper()}{second[1:]}" in part.split() else None
-    is_name = f"{first[:1].upper()}{first[1:]}" in part.split() and first not in SMALL_WORDS
+    is_name = first.isalpha() and f"{first[:1].upper()}{first[1:]}" in part.split() and first not in SMALL_WORDS
     return first if is_name and (second in _OF_PEOPLE or not begins) else None
 
 

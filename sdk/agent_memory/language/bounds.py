@@ -136,6 +136,6 @@ def _unconditional(content: str, quoted: str) -> str | None:
         for sentence in sentences(quoted):
             for condition, claim in _CONDITION.findall(sentence):
                 shared = telling(words) & telling(words_of(claim))
-                if _SAYING.isdisjoint(words_of(condition)) and len(shared) >= 2:
+                if _SAYING.isdisjoint(words_of(condition)) and shared:
                     return "it leaves out a condition"
     return None

@@ -14,8 +14,10 @@ from typing import TypeVar
 
 from agent_memory.language.conclusions import Ungrounded, ground_conclusions, ground_insights
 from agent_memory.language.custom import ground_custom
+from agent_memory.language.own_words import Reworded, in_own_words
 from agent_memory.language.polarity import changed_polarity
-from agent_memory.language.support import Spoken, why_unsaid, why_unsupported
+from agent_memory.language.said_dates import Spoken
+from agent_memory.language.support import NOT_STATED, why_unsaid, why_unsupported
 from agent_memory.language.tasks import (
     CitedText,
     ConsolidateInput,
@@ -135,6 +137,9 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
     for number, memory in enumerate(output.memories, 1):
         try:
             grounded = ground_memory(memory, data.turns, data.before)
+            if isinstance(grounded, Reworded):
+                rejected.append(f"memory {number}: kept in the user's own words, because {grounded.why}")
+                grounded = grounded.memory
             cited = [turn for turn in data.turns if turn.ref in grounded.turns]
             heard = _spoken([*_ahead(cited, data.turns, data.before), *cited])
             grounded = ground_custom(grounded, data.custom, heard)
@@ -148,15 +153,19 @@ def _ground_memories(output: ExtractOutput, data: ExtractInput, rejected: list[s
 
 def ground_memory(
     memory: ExtractedMemory, turns: Sequence[TurnView], before: Sequence[TurnView] = ()
-) -> ExtractedMemory:
+) -> ExtractedMemory | Reworded:
     """A memory with its refs in order, its quote as in the transcript, and no time phrase that nobody used.
 
     A fact must quote a user; what an agent or a tool said can only be its occasion. Procedures and episodes may come
     from any turn except a system turn; what only an agent or a tool said is settled by that turn, even if a user spoke
     after it.
 
+    If its content does not follow from them, the memory gets the user's own words (`own_words`), where these tell
+    something.
+
     Raises:
-        Ungrounded: its refs or its quote cannot be found, or its content does not follow from them.
+        Ungrounded: its refs or its quote cannot be found, or its content does not follow from them and the quoted words
+            make no memory.
     """
     cited = [turn for turn in turns if turn.ref in memory.turns and turn.role != "system"]
     if not cited:
@@ -181,9 +190,16 @@ def ground_memory(
     why = why_unsupported(
         grounded.content, grounded.quote, _spoken(cited), _spoken(_ahead(cited, turns, before)), grounded.time_phrase
     )
-    if why:
+    if why is None:
+        return grounded
+    quoted = next((turn for turn in reversed(cited) if turn.ref in by_user), None)
+    if quoted is None or why in NOT_STATED:
         raise Ungrounded(why)
-    return grounded
+    quoting = grounded.model_copy(update={"quote": by_user[quoted.ref]})
+    own = in_own_words(quoting, quoted, _ahead([quoted], turns, before))
+    if own is None:
+        raise Ungrounded(why)
+    return Reworded(own, why)
 
 
 def _ahead(cited: Sequence[TurnView], turns: Sequence[TurnView], before: Sequence[TurnView]) -> list[TurnView]:

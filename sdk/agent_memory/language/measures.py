@@ -42,7 +42,7 @@ _TWELVE = frozenset("noon midday midnight mittag mitternacht mediodía medianoch
 """Words for twelve o'clock."""
 
 
-_SCALED = linear(r"(\d+(?:[.,:]\d+)*)(?:\s?(k|m|mio|million|thousand|tausend|mil|bn|billion)\b)?")
+_SCALED = linear(r"(\d+(?:[.,:]\d+)*)(?:\s?(k|m|mio|million|thousand|tausend|mil|grand|hundred|bn|billion)\b)?")
 SCALES = {"hundred": 100, "grand": 1e3, "k": 1e3, "thousand": 1e3, "tausend": 1e3, "mil": 1e3, "m": 1e6, "mio": 1e6,
           "million": 1e6, "bn": 1e9, "billion": 1e9}  # fmt: skip
 
@@ -59,6 +59,49 @@ def _hours(said: str) -> Iterator[str]:
         hour = _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0)
         minutes = 30 if part == "half" else 15
         yield f"{hour}:{minutes}" if direction == "past" else f"{hour - 1 or 12}:{60 - minutes}"
+    for word in _HALF_HOUR.findall(said):
+        if hour := _ALL_NUMBERS.get(word, int(word) if word.isdigit() else 0):
+            yield from (f"{hour}:30", f"{hour - 1 or 12}:30")  # "half seven" is 7:30, and "halb sieben" 6:30
+
+
+def _is_evening(hour: int, known: set[str], said: str) -> bool:
+    """Whether an hour was said that may be one after noon: "around six" is 18:00 for somebody who comes home then."""
+    return str(hour) in known and f"{hour} am" not in said and f"{hour}am" not in said
+
+
+def _counted(said: str) -> Iterator[str]:
+    """The numbers that words stand for: a decade is 10 years, quarterly every 3 months, half of it 50 %."""
+    for word in WORD.findall(said):
+        yield from _WORTH.get(word, ())
+    if "every other" in said:
+        yield "2"
+    for count, part in _FRACTION.findall(said):
+        yield str(_ALL_NUMBERS[count] * (25 if part.startswith("quarter") else 33) + (count == "two"))
+
+
+_FRACTION = linear(r"\b(two|three) (quarter|third)s")
+_WORTH = {
+    word: tuple(worth.split())
+    for words, worth in (
+        ("half halved hälfte halb halbe halben moitié mitad media metà metade", "50 0.5 30"),
+        ("quarter viertel quart cuarto quarto", "25 0.25 15"),
+        ("third drittel tiers tercio terzo", "33"),
+        ("dozen dutzend douzaine docena dozzina", "12"),
+        ("decade decades jahrzehnt décennie década decennio", "10"),
+        ("fortnight fortnightly", "2 14"),
+        ("biweekly bimonthly couple pair twins twin both paar zwillinge gemelos jumeaux gemelli", "2"),
+        ("triplets triple", "3"),
+        ("quarterly vierteljährlich trimestral trimestriel", "3 4"),
+        *(
+            (f"{ten}ies", str(10 * n))
+            for n, ten in enumerate("twent thirt fort fift sixt sevent eight ninet".split(), 2)
+        ),
+    )
+    for word in words.split()
+}
+"""What words without a figure count."""
+_OCLOCK = linear(r"\b(\d{1,2}):00\b")
+_SMALL = linear(r"\d{1,3}(?:\.\d)?")
 
 
 def _with_halves(said: str) -> str:
@@ -75,6 +118,7 @@ def _with_halves(said: str) -> str:
 _AND_A_HALF = linear(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) (\p{L}+) and a half\b")
 _CLOCK = linear(r"\b(\d{1,2})(?:[:h](\d\d))?\s?(pm|p\.m|uhr abends|uhr nachmittags|uhr)?")
 _AFTERNOON = frozenset(["pm", "p.m", "uhr abends", "uhr nachmittags"])
+_HALF_HOUR = linear(r"\b(?:half|halb) (\w+)")
 _SPOKEN = linear(r"\b(quarter|half) (past|to) (\w+)")
 
 
@@ -97,8 +141,12 @@ def unsaid_figures(content: str, quoted: str, said: str) -> str | None:
     """A figure that nobody said."""
     content, quoted, said = map(_in_ascii, (content, quoted, _with_halves(said)))
     known = _numbers(said) | {part.lstrip("0") or "0" for part in _DIGITS.findall(said)}
-    known |= set(_hours(said.casefold()))
-    plain = content.casefold()
+    known |= set(_hours(said.casefold())) | set(_counted(said.casefold()))
+    if any(figure[2] for figure in _SCALED.finditer(said.casefold())):  # "5k? No, 7.5"
+        known |= {f"{float(number) * 1000:.0f}" for number in known if _SMALL.fullmatch(number)}
+    plain, early = content.casefold(), said.casefold()
+    hours = {hour for hour in _OCLOCK.findall(plain) if 12 < int(hour) < 24}
+    known |= {hour for hour in hours if _is_evening(int(hour) - 12, known, early)}
     missing = {_value(found[1], found[2] or "") for found in _SCALED.finditer(plain)} - known
     if _numbers(quoted) - {"1"}:  # without any, "two children" may be counted from their names
         missing |= _numbers(" ".join(word for word in WORD.findall(plain) if word in _ALL_NUMBERS)) - known - {"1"}
@@ -153,11 +201,19 @@ def _measures(text: str) -> dict[tuple[str, int], set[str]]:
     return found
 
 
+def is_unit(word: str) -> bool:
+    """Whether a word in small letters is a unit."""
+    return any(word in units for units in UNITS)
+
+
 def wrong_unit(content: str, said: str) -> str | None:
     """A figure with another unit than it was said with."""
     content, said = _in_ascii(content), _in_ascii(_with_halves(said))
     known = _measures(said)
+    numbers = _numbers(said)
     for (number, which), units in _measures(content).items():
+        if number not in numbers or (units == {"s"} and number.endswith("0")):  # counted from words, or "their 30s"
+            continue
         others = known.get((number, which), _UNSAID[which])
         if others and not units & others:
             return f"{number} was said in another unit"
@@ -176,5 +232,5 @@ def is_span_said(phrase: str, said: str) -> bool:
 
 
 _SQUARE = linear(r"\b(?:square|sq\.?)\s")
-_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf"}, {"y"}, set(), set(), set())
-"""Units that a bare figure may mean: an amount any currency, an age years; none listed is any."""
+_UNSAID: tuple[set[str], ...] = ({"eur", "usd", "gbp", "jpy", "chf", "percent"}, {"y"}, set(), set(), set())
+"""Units that a bare figure may mean: an amount any currency or a share ("60/40"), an age years; none listed is any."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from agent_memory.language.offline.text import stem as lemma
 from agent_memory.language.offline.verbs import is_past
-from agent_memory.language.polarity import CLAUSE, HEDGES, NEGATORS, words_of
+from agent_memory.language.polarity import CLAUSE, HEDGES, NEGATORS, without_may, words_of
 from agent_memory.text.patterns import linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
@@ -38,7 +38,8 @@ _MOODS = {
     "supposed": r"with\s+(?:any|a\s+bit\s+of|some)?\s*luck|chances\s+are|il\s+se\s+peut|puede\s+que|kann\s+sein|"
     r"può\s+darsi|maybe|perhaps|possibly|probably|presumably|apparently|supposedly|allegedly|rumou?r(?:s|ed)?|gossip|"
     r"reportedly|(?:i|we)\s+(?:think|believe|guess|suppose|reckon|assume|suspect|imagine)|(?:i|we)\s+heard\s+(?:that|"
-    r"he|she|they|it)|(?:i['’]m|am|not)\s+(?:(?:not|quite|entirely|totally|100%)\s+)+sure|"
+    r"he|she|they|it)|(?:i['’]m|am|not)\s+(?:(?:not|quite|entirely|totally|100%)\s+)*sure|unsure|undecided|"
+    r"no\s+idea|(?:some\s+)?talk\s+of|word\s+is|on\s+the\s+fence|in\s+two\s+minds|depends|"
     r"vielleicht|womöglich|möglicherweise|vermutlich|wahrscheinlich|wohl|angeblich|anscheinend|"
     r"(?:ich|wir)\s+(?:glaube|denke|vermute|schätze|überlege|meine|glauben|denken|überlegen)|(?:glaube|denke)\s+ich|"
     r"je\s+(?:crois|pense|suppose)|j['’]imagine|il\s+paraît|peut-être|probablement|sans\s+doute|"
@@ -46,7 +47,10 @@ _MOODS = {
     r"a\s+lo\s+mejor|probablemente|parece|credo|penso\s+che|forse|pare|acho|talvez|misschien|"
     r"ik\s+denk",
 }
-_TRIGGERS = {mood: linear(rf"(?:^|\b|\s)(?:{pattern})(?:\b|\s|$)", re.IGNORECASE) for mood, pattern in _MOODS.items()}
+_TRIGGERS = {
+    mood: linear(rf"(?:^|\b|\s)(?:{_MOODS[mood]})(?:\b|\s|$)", re.IGNORECASE)
+    for mood in ("supposed", "possible", "planned", "wished", "due")  # "I think I'll go" is supposed
+}
 _MARKS = HEDGES | frozenset(
     """will would going gonna upcoming soon tomorrow next scheduled schedule intend intends intention aim aiming expects
     expecting expected must due supposed prepares preparing ready about ask asks asked asking question questions wonder
@@ -84,6 +88,16 @@ _ASKING = linear(
     r"|\p{L}+\s+(?:ich|wir|man)\b|or\b)",
     re.IGNORECASE,
 )
+_WONDERING = linear(
+    r"^\W*(?:what|who|how|where|when|which|why|was|wer|wie|wo|wann|welche\w*|warum|qué|quién|cómo|cuándo|cuánto|dónde|"
+    r"quand|comment|où|quel\w*|combien|cosa|chi|come|quando|dove|quanto|o\s+que|quem|onde)\b",
+    re.IGNORECASE,
+)
+"""Questions that tell nothing of who asks, unless they name what is theirs."""
+_REQUESTED = linear(
+    r"\byou\s+(?:please\s+)?(?:remind|note|remember|add|put|save|book|schedule|tell|write|keep)\b", re.IGNORECASE
+)
+"""What somebody wants to be noted is stated, though it is asked for."""
 _OWN = frozenset(
     "my our mein meine meinen unser unsere mi mis nuestro nuestra mon ma mes notre nos mio mia meu minha".split()
 )
@@ -138,7 +152,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 def _parsed(text: str) -> Iterator[_Clause]:
     for sentence in sentences(text):
         asks = sentence.rstrip(" \"'”)").endswith("?")
-        for part in CLAUSE.split(sentence):
+        for part in CLAUSE.split(without_may(sentence)):
             words = words_of(part)
             if not words:
                 continue
@@ -149,7 +163,12 @@ def _parsed(text: str) -> Iterator[_Clause]:
                     mood, governed = name, content_words(words_of(behind))
                     verb = next((lemma(word) for word in words_of(part[found.end() :]) if word not in _EMPTY), "")
                     break
-            asked = asks and _ASKING.search(sentence if part in sentence[: len(part) + 3] else part) is not None
+            at = sentence if part in sentence[: len(part) + 3] else part
+            asked = (
+                asks
+                and _REQUESTED.search(at) is None
+                and (_ASKING.search(at) or (_WONDERING.search(at) and _OWN.isdisjoint(words))) is not None
+            )
             yield _Clause(tuple(words), content_words(words), mood, governed, verb, asked)
 
 
@@ -161,7 +180,7 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
         cited: the texts of the users' turns that it cites.
         speaker: the last speaker's name in small letters, or "user".
     """
-    words = words_of(content)
+    words = words_of(without_may(content))
     told = content_words(words) - content_words([speaker])
     if not told or not cited:
         return None
@@ -169,26 +188,45 @@ def changed_mood(content: str, cited: Sequence[str], speaker: str) -> str | None
     most = max((len(clause.telling & told) for clause in clauses), default=0)
     homes = [clause for clause in clauses if most and len(clause.telling & told) == most]
     if not homes:
-        return None
-    if most >= min(2, len(told)):
+        return _translated(words, clauses)
+    alone = len(cited) == 1 and len(sentences(cited[0])) == 1  # then the claim can have no other source
+    if most >= (1 if alone else min(2, len(told))):
         if (
             (_MARKS - _SETTLED).isdisjoint(words)
             and len(cited) == 1
-            and all(clause.asked and _restates(told, clause) for clause in homes)
+            and all(clause.asked and _restates(told, clause, 1 if alone else 2) for clause in homes)
         ):
             return "it was asked, not stated"
-        if _MARKS.isdisjoint(words) and all(_changed(words, told, clause) for clause in homes):
+        if all(_changed(words, told, clause) and _marks(clause).isdisjoint(words) for clause in homes):
             return f"it was {homes[0].mood}, not stated"
     return None
 
 
-def _restates(told: frozenset[str], clause: _Clause) -> bool:
+def _marks(clause: _Clause) -> frozenset[str]:
+    """The words with which a claim may tell of a clause. "Will" tells of a plan, and not of a rumour."""
+    return _MARKS - _FUTURE if clause.mood in ("supposed", "possible") else _MARKS
+
+
+_FUTURE = frozenset("will going gonna upcoming soon tomorrow next scheduled about ready wird werden va ira".split())
+
+
+def _translated(words: Sequence[str], clauses: Sequence[_Clause]) -> str | None:
+    """What a claim in another language than its only source makes a fact of."""
+    if len(clauses) != 1 or not _marks(clauses[0]).isdisjoint(words):
+        return None
+    if clauses[0].asked:
+        return "it was asked, not stated"
+    mood = clauses[0].mood
+    return f"it was {mood}, not stated" if mood in ("wished", "possible", "supposed") else None
+
+
+def _restates(told: frozenset[str], clause: _Clause, fewest: int) -> bool:
     """Whether a claim has little more than a question; "my new dog" in a question is stated, not asked."""
     shared = told & clause.telling
     owned = [at for at, word in enumerate(clause.words) if word in _OWN]
-    if any(shared & content_words(clause.words[at + 1 : at + 4]) for at in owned):
+    if any(shared <= content_words(clause.words[at + 1 : at + 4]) for at in owned):
         return False
-    return len(shared) >= 2 and len(shared) >= 0.6 * len(told)
+    return len(shared) >= fewest and len(shared) >= 0.6 * len(told)
 
 
 def _changed(words: Sequence[str], told: frozenset[str], clause: _Clause) -> bool:
@@ -222,7 +260,8 @@ def of_direct_speech(content: str, cited: Sequence[str], speaker: str) -> str | 
             framed = words_of(frame)[-6:]
             mine = "i" in framed and not _SAID_BY_SELF.isdisjoint(framed)
             personal = not _FIRST_PERSON.isdisjoint(own) or _FOREIGN_FIRST.search(speech)
-            (inside if framed and personal and not mine else outside).update(content_words(own))
+            pasted = frame.rstrip().endswith(":")  # "Translate: …"
+            (inside if framed and (personal or pasted) and not mine else outside).update(content_words(own))
         outside |= content_words(words_of(text[behind:]))
     shared = told & (inside | outside)
     return "it quotes somebody else" if shared and shared <= inside - outside else None

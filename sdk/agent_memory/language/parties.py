@@ -13,8 +13,9 @@ from itertools import pairwise
 
 from agent_memory.language.moods import content_words, is_about_user
 from agent_memory.language.offline.text import stem as lemma
+from agent_memory.language.offline.verbs import is_past
 from agent_memory.language.polarity import words_of
-from agent_memory.text.patterns import linear
+from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -107,13 +108,20 @@ def _parsed(text: str) -> Iterator[_Clause]:
             yield _Clause(tuple(words), content_words(words), party, owner)
 
 
+_IS_BEHIND = frozenset(
+    "a an the on in at not no been got getting going from very so too always never really also back still just".split()
+)
+"""Words behind which "'s" is "is" or "has": "my flatmate's on holiday"."""
+
+
 def _party(words: Sequence[str], part: str) -> tuple[str, str | None] | None:
     """Of whom a clause speaks, and whose relative that is; None if it does not begin with anybody but the speaker."""
     if words[0] in _PRONOUNS and len(words) > 1 and not words[1].endswith(("ado", "ido")):  # "he dejado" is "I have"
         return words[0], None
     for at, word in enumerate(words[:5]):
         base = word.removesuffix("'s")
-        if base not in KIN or word.endswith("'s"):
+        owns = word.endswith("'s") and words[at + 1 : at + 2] and words[at + 1] not in _IS_BEHIND
+        if base not in KIN or owns:
             continue
         ahead = words[:at]
         possessors = [one.removesuffix("'s") for one in ahead if one.endswith("'s")]
@@ -121,7 +129,40 @@ def _party(words: Sequence[str], part: str) -> tuple[str, str | None] | None:
             return word, possessors[-1]
         if ahead and ahead[0] in _MINE and at <= 3:
             return word, None
+    first, second = [*words, "", ""][:2]
+    is_name = first[:1].upper() + first[1:] in WORD.findall(part)[:1] and len(first) > 2
+    is_verb = is_past(first) or first.endswith("ing")  # "Got promoted last week"
+    if (
+        is_name
+        and not is_verb
+        and first not in SMALL_WORDS | FUNCTION_WORDS
+        and (is_past(second) or second in _OF_PEOPLE)
+    ):
+        return first, first
+    if first in _DETERMINERS:
+        person = next((word for word in words[1:4] if word in _PEOPLE or word.endswith(_OF_WORKERS)), None)
+        return (person, None) if person else None
     return None
+
+
+_PEOPLE = frozenset(
+    """people guy girl boy lady man woman person folks couple crew family student nurse chef pilot priest leute mensch
+    gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
+)
+_OF_WORKERS = ("er", "or", "ist", "mate", "ian", "man", "woman", "eur", "euse", "ore", "ora")
+"""How words for people end that say what they do: carer, supervisor, dentist, flatmate."""
+
+
+_DETERMINERS = frozenset(
+    """my our the a an some these those this that mein meine unser unsere der die das ein eine mi mis nuestro nuestra el
+    la los las un una mon ma mes notre nos le les une il lo gli mio mia meu minha o os""".split()
+)
+
+
+_OF_PEOPLE = frozenset(
+    """is has was will can lives works likes loves hates plays wants needs owns hat ist lebt wohnt arbeitet tiene vive
+    trabaja est habite travaille lavora abita tem mora""".split()
+)
 
 
 def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None:
@@ -140,15 +181,21 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
     told = content_words(words) - content_words([speaker, subject])
     clauses = [clause for text in cited for clause in _clauses(text)]
     most = max((len(clause.telling & told) for clause in clauses), default=0)
-    if not most or most < min(2, len(told)) or _PRONOUNS & set(words):
+    # Of a single sentence the claim can have no other source, in whatever language it is.
+    enough = most >= max(1, min(2, len(told)))
+    alone = len(cited) == 1 and len(sentences(cited[0])) == 1
+    if not clauses or not (enough or alone) or _PRONOUNS & set(words):
         return None
-    for home in (clause for clause in clauses if len(clause.telling & told) == most):
-        if home.party is None or home.party in words:
+    named = {word[:4] for word in words}
+    for home in (clause for clause in clauses if not enough or len(clause.telling & told) == most):
+        if home.party is None or home.party[:4] in named:
             return None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
         if not _SELF.isdisjoint(behind):
             return None
         if not about_speaker and subject != home.owner:
+            return None
+        if home.party == home.owner and (home.party == speaker or not about_speaker):
             return None
         found = home.party
     return f"it was said of {found}"
@@ -165,6 +212,9 @@ def turned_round(content: str, quoted: str, speaker: str) -> str | None:
         _other_possessor(words, said)
         or _turned_direction(words, said)
         or _turned_contrast(words, said)
+        or _turned_link(words, said)
+        or _turned_passive(words, said)
+        or (_turned_order(words, said) if "," not in content + quoted else None)
         or _done_to_speaker(words, said, speaker)
     )
 
@@ -203,6 +253,81 @@ def _turned_contrast(words: Sequence[str], said: Sequence[str]) -> str | None:
             if second and told and second != told and second in words[:here] and told in said[:at]:
                 return f"{second} and {told} changed places"
     return None
+
+
+_LINKS = frozenset(
+    "for to from with than of via into onto against behind under above before after für zu von mit als pour à de por a "
+    "para con per da".split()
+)
+
+
+def _turned_link(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "Stripe for Google" where "Google for Stripe" was said."""
+    linked = set(_linked(said))
+    for first, link, second in _linked(words):
+        if first != second and (second, link, first) in linked:
+            return f"{first} and {second} changed places"
+    return None
+
+
+def _linked(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    for at, word in enumerate(words):
+        if at and word in _LINKS and (behind := _behind(words, at)):
+            yield words[at - 1], word, behind
+
+
+def _turned_order(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "the dog bit Max" where Max bit the dog: what stood before a word stands behind it, and the other way."""
+    if not {"by", "and", "or"}.isdisjoint(words):
+        return None
+    verbs = [lemma(word) for word in said]
+    for at, word in enumerate(words[:_LONGEST_CLAUSE]):
+        places = [place for place, one in enumerate(verbs) if one == lemma(word)]
+        if len(places) != 1 or not content_words([word]):
+            continue
+        ahead, behind = content_words(words[:at]), content_words(words[at + 1 :])
+        was_ahead, was_behind = content_words(said[: places[0]]), content_words(said[places[0] + 1 :])
+        if ahead & was_behind and behind & was_ahead and not (ahead & was_ahead or behind & was_behind):
+            return f"{min(ahead & was_behind)} and {min(behind & was_ahead)} changed places"
+    return None
+
+
+_LONGEST_CLAUSE = 40
+"""Words of a claim without a comma in which the order of things is compared. A choice."""
+
+
+def _turned_passive(words: Sequence[str], said: Sequence[str]) -> str | None:
+    """Finds "she was sued by him" where she sued him."""
+    at = words.index("by") if "by" in words else 0
+    if at < 3 or "by" in said or _PASSIVE.isdisjoint(words[max(0, at - 4) : at - 1]):
+        return None
+    verb, agent = lemma(words[at - 1]), _behind(words, at)
+    place = next((place for place, one in enumerate(said) if lemma(one) == verb), None)
+    if place is None or agent not in said[place + 1 :] or set(words[: at - 2]).isdisjoint(said[:place]):
+        return None
+    return f"it was done to {agent}, not by"
+
+
+def of_speaker(content: str, cited: Sequence[str], speaker: str, people: frozenset[str]) -> str | None:
+    """Finds a claim about one of the `people` that the speaker said of themselves alone."""
+    words = words_of(content)
+    subject = words[0].removesuffix("'s") if words else ""
+    if subject not in people or subject == speaker:
+        return None
+    told = content_words(words) - content_words([speaker, subject])
+    clauses = [clause for text in cited for clause in _clauses(text)]
+    most = max((len(clause.telling & told) for clause in clauses), default=0)
+    homes = [clause for clause in clauses if most and len(clause.telling & told) == most]
+    if homes and all(not _ALONE.isdisjoint(home.words) and _OTHERS.isdisjoint(home.words) for home in homes):
+        return None if any(subject in home.words for home in homes) else f"it was said of {speaker}"
+    return None
+
+
+_ALONE = frozenset("i i'm i've i'd i'll my ich mein meine yo mi je j'ai mon ma io mio eu meu minha".split())
+_OTHERS = frozenset(
+    """you your you're you've yours he she they him her them his their we us our both together du dein sie er wir ihr
+    tú tu él ella ellos tu il elle ils elles vous nous lui lei loro""".split()
+)
 
 
 def _done_to_speaker(words: Sequence[str], said: Sequence[str], speaker: str) -> str | None:

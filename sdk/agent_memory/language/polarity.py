@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from agent_memory.text.patterns import linear
@@ -25,7 +25,8 @@ NEGATORS = frozenset(
     """not no never none nobody nothing neither nor cannot without longer isn't wasn't aren't weren't don't doesn't
     didn't won't wouldn't can't couldn't shouldn't haven't hasn't hadn't mustn't ain't dont doesnt didnt wont
     cant isnt wasnt nicht kein keine keinen keinem keiner nie niemals ohne weder nichts nunca jamás sin ni
-    tampoco pas jamais sans aucun aucune non senza niet geen nooit zonder não nem sem inte aldrig ingen inget inga
+    tampoco pas jamais sans aucun aucune non senza niet geen nooit zonder não nem sem nada rien niente nulla
+    inte aldrig ingen inget inga
     utan ikke aldri intet nigdy bez не нет никогда без değil yok hiç""".split()
 )
 """Words of several languages that deny what follows."""
@@ -85,6 +86,14 @@ def words_of(text: str) -> list[str]:
 _APOSTROPHE = linear(r"\p{L}[\w\p{M}]*(?:['’]\p{L}+)?|\d+")
 
 
+def without_may(text: str) -> str:
+    """A text without the month of May, which is a doubt in small letters."""
+    return _MAY.sub(r"\1", text)
+
+
+_MAY = linear(r"([^.!?\s]\s+)May\b")
+
+
 def telling(words: Iterable[str]) -> set[str]:
     """The stems of the content words among these."""
     return {stem(word) for word in words if word not in SMALL_WORDS and word not in NEGATORS and len(word) > 2}
@@ -106,7 +115,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
     if added := added_not(content, said):
         return added
     content, quoted = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted))
-    words, quoted_words = words_of(content), set(words_of(quoted))
+    words, quoted_words = words_of(without_may(content)), set(words_of(quoted))
     if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
         denying = next(word for word in words if word in _DENYING)
         if stem(denying) not in map(stem, words_of(said)):
@@ -124,7 +133,7 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             if not after or after[0] in plain or not all(any(_alike(one, word) for word in told) for one in after):
                 continue
             return 'it leaves out a "not"'
-        if _leaves_out_cjk(content, quoted):
+        if _only_denied(quoted, words) or _leaves_out_cjk(content, quoted):
             return 'it leaves out a "not"'
     if HEDGES.isdisjoint(words):
         clauses = [part for clause in CLAUSE.split(content) if (part := words_of(clause))]
@@ -134,6 +143,35 @@ def changed_polarity(content: str, quoted: str, said: str) -> str | None:
             if quotes and all(map(_is_doubted, quotes)):
                 return "it leaves out a doubt"
     return None
+
+
+def _only_denied(quoted: str, words: Sequence[str]) -> bool:
+    """Whether all that a claim may rest on is denied: the clauses that share most with it, or the only sentence."""
+    if not (_AGAINST | _PAST | _SOFTENED).isdisjoint(words):
+        return False
+    negators = NEGATORS - {"no"} if _PORTUGUESE.search(quoted) else NEGATORS
+    homes: Sequence[Sequence[str]] = _closest(_told_parts(quoted), words, fewest=1)
+    if not homes and len(sentences(quoted)) == 1:
+        homes = [part for clause in CLAUSE.split(quoted) if (part := words_of(clause))]
+    told = telling(words)
+    return bool(homes) and all(_IDIOMS.isdisjoint(home) and _denies(home, told, negators) for home in homes)
+
+
+def _denies(clause: Sequence[str], told: set[str], negators: frozenset[str]) -> bool:
+    """Whether a clause has what is told, if anything, closely behind a negator."""
+    at = next((place for place, word in enumerate(clause) if word in negators or word == "against"), None)
+    if at is None:
+        return False
+    shared = told & telling(clause)
+    behind = [one for word in clause[at + 1 :] for one in telling([word])]
+    return not shared or not shared.isdisjoint(behind[:3])
+
+
+_SOFTENED = frozenset(
+    """only little few rather other different independent doubts doubt doubtful unlikely intolerant intolerance
+    incompatible unavailable disagrees disagreed unfinished unpaid overdue pending open still""".split()
+)
+"""Words by which a claim may say "not" without one."""
 
 
 def _leaves_out_cjk(content: str, quoted: str) -> bool:
@@ -182,13 +220,13 @@ def _alike(one: str, two: str) -> bool:
     return one == two or (min(len(one), len(two)) >= 4 and one[:-1] == two[:-1])
 
 
-def _told_parts(text: str) -> dict[frozenset[str], set[str]]:
-    """The clauses of a text, each as its words, and the content words among these."""
-    parts = {frozenset(words_of(clause)) for clause in CLAUSE.split(text)}
+def _told_parts(text: str) -> dict[tuple[str, ...], set[str]]:
+    """The clauses of a text, each as its words in order, and the content words among these."""
+    parts = {tuple(words_of(clause)) for clause in CLAUSE.split(text)}
     return {part: telling(part) for part in parts if part}
 
 
-def _closest(parts: Mapping[frozenset[str], set[str]], words: Iterable[str], fewest: int) -> list[frozenset[str]]:
+def _closest(parts: Mapping[tuple[str, ...], set[str]], words: Iterable[str], fewest: int) -> list[tuple[str, ...]]:
     """The clauses that share most content words with these words, each as its words; none if none shares any.
 
     None if the maximum is below `fewest`.
@@ -203,9 +241,9 @@ _IDIOMS = frozenset("wait believe nothing only so picture imagine regret forget 
 """With these a "not" means yes: "can't wait", "nothing like it", "not so long ago", "not only"."""
 
 
-def _is_doubted(clause: frozenset[str]) -> bool:
+def _is_doubted(clause: Sequence[str]) -> bool:
     if "doubt" in clause:
-        return clause.isdisjoint(NEGATORS)
+        return NEGATORS.isdisjoint(clause)
     return not _DOUBTS.isdisjoint(clause) or ("thinking" in clause and not {"of", "about"}.isdisjoint(clause))
 
 

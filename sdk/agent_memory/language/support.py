@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import lru_cache
+from dataclasses import replace
 from itertools import pairwise
 
+from agent_memory.language.anchors import out_of_place
 from agent_memory.language.bearers import of_agent, of_another
 from agent_memory.language.bounds import wrong_bound
-from agent_memory.language.measures import is_span_said, unsaid_figures, wrong_unit
+from agent_memory.language.measures import is_unit, unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
-from agent_memory.language.parties import of_bystander, turned_round
+from agent_memory.language.parties import of_bystander, of_speaker, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
+from agent_memory.language.said_dates import Spoken, without_dates, years_since
 from agent_memory.text import dates
-from agent_memory.text.calendar_words import with_english_calendar, with_english_near_times
 from agent_memory.text.folding import folded
 from agent_memory.text.names import names
 from agent_memory.text.patterns import WORD, linear
@@ -30,15 +29,15 @@ from agent_memory.text.sentences import sentences
 from agent_memory.text.stems import stem
 from agent_memory.text.stop_words import SMALL_WORDS
 
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What one turn said: its words, who said them (the name, if known) and when."""
-
-    text: str
-    said_at: datetime
-    name: str | None = None
-    is_user: bool = True
+NOT_STATED = frozenset(
+    {
+        "it was asked, not stated",
+        "it quotes somebody else",
+        "only the agent said it",
+        "it was said in another turn",
+    }
+)
+"""The reasons of `why_unsupported` with which the quoted words make no memory either."""
 
 
 def why_unsupported(
@@ -53,30 +52,32 @@ def why_unsupported(
         ahead: the turns just ahead of them, which say what "it" or "there" means.
         time_phrase: the words of a time that the memory resolves, found in a cited turn.
     """
-    content = folded(content)
+    content, quote = (_TITLE.sub(r"\1", folded(text)) for text in (content, quote))
     if len(content) > LONGEST_READ:
         return _TOO_LONG
-    cited = [replace(turn, text=_around(folded(turn.text), folded(quote))) for turn in cited]
-    ahead = [replace(turn, text=folded(turn.text)[-LONGEST_READ:]) for turn in ahead]
+    cited = [replace(turn, text=_TITLE.sub(r"\1", _around(folded(turn.text), quote))) for turn in cited]
+    ahead = [replace(turn, text=_TITLE.sub(r"\1", folded(turn.text)[-LONGEST_READ:])) for turn in ahead]
     said = _spoken_in([*cited, *ahead])
     quoted = " ".join(part for turn in cited for part in sentences(turn.text) if _shares(part, quote)) or quote
     speaker = next(iter(words_of(cited[-1].name or "")), "user") if cited else "user"
     heard = [*cited, *ahead] if _refers_back(cited, ahead) else cited
-    undated, invented = _without_dates(content, heard, _spoken_in(heard), time_phrase)
-    near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead)])
+    undated, invented = without_dates(content, heard, _spoken_in(heard), time_phrase)
+    near = " ".join([_spoken_in(heard), *(turn.name or "" for turn in ahead), *years_since(heard)])
     return (
         invented
         or unsaid_figures(undated, quoted, near)
         or wrong_unit(undated, said)
         or _two_scripts(content, said)
-        or _names(content, near)
+        or _names(undated, near)
         or _elsewhere(content, cited, ahead)
         or _owner(content, cited)
         or _swapped(content, quoted, speaker)
         or changed_polarity(content, quoted, said)
+        or out_of_place(content, quoted)
         or wrong_bound(undated, quoted)
         or of_another(content, _by_speaker(cited, quote))
         or of_bystander(content, _texts(cited, of_user=True), speaker)
+        or of_speaker(content, _texts(cited, of_user=True), speaker, _people(heard, ahead))
         or turned_round(content, quoted, speaker)
         or changed_mood(content, _texts(cited, of_user=True), speaker)
         or of_direct_speech(content, _texts(cited, of_user=True), speaker)
@@ -115,6 +116,16 @@ def _elsewhere(content: str, cited: Sequence[Spoken], ahead: Sequence[Spoken]) -
     return "it was said in another turn" if found else None
 
 
+_TITLE = linear(r"\b(Prof|Dr|Mr|Mrs|Ms|St|Sr|Sra|Mme|Fr|Hr|Jr)\.")
+"""Titles whose point ends no sentence."""
+
+
+def _people(heard: Sequence[Spoken], ahead: Sequence[Spoken]) -> frozenset[str]:
+    """The names of those who speak and are spoken of, in small letters."""
+    speakers = [word for turn in (*heard, *ahead) for word in words_of(turn.name or "")[:1]]
+    return frozenset([*speakers, *(name.casefold() for turn in heard for name in names(turn.text))])
+
+
 def _texts(turns: Sequence[Spoken], *, of_user: bool) -> list[str]:
     return [turn.text for turn in turns if turn.is_user == of_user]
 
@@ -147,7 +158,7 @@ def why_unsaid(text: str, heard: Sequence[Spoken], *, subject: bool = False) -> 
     if len(line) > LONGEST_READ:
         return _TOO_LONG
     said = " \n".join(f"{one.name or ''}: {folded(one.text)}" for one in heard)
-    undated, invented = _without_dates(line, heard, said, None)
+    undated, invented = without_dates(line, heard, said, None)
     unnamed = invented or unsaid_figures(undated, "", said) or wrong_unit(undated, said) or _names(line, said)
     return unnamed or (_owner(line, heard) if subject else None) or added_not(line, said)
 
@@ -167,60 +178,8 @@ def _around(text: str, quote: str) -> str:
 
 
 def _shares(sentence: str, quote: str) -> bool:
-    plain, part = sentence.casefold(), folded(quote).casefold().strip(" .!?,;:\"'")
+    plain, part = (text.casefold().strip(" .!?,;:\"'") for text in (sentence, folded(quote)))
     return bool(part) and (part in plain or plain in part)
-
-
-# --- dates --------------------------------------------------------------------------------------------------
-
-
-def _without_dates(content: str, heard: Sequence[Spoken], said: str, time_phrase: str | None) -> tuple[str, str | None]:
-    """A content without its dates, and what is wrong with the first that does not follow from the talk."""
-    content, said = with_english_calendar(content), with_english_calendar(with_english_near_times(said))
-    english = [(with_english_calendar(with_english_near_times(turn.text)), turn.said_at) for turn in heard]
-    known = [moment for text, said_at in english for moment in _moments(text, said_at)]
-    trusted = time_phrase is not None and not any(_moments(time_phrase, turn.said_at) for turn in heard[:1])
-    days = [turn.said_at for turn in heard]
-    plain = said.casefold()
-    rest = content
-    by_place: dict[tuple[int, str], list[dates.Moment]] = {}
-    for moment in _moments(content, heard[0].said_at if heard else None):
-        by_place.setdefault((moment.start, moment.phrase), []).append(moment)
-    for (_, phrase), moments in by_place.items():
-        rest = rest.replace(phrase, " ", 1)
-        follows = any(
-            moment.first <= day < moment.last
-            for moment in moments
-            if moment.first and moment.last
-            for day in [*(one.first for one in known if one.first), *(days if moment.grain == "day" else [])]
-        )
-        repeats = all(word in plain for word in words_of(phrase) if word not in _PLACING) or is_span_said(phrase, said)
-        if not (trusted or follows or repeats or moments[0].first is None):
-            return rest, f"nobody said {phrase}"
-    years = {str(one.first.year) for one in known if one.first}
-    rest = _YEAR.sub(lambda year: " " if trusted or year[0] in years else year[0], rest)
-    words = {word.casefold().removesuffix("s") for word in WORD.findall(said)}
-    for word in WORD.findall(rest):
-        name = word.casefold().removesuffix("s")
-        if not word[0].isupper() or name not in dates.CALENDAR or trusted or words & {name, name[:3], f"{name[:3]}s"}:
-            continue
-        if not any(name in (f"{one.first:%B}".lower(), f"{one.first:%A}".lower()) for one in known if one.first):
-            return rest, f"nobody said {word}"
-    return rest, None
-
-
-_YEAR = linear(r"\b(?:19|20)\d\d\b")
-_PLACING = frozenset("ago in on since for from about the a".split())
-
-
-@lru_cache(maxsize=256)  # several memories cite one turn
-def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
-    """The times that a text may name, with days and months without a year read both ways."""
-    if said_at is None:
-        return []
-    return [
-        moment for part in sentences(text) for side in ("past", "future") for moment in dates.find(part, said_at, side)
-    ]
 
 
 # --- names --------------------------------------------------------------------------------------------------
@@ -247,7 +206,14 @@ def _names(content: str, said: str) -> str | None:
     content = _HYPHENED.sub(lambda word: _joined_up(word[0]) if _joined_up(word[0]) in known else word[0], content)
     for name in names(content):
         plain = name.casefold()
-        if plain in known or plain in _KNOWN or stem(plain) in stems or plain in initials:
+        if (
+            plain in known
+            or plain in _KNOWN
+            or plain.removesuffix("s") in dates.CALENDAR
+            or is_unit(plain)
+            or stem(plain) in stems
+            or plain in initials
+        ):
             continue
         if plain.endswith(_COMMON_ENDINGS) or f"{plain[0]}{len(plain) - 2}{plain[-1]}" in known:  # k8s is Kubernetes
             continue
@@ -320,7 +286,8 @@ _SUBJECT = linear(
 
 def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     """Two people who changed their places around the same verb."""
-    told, said = words_of(content), [speaker if word in _SELF else word for word in words_of(quoted)]
+    told = [word.removesuffix("'s") for word in words_of(content)]
+    said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
     if "by" in told:
         return None
     known = {speaker, *_capitals(quoted)}.intersection(said)

@@ -34,6 +34,10 @@ _NEAR = {
     "next month": "nächsten_monat próximo_mes mes_que_viene mois_prochain próximo_mês prossimo_mese volgende_maand",
     "next week": "nächste_woche próxima_semana semana_que_viene semaine_prochaine semana_que_vem settimana_prossima "
     "volgende_week",
+    "new year's eve": "silvester nochevieja saint-sylvestre capodanno oudejaarsavond",
+    "christmas": "weihnachten navidad noël natale natal kerst",
+    "ten years": "a_decade one_decade",
+    "two weeks": "a_fortnight",
     "yesterday": "gestern ayer ontem ieri gisteren",  # French "hier" is "here" in German and Dutch
     "today": "heute hoy aujourd'hui hoje oggi vandaag",
     "tomorrow": "morgen mañana demain amanhã domani",
@@ -55,11 +59,18 @@ _RANGES = (
     (linear(rf"\b({_MONTH}) (\d{{1,2}}) ?[-–] ?(\d{{1,2}})\b"), r"\1 \2 and \1 \3"),
     (linear(rf"\b(\d{{1,2}})\.? ?(?:[-–]|bis|to|until|al|au) ?(\d{{1,2}})\.? (?:de )?({_MONTH})"), r"\1 \3 and \2 \3"),
 )
+_WHOLE = {
+    short: next(name for name in (*MONTH_NAMES, *DAY_NAMES) if name.startswith(short[:3]))
+    for short in "Feb Apr Jun Jul Aug Sep Sept Oct Nov Dec Tue Tues Wed Thu Thur Thurs Fri".split()
+}
+_SHORT = linear(rf"\b({'|'.join(_WHOLE)})\b\.?")
+"""Months and days by their beginnings; "Jan", "Mar", "Sat", "Sun" and "Mon" are other words or names too."""
 _STARTING = linear(rf"\b(?:starting|starts|beginning) (may|march|{_MONTH})\b")
 
 
 def with_english_calendar(text: str) -> str:
     """A text with English names for months and weekdays; of a range of days, both have their month."""
+    text = _SHORT.sub(lambda found: _WHOLE[found[1]], text)
     text = _STARTING.sub(lambda found: f"from {found[1].title()}", text)
     text = _WORD.sub(lambda found: _ENGLISH.get(found[0].casefold(), found[0]), text)
     for pattern, both in _RANGES:

@@ -1,0 +1,136 @@
+"""Anchors: checks that a claim's figures and names go with the words that they were said with.
+
+"The kitchen came in at 11,800, the bathroom at 6,200" has all words of "the bathroom cost 11,800". Each figure and each
+name of a talk belongs to its part of the sentence. A claim whose other words are in another part has moved it there.
+"""
+
+from __future__ import annotations
+
+from agent_memory.language.moods import content_words
+from agent_memory.language.polarity import NEGATORS, words_of
+from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
+from agent_memory.text.figures import NUMBERS
+from agent_memory.text.names import names
+from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.sentences import sentences
+from agent_memory.text.stop_words import SMALL_WORDS
+
+_PARTS = linear(
+    r"[,;:.!?]\s+|\s[–—-]\s|\s(?:and|but|with|while|whereas|including|und|aber|mit|y|pero|con|et|mais|avec|e|ma)\s"
+)
+_CALENDAR = frozenset(name.casefold()[:3] for name in (*MONTH_NAMES, *DAY_NAMES))
+_FIGURE = linear(r"\d+(?:[.,:]\d+)*")
+_OPPOSITES = [
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("buy buys bought buying purchased purchases kaufte gekauft", "sell sells sold selling verkauft verkaufte"),
+        ("lend lends lent lending", "borrow borrows borrowed borrowing"),
+        ("gross brutto bruto brut lordo", "net netto neto nette"),
+        ("older eldest oldest elder", "younger youngest"),
+        ("bigger larger biggest largest more most taller", "smaller smallest fewer less least shorter"),
+        ("increase increased increases raised rose higher", "decrease decreased decreases reduced fell lower"),
+        ("win wins won winning", "lose loses lost losing"),
+        ("accept accepts accepted accepting", "decline declined declines reject rejected refused turned"),
+        ("arrive arrives arrived arriving arrival", "leave leaves left leaving depart departs departed departure"),
+        ("open opens opened opening", "close closes closed closing"),
+        ("first earliest", "last latest"),
+        ("morning mornings breakfast", "evening evenings dinner night nights"),
+        ("single", "married"),
+        ("hot warm warmer", "cold cool cooler"),
+        ("cheaper cheapest cheap", "pricier expensive dearer dear"),
+        ("faster fastest quicker", "slower slowest"),
+        ("landlord landlady", "tenant tenants"),
+        ("employer employs employed", "employee employees"),
+        ("teach teaches taught teaching", "learn learns learned learnt learning studies"),
+        ("import imports imported", "export exports exported"),
+        ("daily täglich", "weekly wöchentlich monthly monatlich yearly annually annual"),
+    )
+]
+"""Words that say the opposite of each other."""
+
+
+def out_of_place(content: str, quoted: str) -> str | None:
+    """The first figure, name or opposite that a claim puts where it was not said; None if there is none."""
+    return _opposite(content, quoted) or _counted(content, quoted) or _moved(content, quoted)
+
+
+def _opposite(content: str, quoted: str) -> str | None:
+    told, said = set(words_of(content)), set(words_of(quoted))
+    if not (NEGATORS.isdisjoint(told) and NEGATORS.isdisjoint(said)):
+        return None
+    for pair in _OPPOSITES:
+        for here, there in (pair, pair[::-1]):
+            if (found := told & here) and not told & there and said & there and not said & here:
+                return f"{min(found)} is the opposite of what was said"
+    return None
+
+
+def _spelt(text: str) -> str:
+    return WORD.sub(lambda word: str(NUMBERS[word[0]]) if word[0] in NUMBERS else word[0], text)
+
+
+def _counted(content: str, quoted: str) -> str | None:
+    """Finds "40 developers" where 40 people were said, and 12 developers."""
+    told, said = _after_figures(content), _after_figures(quoted)
+    counts: dict[str, set[str]] = {}
+    for figure, things in said.items():
+        for thing in things:
+            counts.setdefault(thing, set()).add(figure)
+    for figure, things in told.items():
+        if said.get(figure) and said[figure].isdisjoint(things) and any(counts.get(one) for one in things):
+            return f"{figure} was said of something else"
+    return None
+
+
+def _after_figures(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    words = _spelt(text).split()
+    for at, word in enumerate(words):
+        if figure := _FIGURE.search(word):
+            behind = content_words(words_of(" ".join(words[at + 1 : at + 4])))
+            things = {one[:3] for one in behind if not one.isdigit() and one[:3] not in _CALENDAR}
+            found.setdefault(figure[0].strip(".,"), set()).update(things)
+    return found
+
+
+def _moved(content: str, quoted: str) -> str | None:
+    texts = [part for sentence in sentences(_spelt(quoted)) for part in _PARTS.split(sentence) if part.strip()]
+    parts = [(_anchors(text, inside=True), _told(text)) for text in texts]
+    homes: dict[str, list[frozenset[str]]] = {}
+    for anchors, told in parts:
+        for anchor in anchors:
+            homes.setdefault(anchor, []).append(told)
+    compared = 0
+    for claim in _PARTS.split(_spelt(content)) if len(parts) > 1 else ():
+        anchors = _anchors(claim, inside=not claim.startswith(("User", "The user", "Der Nutzer")))
+        told = _told(claim) - frozenset(one.casefold()[:8] for one in anchors)
+        for anchor in sorted(anchors & homes.keys()):
+            compared += 1
+            home = homes[anchor]
+            about = home[0] - {anchor.casefold()[:8]}
+            # A bare name addresses somebody: "Thanks, Nate!"
+            if len(home) > 1 or len(about) < (2 if anchor.isalpha() else 1) or told & about or compared > _MOST:
+                continue
+            if any(others and others.isdisjoint(anchors) and told & rival for others, rival in parts):
+                return f"{anchor} was said of something else"
+    return None
+
+
+_MOST = 12
+"""Figures and names of a claim that are compared: a claim with more of them is a list. A choice."""
+
+
+def _told(part: str) -> frozenset[str]:
+    return frozenset(word for word in content_words(words_of(part)) if not word.isdigit())
+
+
+def _anchors(part: str, *, inside: bool = False) -> frozenset[str]:
+    """The figures and the names in a part of a sentence."""
+    found = {figure.replace(",", "") for figure in _FIGURE.findall(part)}
+    capitals = [*names(part), *(WORD.findall(part)[:1] if inside else [])]
+    if not _NOUNS_HAVE_CAPITALS.isdisjoint(words_of(part)):
+        capitals = []
+    return frozenset(found | {word for word in capitals if word[:1].isupper() and word.casefold() not in SMALL_WORDS})
+
+
+_NOUNS_HAVE_CAPITALS = frozenset("ich und der die das den dem ein eine im ist bin mein meine wir zum zur".split())

@@ -1,0 +1,87 @@
+"""Own words: what a memory becomes if the talk does not support the words that a model chose.
+
+The sentences that the model quoted were said, whatever is wrong with its own sentence. So nothing that was said is
+lost, and nothing that was not said is kept. A question, somebody else's words and a reply that tells nothing by itself
+make no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_memory.language.offline.context import moments, tidy, with_dates
+from agent_memory.language.offline.replies import question_of
+from agent_memory.language.polarity import words_of
+from agent_memory.language.tasks import ExtractedMemory, TurnView
+from agent_memory.text.folding import folded
+from agent_memory.text.patterns import linear
+from agent_memory.text.sentences import QUESTION_MARKS, sentences
+
+UNSURE = 0.5
+"""The maximum confidence of such a memory: what the extraction's prompt gives to something "said in passing"."""
+_LONGEST = 400
+"""In characters, as a statement of the rules: a longer one was not said but pasted."""
+_FEWEST = 4
+"""Words without which a sentence tells nothing by itself. A choice."""
+_SPEECH = linear(r"[\"“”„«»]")
+_DENSE = linear(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]{6}")
+"""Six signs of a script that has no spaces say as much as some words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """A memory in the words of the user who is quoted, and what the talk does not support in the model's words."""
+
+    memory: ExtractedMemory
+    why: str
+
+
+def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnView]) -> ExtractedMemory | None:
+    """A fact or an episode with the quoted sentences of a user as its content; None if they make no memory.
+
+    The dates in brackets behind relative times are ours. What the model made of the talk beside its content (validity,
+    tags, data) is left out, because it may have the same fault.
+
+    Args:
+        memory: the memory, its quote as it stands in the turn.
+        turn: the user's turn that has the quote.
+        before: the turns just ahead of it.
+    """
+    quote, text = folded(memory.quote).strip(), folded(turn.content)
+    parts = [part for part in _quoted(text, quote) if not part.rstrip("\"'”’) ").endswith(QUESTION_MARKS)]
+    said = " ".join(parts)
+    if memory.type == "procedural" or not said or len(said) > _LONGEST or _SPEECH.search(said):
+        return None
+    found = moments(said, turn.created_at, [one.content for one in reversed(before)])
+    content = tidy(with_dates(said, found))
+    if question := question_of(turn, before):
+        content = f"{content.rstrip('.!')} (asked: {question})"
+    elif len(words_of(said)) < _FEWEST and not _DENSE.search(said):
+        return None
+    return memory.model_copy(
+        update={
+            "content": f"{turn.name.split()[0]}: {content}" if turn.name and turn.name.strip() else content,
+            "confidence": min(memory.confidence, UNSURE),
+            "valid_from": None,
+            "valid_to": None,
+            "time_phrase": None,
+            "tags": [],
+            "metadata": {},
+            "data": None,
+        }
+    )
+
+
+def _quoted(text: str, quote: str) -> list[str]:
+    """The sentences of a text that a quote touches, in order."""
+    start = text.find(quote)
+    if start < 0 or not quote:
+        return []
+    found, at = [], 0
+    for part in sentences(text):
+        at = text.index(part, at)
+        if at < start + len(quote) and start < at + len(part):
+            found.append(part)
+        at += len(part)
+    return found
