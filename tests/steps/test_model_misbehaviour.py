@@ -30,6 +30,8 @@ class Misbehaving:
         self.quote = SAID
         self.refuses: Callable[[str], bool] = lambda talk: False
         self.calls = 0
+        self.beside: dict[str, Any] = {}
+        self.in_summary: dict[str, Any] = {}
 
     def __call__(self, messages: list[dict[str, Any]]) -> str:
         self.calls += 1
@@ -42,8 +44,9 @@ class Misbehaving:
             return json.dumps(lines if "`gone`" in system else {"duplicates": [], "contradictions": []})
         ref = next((turn["ref"] for turn in data["turns"] if self.quote in turn["content"]), "t1")
         memory = {"type": "fact", "kind": "fact", "content": self.content, "quote": self.quote, "turns": [ref]}
+        memory |= self.beside
         extraction = {"worth_extracting": True, "memories": [memory | {"confidence": 0.95, "importance": 0.9}]}
-        summary = EMPTY | {"topic": "bathroom", "key_points": [self.content]}
+        summary = EMPTY | {"topic": "bathroom", "key_points": [self.content]} | self.in_summary
         if "`extraction`" in system:
             return json.dumps({"extraction": extraction, "summary": summary})
         return json.dumps(summary if "`earlier_state`" in system else extraction)
@@ -130,3 +133,20 @@ async def test_one_refused_turn_is_told_by_health_and_costs_no_other(memory: Asy
     await thread.add("user", "Nothing much happened today.")
     assert await memory.drain(60) == 0
     assert model.calls - calls <= 4, "what was learned is remembered"
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), "\ud800", "a\0b", 10**400, {"\ud800": 1}])
+async def test_values_that_cannot_be_stored_cost_themselves_alone(
+    memory: AsyncMemory, model: Misbehaving, odd: object
+):
+    """Half of a pair of surrogates, and what JSON has no number for."""
+    model.beside = {"metadata": {"x": odd, "room": "bath"}, "tags": [odd, "bath"] if isinstance(odd, str) else ["bath"]}
+    model.in_summary = {"state": {"x": odd}}
+    thread = memory.user("ada").thread("t")
+    await thread.add("user", SAID)
+    assert await memory.drain(30) == 0
+    assert await memory.dead_letters() == []
+    facts = await memory.user("ada").memories(types=["fact"])
+    assert [one.content for one in facts] == ["User has €18,000 for the bathroom"]
+    assert facts[0].metadata["room"] == "bath"
+    assert await thread.summary() is not None

@@ -160,6 +160,15 @@ def _depth(text: str) -> int:
     return deepest
 
 
+def _joined(pairs: list[tuple[str, Any]]) -> Json:
+    """An object of names and values. Two lists under one name are one list; of other values the last counts."""
+    found: Json = {}
+    for name, value in pairs:
+        earlier = found.get(name)
+        found[name] = [*earlier, *value] if isinstance(earlier, list) and isinstance(value, list) else value
+    return found
+
+
 def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
     """Finds the object or array in an answer, whatever prose or fence is around it.
 
@@ -172,7 +181,7 @@ def parse_json(text: str, *, salvage: bool = True) -> ParsedJson:
         raise UnusableAnswer("there is no JSON in it")
     text = text[opening.start() :]
     try:
-        return ParsedJson(json.JSONDecoder().raw_decode(text)[0])
+        return ParsedJson(json.JSONDecoder(object_pairs_hook=_joined).raw_decode(text)[0])
     except (ValueError, RecursionError) as error:
         if not salvage:
             raise UnusableAnswer(f"its JSON is broken: {error}") from error

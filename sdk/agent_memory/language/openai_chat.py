@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.openai_client import OpenAIConnection, TokenProvider, model_errors
-from agent_memory.language.openai_protocol import chat_arguments, read_chat, read_responses, responses_arguments
+from agent_memory.language.openai_protocol import (
+    chat_arguments,
+    read_body,
+    read_chat,
+    read_responses,
+    responses_arguments,
+)
 from agent_memory.language.requests import Completion, Request
 from agent_memory.language.service_chat import ChatOptions, ServiceChat
 
@@ -61,10 +67,14 @@ class OpenAIChat(ServiceChat):
         client = await self._connection.client()
         async with model_errors(self._model, request.timeout):
             if dialect.protocol == "responses":
-                given = await client.responses.with_raw_response.create(**responses_arguments(request, dialect))
-                return read_responses(str(given.text), self._model, given.headers)
-            answer = await client.chat.completions.with_raw_response.create(**chat_arguments(request, dialect))
-            return read_chat(str(answer.text), self._model, answer.headers)
+                arguments = responses_arguments(request, dialect)
+                async with client.responses.with_streaming_response.create(**arguments) as given:
+                    body = await read_body(given.iter_bytes(), self._model)
+                return read_responses(body, self._model, given.headers)
+            arguments = chat_arguments(request, dialect)
+            async with client.chat.completions.with_streaming_response.create(**arguments) as answer:
+                body = await read_body(answer.iter_bytes(), self._model)
+            return read_chat(body, self._model, answer.headers)
 
     async def _close(self) -> None:
         await self._connection.close()

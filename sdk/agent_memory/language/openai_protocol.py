@@ -6,10 +6,10 @@ Pure functions, for every client of these protocols. The clients themselves do n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from agent_memory.language.dialects import Dialect
 from agent_memory.language.refusals import no_api_answer
@@ -21,7 +21,10 @@ Arguments = dict[str, Any]
 _FILTERED = "a content filter stopped it"
 _REFUSED = "the model refused"
 _EMPTY = "it is empty"
-T = TypeVar("T", bound=Data)
+T = TypeVar("T")
+D = TypeVar("D", bound=Data)
+LARGEST_BODY = 8_000_000
+"""Maximum bytes of a response, unpacked: forty times the longest answer. More is not read."""
 
 
 def chat_arguments(request: Request, dialect: Dialect) -> Arguments:
@@ -62,19 +65,31 @@ def responses_arguments(request: Request, dialect: Dialect) -> Arguments:
     return {"model": request.model} | said | structure[dialect.structure] | request.limits(dialect) | effort
 
 
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """What stands beside an answer and cannot be read counts as missing: the answer has been paid for."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+Beside = Annotated[T | None, WrapValidator(_or_none)]
+_Count = Beside[Annotated[int, Field(ge=0)]]
+
+
 class _Details(Data):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: _Count = None
 
 
 class _Read(Data):
-    cached_tokens: int | None = None
+    cached_tokens: _Count = None
 
 
 class _ChatUsage(Data):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Read | None = None
-    completion_tokens_details: _Details | None = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
+    prompt_tokens_details: Beside[_Read] = None
+    completion_tokens_details: Beside[_Details] = None
 
 
 class _Function(Data):
@@ -86,7 +101,7 @@ class _Call(Data):
 
 
 class _Part(Data):
-    type: str = ""
+    type: str = "text"
     text: str | None = None
     refusal: str | None = None
 
@@ -107,12 +122,12 @@ class _Message(Data):
 
 class _Choice(Data):
     message: _Message
-    finish_reason: str | None = None
+    finish_reason: Beside[str] = None
 
 
 class _Chat(Data):
     choices: list[_Choice]
-    usage: _ChatUsage | None = None
+    usage: Beside[_ChatUsage] = None
 
 
 def read_chat(body: str, model: str, headers: Mapping[str, str] | None = None) -> Completion:
@@ -140,10 +155,10 @@ def read_chat(body: str, model: str, headers: Mapping[str, str] | None = None) -
 
 
 class _ResponsesUsage(Data):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: _Read | None = None
-    output_tokens_details: _Details | None = None
+    input_tokens: _Count = None
+    output_tokens: _Count = None
+    input_tokens_details: Beside[_Read] = None
+    output_tokens_details: Beside[_Details] = None
 
 
 class _Item(Data):
@@ -160,7 +175,7 @@ class _Responses(Data):
     output: list[_Item] = Field(min_length=0)
     status: str | None = None
     incomplete_details: _Incomplete | None = None
-    usage: _ResponsesUsage | None = None
+    usage: Beside[_ResponsesUsage] = None
 
 
 def read_responses(body: str, model: str, headers: Mapping[str, str] | None = None) -> Completion:
@@ -187,8 +202,22 @@ def read_responses(body: str, model: str, headers: Mapping[str, str] | None = No
     return Completion(text, usage, reason != "max_output_tokens", trouble, thought, quota_of(headers or {}))
 
 
-def _read(kind: type[T], body: str, model: str, problem: str) -> T:
+async def read_body(chunks: AsyncIterator[bytes], model: str) -> str:
+    """A response as text.
+
+    Raises:
+        ModelError: retryable, if it is larger than `LARGEST_BODY`.
+    """
+    body = bytearray()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise no_api_answer(model, f"it is more than {LARGEST_BODY // 1_000_000} MB")
+    return body.decode(errors="replace")
+
+
+def _read(kind: type[D], body: str, model: str, problem: str) -> D:
     try:
-        return kind.model_validate_json(body)
+        return kind.model_validate_json(body.removeprefix("\ufeff"))
     except ValidationError as error:
         raise no_api_answer(model, problem) from error
