@@ -136,9 +136,7 @@ async def test_one_refused_turn_is_told_by_health_and_costs_no_other(memory: Asy
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), "\ud800", "a\0b", 10**400, {"\ud800": 1}])
-async def test_values_that_cannot_be_stored_cost_themselves_alone(
-    memory: AsyncMemory, model: Misbehaving, odd: object
-):
+async def test_values_that_cannot_be_stored_cost_themselves_alone(memory: AsyncMemory, model: Misbehaving, odd: object):
     """Half of a pair of surrogates, and what JSON has no number for."""
     model.beside = {"metadata": {"x": odd, "room": "bath"}, "tags": [odd, "bath"] if isinstance(odd, str) else ["bath"]}
     model.in_summary = {"state": {"x": odd}}
