@@ -669,4 +669,72 @@ def test_a_year_that_was_guessed_is_not_written_and_is_the_nearest() -> None:
 
 def test_friday_week_is_not_the_next_friday() -> None:
     assert the_one("We fly to Oslo on Friday week.").valid_from is None
-    assert the_one("We fly to Oslo on Friday.").valid_from == datetime(2026, 5, 8, tzinfo=UTC)
+    assert the_one("We fly to Oslo on Friday.").valid_from == datetime(2026, 5, 15, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "staging db is at pg-stg.internal:5433 not 5432",
+        "Moving day is 11 October.",
+        "i always use pgbouncer in transaction mode for the new services",
+        "Tobias wears hearing aids in both ears",
+        "when you plan hikes for us remember Guillermo can only do about 300 m of ascent",
+        "Also remember I sleep until about 3 pm after a night shift, so no calls before that.",
+        "Jonas found a cheaper mover, Umzug24 for 1,100 euros, so we cancelled Huber.",
+    ],
+)
+def test_terse_notes_wishes_and_reasons_are_kept_whole(text: str) -> None:
+    assert the_one(text).quote == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember when we went to Rome?",
+        "Remember the day we met",
+        "remember to buy milk",
+        "i always cry at weddings",
+        "we rolled out v2.14.3 20 min ago",
+        "the fix was great",
+        "Everything in the shop is blue now",
+    ],
+)
+def test_what_only_looks_like_such_a_note_is_not(text: str) -> None:
+    assert found(text) == []
+
+
+def test_an_order_behind_a_comma_stands_alone_and_a_finding_is_kept() -> None:
+    said = "yeah later. i always use mamba for envs and builds, dont suggest conda"
+    assert [(one.kind, one.content) for one in found(said)] == [
+        ("fact", "I always use mamba for envs and builds"),
+        ("requirement", "Dont suggest conda"),
+    ]
+    cause = "fixed. root cause was pool size 20 x 8 pods > 100 max conns"
+    assert the_one(cause).content == "Root cause was pool size 20 x 8 pods > 100 max conns"
+    assert the_one("v2.14.3 is out since Monday, our release is on Friday").content.startswith("v2.14.3")
+
+
+def test_a_pronoun_is_explained_by_the_one_person_or_thing_just_named() -> None:
+    told = found("I can't be there, my mother will feed the cat", ("agent", "Good."), "She's allergic to dust though.")
+    assert told[-1].content == "She's allergic to dust (my mother)"
+    told = found("The internet contract ends soon. It has to be switched by 8 June.")
+    assert told[-1].content == "It has to be switched by 8 June (the internet contract)"
+    assert all("She" not in one.content for one in found("My mother met my aunt. She's allergic to dust."))
+    assert all("He" not in one.content for one in found("My mother came. He's allergic to dust."))
+
+
+def test_a_longer_answer_with_a_time_carries_its_question() -> None:
+    asked = "The deposit of 900 euros is open. Have you paid it?"
+    told = the_one(("agent", asked), "Not yet, I'll pay it on 1 June when my salary comes.")
+    assert told.content.endswith(f"(asked: {asked})")
+    assert told.valid_from == datetime(2026, 6, 1, tzinfo=UTC)
+    assert found(("agent", "Would you like to go on with this plan?"), "Yeah, that plan sounds good. What next?") == []
+    assert found(("agent", "Have you marked the mock exams?"), "Not yet") == []
+
+
+def test_a_day_behind_another_date_or_beside_its_date_is_not_guessed() -> None:
+    assert (
+        "(weekend" not in found("Moving day is 11 October.", "My mother will feed the cat for the weekend.")[-1].content
+    )
+    assert "(" not in the_one("Our release is on Thursday, May 28").content

@@ -71,6 +71,8 @@ UPDATES = [
     ("My brother lives in Toronto", "My brother moved to Calgary"),
     ("I work at Nuvela as a data engineer", "I left Nuvela"),
     ("I work at Siemens", "I started working at Bosch"),
+    ("The movers are Huber & Sons", "Jonas found a cheaper mover, Umzug24 for 1,100 euros, so we cancelled Huber."),
+    ("Our lawyers are Osborne & Vale.", "We dropped Osborne & Vale"),
     ("My boss is called Henrik", "My new boss is Sofia"),
     ("I'm engaged", "We got married on Saturday"),
     ("I drive a Toyota", "I drive a Tesla now"),
@@ -128,6 +130,8 @@ DUPLICATES = [
 ]
 
 NEITHER = [
+    ("We use Slack with clients.", "We moved from Slack to Teams for internal chat."),
+    ("My brother works with Huber.", "We cancelled Huber."),
     ("Locker 88", "Gym 31"),
     ("Bins wed", "Recycling thu not wed"),
     ("The photo import runs at 02:15", "I pushed the invoice import to 04:00"),

@@ -51,6 +51,8 @@ _SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
 _ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
 _ANCHORED = rf"(?:weekend|week|wk|month|quarter|year|yr|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
 _THAT_WEEK = r"(?:next|last|this) (?:week|wk)\b"
+_WRITTEN_BEHIND = rf",? (?:the )?(?:{_MONTH} \d|{_NUMBER_DAY}(?: of)? {_MONTH})"
+"""What follows a weekday whose date is written out: "Thursday, May 24" is one day."""
 _BEFORE_DAY = either("on by until till to from before after since for is")
 _BEFORE_MONTH = either("in by until till since before after to from during for of is was")
 
@@ -71,8 +73,8 @@ _PATTERNS = (
         rf"\b{plain_words(_HOLIDAYS)}\b(?! (?!{either('and i we is was at in with this last but so')}\b)[a-z])",
     ),
     ("day_of_month", r"\b(?:on|by|until|till|to|from|is|for|as of) the \d{1,2}(?:st|nd|rd|th)\b"),
-    ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}(?! {_PARTS}s){_PART}"),
-    ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}(?! {_PARTS}s)"),
+    ("weekday", rf"\b(?:{_BEFORE_DAY} )?{_FULL_DAY}(?! {_PARTS}s|{_WRITTEN_BEHIND}){_PART}"),
+    ("weekday", rf"\b(?:on|by|until|till|before) {_DAY}(?! {_PARTS}s|{_WRITTEN_BEHIND})"),
     ("month", rf"(?:^|\b{_BEFORE_MONTH}(?: (?:early|late|mid|the end of|the beginning of))?[ -]){_FULL_MONTH}\b"),
     ("year", rf"\b(?:in|since|by|until|from|before|after|during|of) {_YEAR}\b(?! ?[\w%])"),
     ("weekend", r"\b(?:over|on|at|during|for) the weekend\b"),
@@ -324,8 +326,8 @@ def _season(month: int, day: datetime, step: int) -> Span:
     return first, _months(first.year, first.month + 3)[0], "season"
 
 
-def _weekday(weekday: int, day: datetime, side: Side, *, strict: bool = False) -> Span:
-    """The nearest such weekday on the given side. Today counts if the side is the future and `strict` is off."""
+def _weekday(weekday: int, day: datetime, side: Side, *, strict: bool = True) -> Span:
+    """The nearest such weekday on the given side. Today, which people call "today", counts if `strict` is off."""
     ahead = (weekday - day.weekday()) % 7
     if side == "future":
         return _days(day + timedelta(days=ahead or (7 if strict else 0)))

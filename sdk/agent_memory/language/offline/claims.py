@@ -54,7 +54,7 @@ _SHARED_SUBJECT = bounded(
 )
 _MONTHS = lexicon.MONTHS | lexicon.WEEKDAYS
 _NAME = bounded(
-    rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*)*"
+    rf"\b(?!(?:I|{'|'.join(name.capitalize() for name in _MONTHS)})\b)[A-Z][\w&.'-]*(?: (?:& )?[A-Z][\w&.'-]*)*"
     r"(?: v?\d+(?:\.\d+)*(?=[ ,]*$| now\b| (?:and|on|in)\b))?"
 )
 _FROM_TO = bounded(r"\bfrom (?P<old>.+?) to (?P<new>.+)|(?P<old2>.+?) (?:with|by) (?P<new2>.+)")
@@ -83,6 +83,10 @@ _PLAIN_VERBS = frozenset(
 """Verbs that only give a thing its value, and are no part of what is claimed."""
 _FRAME = frozenset(canon(word) for word in "thing venue place held set now instead still date day scheduled".split())
 _FRAME |= frozenset(canon(name) for name in _MONTHS if len(name) > 3)
+_ENDING = frozenset(map(stem, lexicon.words("sell cancel drop ditch fire sack")))
+"""Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
+_THE = bounded(r"^(?:the|my|our) ", re.I)
+_WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
 ONE_AT_A_TIME = lexicon.words("live work drive manag role name")
 _STATUS = {
     "diet": frozenset(lexicon.DIETS), "marit": lexicon.words("single married engaged divorced widowed separated"),
@@ -93,7 +97,9 @@ _STATUS = {
 @lru_cache(maxsize=4096)
 def read(text: str, said_at: datetime) -> tuple[Claim, ...]:
     """The claims of a text of one or more sentences."""
-    pieces = [part.text for sentence in sentences(text) for part in statements.parts(sentence) or [sentence]]
+    pieces = [
+        part.text for sentence in sentences(text) for part in statements.parts(sentence, reasons=False) or [sentence]
+    ]
     clauses = filter(None, (parse(clause) for piece in pieces for clause in _clauses(piece)))
     return tuple(dict.fromkeys(claim for one in clauses for claim in _claims(one, said_at) if claim.topic))
 
@@ -108,7 +114,8 @@ def _clauses(sentence: str) -> list[str]:
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     changing = clause.verb in _changing()
-    over = clause.time == "past" and not (changing or clause.verb in {"join", "get", "marri"})
+    ended = _NAME.match(_THE.sub("", clause.after)) if clause.verb in _ENDING and not clause.thing else None
+    over = clause.time == "past" and not (changing or ended or clause.verb in {"join", "get", "marri"})
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
@@ -141,6 +148,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
         verb = "live"
     married = "marri" in content_stems(clause.after) or clause.verb == "marri"
     topic = (content_stems(f"{thing} {bare} {clause.aside}") | ({verb} if verb else set())) - _FRAME
+    if verb in {"use", "chat"} and (others := _WITH_WHOM.search(after)):  # Slack with clients is not Slack for all.
+        topic |= content_stems(others[0])
     topic = topic or content_stems(thing) - {"thing"}  # "Tobiah's thing is on Fly" names no topic.
     if thing or married:  # The wedding of my sister is my sister's wedding.
         topic |= content_stems(" ".join(clause.owner.split(".")[1:]))
@@ -161,8 +170,8 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     if left or clause.verb == "cancel":
         topic, found = (frozenset({"live" if clause.verb == "move" else "work"}), named) if left else (topic, found)
         base = replace(base, negative=True, change=True)
-    if clause.verb == "sell" and named:
-        topic, found, base = frozenset({"tool"}), [], replace(base, replaced=named[0])
+    if ended and not clause.negative:
+        topic, found, base = frozenset({"tool"}), [], replace(base, replaced=values.text(ended[0]), negative=False)
     if not topic and found and found[0].kind == "number":
         topic = frozenset({str(entry[1]) or "age" for entry in found[0].core})
     valued = "favorit" in topic or (clause.thing and is_attribute(clause.thing[-1].lower()))

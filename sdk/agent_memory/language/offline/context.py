@@ -15,6 +15,7 @@ from agent_memory.language.offline.verbs import is_past
 from agent_memory.models import FactKind
 from agent_memory.text import dates
 from agent_memory.text.dates import Moment
+from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, either, plain_words
 
 _NAMED_MONTH = bounded(rf"\b{plain_words(lexicon.MONTHS)}\b", re.I)
@@ -43,6 +44,15 @@ _MOVED_TO = bounded(r"\bmoved (?:back |over |out |away )?to [a-z]", re.I)
 _BARE_ATTRIBUTE = bounded(
     rf"^(?:(?:my|our|the) )?(?:new |total )?{plain_words(lexicon.DEPENDENT)} (?!for\b|of\b|on\b)", re.I
 )
+_PRONOUN = bounded(r"^(she|he|it)\b", re.I)
+_PERSON = bounded(
+    rf"\b(?:my|our) (?:(?:older|younger|elder|little|big|new|ex) )?{plain_words(lexicon.KIN)}\b(?!')", re.I
+)
+_VALUED = bounded(r"\d|\b(?:has|needs?) to\b|\bmust\b", re.I)
+_UNNAMED = lexicon.STOPWORDS | lexicon.PRAISE | lexicon.GENERIC | {"I"}
+_LONGEST_THING, _NEAREST_PERSON = 3, 2
+"""A thing in words, and sentences that are looked at for a person. Choices."""
+_WORD_FIRST = bounded(r"[^\W\d_]+(?:['’][^\W\d_]+)?(?:[\s,;:!?]|$)")
 _NEAREST = 12
 """Sentences before a statement in which the date that the talk is about is looked for. A choice."""
 
@@ -73,6 +83,8 @@ def moments(text: str, said_at: datetime, nearest_first: Sequence[str] = ()) -> 
         _placed_in_time(text, moment, behind.get(moment.start, moment), said_at)
         for moment in ahead
         if not any(start <= moment.start < end for start, end in again)
+        # "the weekend" behind another date is the one around that date, or this one.
+        and not (moment.grain == "weekend" and moment.phrase == "the weekend" and near)
     )
 
 
@@ -157,8 +169,6 @@ def with_dates(text: str, found: Sequence[Moment]) -> str:
         guessed = bool(_NAMED_MONTH.search(moment.phrase)) and not _ANCHORED.match(moment.phrase)
         if moment.first is None or not moment.named or moment.phrase.isdigit() or guessed:
             continue
-        if moment.role == "from" and any(other.role == "to" for other in found):
-            continue
         end = moment.start + len(moment.phrase)
         if not text[end:].lstrip().startswith(("(", "'", "’")):
             text = f"{text[:end]} ({moment.label}){text[end:]}"
@@ -179,7 +189,35 @@ def with_topic(text: str, nearest_first: Sequence[str]) -> str:
     return f"{trimmed(text[:end])} ({named[0]}){text[end:]}"
 
 
+def referent(text: str, said: Sequence[str]) -> str | None:
+    """Whom or what a pronoun at the beginning means, by the speaker's sentences before, the nearest first.
+
+    Only if the nearest one that names anybody names one person alone, or the one just before is about one thing.
+    """
+    pronoun = _PRONOUN.match(text)
+    if pronoun is None or not said:
+        return None
+    if pronoun[1].lower() == "it":
+        clause = parse(said[0])
+        if clause is None or not clause.definite or clause.owner != "self" or not _VALUED.search(text):
+            return None
+        named_so = 0 < len(clause.thing) <= _LONGEST_THING and _UNNAMED.isdisjoint(clause.thing)
+        return f"the {' '.join(clause.thing)}" if named_so else None
+    others = lexicon.HERS if pronoun[1].lower() == "he" else lexicon.HIS
+    for one in said[:_NEAREST_PERSON]:
+        people, named = [match[0] for match in _PERSON.finditer(one)], names(one)
+        if people or named:
+            fits = len(people) == 1 and not named and others.isdisjoint(people[0].lower().split())
+            return people[0] if fits else None
+    return None
+
+
+def replaced(text: str, meant: str) -> str:
+    """A statement with its pronoun replaced by what it means."""
+    return f"{meant}{_PRONOUN.sub('', text, count=1)}"
+
+
 def tidy(text: str) -> str:
-    """A statement as a sentence of its own: a capital first, no dangling punctuation."""
+    """A statement as a sentence of its own: a capital first, unless it is no word ("v2.1"), no dangling punctuation."""
     bare = trimmed(text.strip())
-    return f"{bare[:1].upper()}{bare[1:]}"
+    return f"{bare[:1].upper()}{bare[1:]}" if _WORD_FIRST.match(bare) else bare

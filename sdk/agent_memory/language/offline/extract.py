@@ -6,6 +6,7 @@ What is taken from a turn depends on that turn and the few before it, never on h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from agent_memory.language.offline import context, kinds, procedures, replies, slots, speech, statements, topics
 from agent_memory.language.offline.grammar import parse
@@ -51,8 +52,10 @@ def of_turn(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
     best = sorted(judged.values(), key=lambda pair: -pair[1].importance)
     found += best[: MOST_PER_TURN - len(found)]
     is_note = len(own) == 1 and ((clause := parse(own[0].text)) is None or slots.is_verbless(own[0].text, clause))
-    answer = _answer(turn, before) if is_note or not found else []
-    return answer or [memory for _, memory in sorted(found, key=lambda pair: pair[0])]
+    opening = own[0].start + len(own[0].text) if own else 0
+    later = [(start, memory) for start, memory in found if start >= opening]
+    answer = _answer(turn, before, own) if own and (is_note or len(later) == len(found)) else []
+    return answer + [memory for _, memory in sorted(later if answer else found, key=lambda pair: pair[0])]
 
 
 def _names(turns: Iterable[TurnView]) -> frozenset[str]:
@@ -67,21 +70,50 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
     nearest_first = [view.content for view in reversed(before) if view.role in {"user", "agent"}]
     # What one tells a friend to do always is advice, and no wish to an assistant.
     among_people = any(view.role == "user" and view.name and view.name != turn.name for view in before)
+    mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
+    said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
     for sentence in own:
+        wished = not among_people and speech.asks_to_keep(sentence.text)
+        around = _Around(turn, nearest_first, said, among_people, wished, len(own) <= _NOTES)
         for statement in statements.statements(sentence, names):
-            text = statement.text
-            advice = among_people and speech.is_standing_order(text)
-            if advice or len(text) > LONGEST_STATEMENT:
-                continue
-            whole = f"I {text}" if drops_subject(tokens(text)) else text
-            clause, moments = parse(whole), context.moments(text, turn.created_at, nearest_first)
-            kind = kinds.kind_of(whole, clause)
-            noted = len(own) <= _NOTES and clause is not None and slots.is_note(expand(text), clause)
-            if noted or slots.slot_of(whole, clause, moments, kind) is not None:
-                content = context.with_dates(context.with_topic(text, nearest_first), moments)
-                dated = context.dating(text, moments, clause, kind)
-                yield statement.start, _memory(turn, text, context.tidy(content), kind, dated, moments)
-        nearest_first = [sentence.text, *nearest_first]
+            pieces = statements.parts(statement, reasons=False) or [statement]
+            told = [(piece.start, memory) for piece in pieces if (memory := _judged(piece, around))]
+            if told and told[0][0] > statement.start and (whole := _judged(statement, around)):
+                told = [(statement.start, whole)]  # a consequence is told with its reason
+            yield from told
+        nearest_first, said = [sentence.text, *nearest_first], [sentence.text, *said]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a statement is read against: its turn, what was said before by anybody and by the speaker, and how."""
+
+    turn: TurnView
+    nearest_first: list[str]
+    said: list[str]
+    among_people: bool
+    wished: bool
+    few: bool
+
+
+def _judged(statement: Sentence, around: _Around) -> ExtractedMemory | None:
+    """The memory of a statement, if it is worth one."""
+    text = statement.text
+    if len(text) > LONGEST_STATEMENT or (around.among_people and speech.is_standing_order(text)):
+        return None
+    guess = kinds.is_guess(expand(text))
+    meant = None if guess or around.among_people else context.referent(text, around.said)
+    read = context.replaced(text, meant) if meant else text
+    whole = f"I {read}" if drops_subject(tokens(read)) else read
+    clause, moments = parse(whole), context.moments(text, around.turn.created_at, around.nearest_first)
+    kind = kinds.kind_of(whole, clause)
+    noted = around.few and clause is not None and slots.is_note(expand(read), clause)
+    if not (around.wished or noted) and (guess or slots.slot_of(whole, clause, moments, kind) is None):
+        return None
+    content = context.with_dates(context.with_topic(text, around.nearest_first), moments)
+    content = f"{statements.trimmed(content).rstrip('.!')} ({meant})" if meant else content
+    dated = context.dating(text, moments, clause, kind)
+    return _memory(around.turn, text, context.tidy(content), kind, dated, moments)
 
 
 def _memory(
@@ -97,13 +129,16 @@ def _memory(
     )  # fmt: skip
 
 
-def _answer(turn: TurnView, before: list[TurnView]) -> list[ExtractedMemory]:
-    """The memory of a short reply: its words, with the question that they answer."""
-    question, reply = replies.question_of(turn, before), turn.content.strip()
+def _answer(turn: TurnView, before: list[TurnView], own: list[Sentence]) -> list[ExtractedMemory]:
+    """The memory of a short reply, the first sentence of a turn: its words, with the question that they answer."""
+    alone = len(own) == 1
+    reply = turn.content.strip() if alone else own[0].text
+    moments, clause = context.moments(reply, turn.created_at), parse(reply)
+    settles = bool(moments) or clause is None or (slots.is_verbless(reply, clause) and not replies.is_praise(reply))
+    question = replies.question_of(reply, before, alone=alone, settles=settles)
     if question is None:
         return []
     kind: FactKind = "decision" if replies.is_choice(question) else "fact"
-    moments = context.moments(reply, turn.created_at)
     said = f"{context.tidy(reply.rstrip('.!'))} (asked: {question})"
     return [_memory(turn, reply, said, kind, context.dating(reply, moments, None, kind), moments)]
 

@@ -191,7 +191,8 @@ def _subject(words: list[str]) -> _Subject:
         return first, [], words[size:], True
     if first in lexicon.STATES:
         return "self", [], ["am", *words], True
-    if first == "been" or is_past(first) or is_gerund(first) or first == "not" or drops_subject(words):
+    named = is_gerund(first) and not lexicon.BE.isdisjoint(lower[1:4])  # "Staging db is at …", "moving day is …"
+    if first == "been" or is_past(first) or (is_gerund(first) and not named) or first == "not" or drops_subject(words):
         return "self", [], ["have", *words] if first == "been" else words, True
     return _noun_phrase("self", words, definite=False)
 

@@ -16,7 +16,7 @@ _WORD = re.compile(r"[\w'-]+")  # one repeat of one class with nothing behind it
 _GUESSED = bounded(
     r"\bmust(?: not)? (?:have (?P<done>[a-z]+)\b|be (?P<state>[a-z]+)\b)"
     r"|\b(?:it|that|this|there|he|she|they) must(?: not)? (?:be|have)(?: (?:a|an|the|at|in|so|really|very)\b|$)"
-    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b",
+    r"|^(?:it|that|this|those|these) (?:has|have)(?: got)? to be\b(?! [a-z]+ed\b)",
     re.I,
 )
 _OTHERS_RULE = bounded(

@@ -13,6 +13,9 @@ from agent_memory.text.replies import question_in
 
 _LONGEST_REPLY = 8
 """In words; a longer one tells what it tells by itself. A choice."""
+_LONGEST_ANSWER = 20
+"""In words, of a sentence that opens with yes or no. A choice."""
+_YES_OR_NO = bounded(r"(?:yes|yeah|yep|yup|no|nope|nah|not yet|not really|sure)\b", re.I)
 _OF_THE_LISTENER = bounded(
     r"\b(?:your?|shall i|should i)\b|^(?:which|what) \w+ (?:is|are|do|did|size|version|colou?r)\b|\bor\b"
     r"|^(?:what|which|who|where|when|should|how (?:many|much|long|old|often))\b",
@@ -30,25 +33,27 @@ _UNDECIDED = bounded(rf"\b{_UNSETTLED}\b|^(?:can|could|would|what|how|why|show|g
 _CHOICE = bounded(
     r"\bor\b|\b(?:shall|should) i\b|\bwould you (?:like|prefer|rather)\b|\bdo you (?:want|prefer)\b", re.I
 )
+_SEEMS = bounded(r"\b(?:sound|look|seem|feel|make)s?\b", re.I)
 _EMPTY = (
     lexicon.EMOTIONS
     | lexicon.PRAISE
     | lexicon.GENERIC
     | lexicon.words("""
     please thank thanks yes no sure ok okay exactly right correct yep nope great perfect agreed done deal go going ahead
-    absolutely definitely
+    absolutely definitely yet
 """)
 )
 
 
-def question_of(turn: TurnView, before: Sequence[TurnView]) -> str | None:
-    """The question of the assistant that a turn answers in few words; None if the turn stands alone or tells nothing.
+def question_of(reply: str, before: Sequence[TurnView], *, alone: bool, settles: bool) -> str | None:
+    """The question of the assistant that a reply answers; None if the reply stands by itself or tells nothing.
 
-    Yes or no alone does not take over what the assistant said, and what concerns only the answer at hand is no matter
-    for later.
+    A reply is short and all that was said (`alone`), or it opens with yes or no and gives a time or has no verb
+    (`settles`). Yes or no alone does not take over what the assistant said, and what concerns only the answer at hand
+    is no matter for later.
     """
-    reply = turn.content.strip()
-    if not before or before[-1].role != "agent" or len(reply.split()) > _LONGEST_REPLY or "\n" in reply:
+    longest = _LONGEST_ANSWER if settles and _YES_OR_NO.match(reply) else _LONGEST_REPLY if alone else 0
+    if not before or before[-1].role != "agent" or len(reply.split()) > longest or "\n" in reply:
         return None
     if speech.is_question(reply) or speech.is_foreign(reply) or speech.is_planted(reply):
         return None
@@ -58,6 +63,11 @@ def question_of(turn: TurnView, before: Sequence[TurnView]) -> str | None:
     if asked is None or len(content_words(asked)) < 2 or speech.is_planted(asked) or _FOR_NOW.search(expand(asked)):
         return None
     return asked if _OF_THE_LISTENER.search(asked) else None
+
+
+def is_praise(reply: str) -> bool:
+    """Whether a reply only says how it finds something ("Yeah, that sounds good")."""
+    return bool(_SEEMS.search(reply))
 
 
 def is_choice(question: str) -> bool:

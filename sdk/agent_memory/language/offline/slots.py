@@ -50,7 +50,11 @@ _PASSING_WORDS = either("""
     last_night tonight gotta_(?:go|run) have_to_(?:go|run|head) heading_(?:out|off|to) let_(?:me|you)_know
     talk_(?:soon|later) show_you tell_you as_(?:i|we)_(?:said|mentioned) right_now no_idea no_clue
 """)
-_PASSING = bounded(rf"\b{_PASSING_WORDS}\b|\b(?:error|exception|traceback|warning)s?\b", re.I)
+_PASSING = bounded(
+    rf"\b{_PASSING_WORDS}\b|\b(?:error|exception|traceback|warning)s?\b"
+    r"|\b(?:\d+|an?|few) ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?) ago\b",
+    re.I,
+)
 _IDENTITY = bounded(
     r"^(?:i|we) (?:am|are|have been|became|become)(?: now| also)? (?:(?:"
     rf"{plain_words(lexicon.STATES | frozenset(lexicon.DIETS))}|from|based|called|named|deaf|blind)\b"
@@ -96,6 +100,14 @@ _APPOINTMENT = bounded(
     rf"(?:(?:and |on |every )?{_WEEKDAY}\s?){{1,3}}(?:(?:at )?\d{{1,2}}(?:[:.]?\d\d)?\s?(?:am|pm)?)?$",
     re.I,
 )
+_ALWAYS = bounded(r"^(?:i|we) (?:\w+ )?always [a-z]+ ", re.I)
+_FOUND_OUT = bounded(
+    r"^(?:the |so )*(?:root |real |actual )?(?:cause|culprit|fix|workaround|solution)"
+    r"(?: (?:of|for) [^.,]{2,40})? (?:is|was)\b"
+    r"|^(?:it |so it )?turned out(?: that| to be)? ",
+    re.I,
+)
+"""What trouble turned out to come from, or to need: nobody wants to look for it again."""
 _LEAST_EVENT = 2
 """Words that name something in particular, without which an event needs a name, a time or a figure. A choice."""
 
@@ -109,6 +121,8 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
         return "rule"
     if clause is None or is_addressed(text):
         return _terse(plain)
+    if _FOUND_OUT.match(plain) and not _PRAISED.search(plain):
+        return "value" if len(_concrete_words(text, clause, moments)) > _LEAST_EVENT else None
     of_thing = bool(clause.thing) or clause.owner == "it"
     if clause.thing and clause.verb and is_verbless(text, clause):
         return _terse(plain)
@@ -131,6 +145,15 @@ def slot_of(text: str, clause: Clause | None, moments: Sequence[Moment], kind: F
 
 _LONGEST_KNOWN = 2
 """In words: a thing without an article that can be known by its name. A choice."""
+_LONGEST_CHANGED = 3
+"""In words: a thing without an article of which another value is told. A choice."""
+_NO_THING = (
+    lexicon.STOPWORDS
+    | lexicon.GENERIC
+    | lexicon.ADVERBS
+    | lexicon.words("as nothing nobody everyone kids people like unlike despite")
+)
+"""What opens no noun phrase without an article."""
 _NEXT = 3
 """Words behind the verb among which the time of a thing is looked for. A choice."""
 _NEAR = lexicon.WEEKDAYS | lexicon.MONTHS | lexicon.words("noon midnight tomorrow next")
@@ -192,6 +215,8 @@ def _told(
             particular or clause.negative or len(concrete) >= _LEAST_EVENT
         )
         return "liking" if concrete and not wished else None
+    if mine and _ALWAYS.match(plain) and clause.verb not in weak() | {"be"} and len(concrete) >= _LEAST_EVENT:
+        return "liking" if clause.time == "now" and not clause.perfect else None
     if mine and concrete and _PURSUED.search(plain) and (particular or len(concrete) >= _LEAST_EVENT):
         return "pursuit"
     if clause.verb in weak() or (mine and clause.verb in {"need", "want"}):
@@ -205,15 +230,19 @@ def _told(
             return None
         ordered = clause.negative and clause.thing[-1] == ","  # "The Damp Towels, don't laugh"
         near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
-        named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing))
+        named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing[:1]))
         again = not {"every", "each"}.isdisjoint(clause.rest)
         known = named_so and near and (dated or again or clause.verb in _changing())
-        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known
+        changed = clause.change or clause.verb in _changing() or "not" in clause.rest
+        corrected = changed and len(clause.thing) <= _LONGEST_CHANGED and clause.thing[0].lower() not in _NO_THING
+        stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known or corrected
         return "value" if stated and not ordered else None
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _lasting()
         if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
-            return "person" if concrete and (dated or (particular and lasting)) else None
+            # "Tobias wears hearing aids", "Dean quit"
+            does = plain.split()[1].endswith("s") and clause.verb not in {"be", "have"} and len(concrete) > 2
+            return "person" if concrete and (dated or does or (particular and lasting)) else None
         return "person" if concrete and (particular or lasting) else None
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return None

@@ -48,7 +48,8 @@ _REPORTED = bounded(
     re.I,
 )
 _NOT_MEANT = bounded(
-    r"^(?:lol|lmao|rofl|haha+|ugh+|argh+|pff+)\b|\b(?:jk|just kidding|only kidding)\b|\b(?:haha+|lmao|rofl)\W*$"
+    r"^(?:lol|lmao|rofl|haha+|ugh+|argh+|pff+)\b(?!,? (?:no|nope|nah|yes|yeah|yep)\b)"
+    r"|\b(?:jk|just kidding|only kidding)\b|\b(?:haha+|lmao|rofl)\W*$"
     r"|^(?:for example|for instance|e\.g\.)",
     re.I,
 )
@@ -83,6 +84,12 @@ _TERSE_ORDER = bounded(
     r"|^(?!that |it |this )[a-z][\w' -]{2,30}(?: please)?[,.] always$"
     r"|^(?:please )?(?:(?:by|via) )?(?:e-?mails?|texts?|sms|phone|calls?|chat|letters?) only(?: please)?$"
     r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d",
+    re.I,
+)
+_KEEP = bounded(
+    r"^(?:(?:please|also|and|so|but|oh|ok|okay),? |when(?:ever)? [^.?]{3,60}?,? )*"
+    r"(?:remember|do not forget|keep in mind|bear in mind|note)(?: that|,|:)? "
+    rf"(?!{either('to when how what who why where if me it this that the_time the_day')}\b)\S",
     re.I,
 )
 _ONCE = bounded(
@@ -132,6 +139,11 @@ def is_standing_order(text: str) -> bool:
     return bool(_TERSE_ORDER.match(plain)) and not _ONCE.search(plain)
 
 
+def asks_to_keep(text: str) -> bool:
+    """Whether a text asks to remember what it says ("Also remember I sleep until 3 pm")."""
+    return bool(_KEEP.match(expand(text).strip())) and not text.rstrip().endswith("?")
+
+
 def is_rule(text: str) -> bool:
     """Whether people state a rule that they keep ("We never deploy on Fridays")."""
     found = _RULE.match(straighten(text))
@@ -146,7 +158,7 @@ def _is_base(found: re.Match[str]) -> bool:
 
 def is_question(text: str) -> bool:
     """Whether a text asks."""
-    return text.rstrip().endswith("?") or bool(_QUESTION.search(expand(text).strip()))
+    return not asks_to_keep(text) and (text.rstrip().endswith("?") or bool(_QUESTION.search(expand(text).strip())))
 
 
 def is_not_meant(text: str) -> bool:

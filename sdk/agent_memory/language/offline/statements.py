@@ -31,9 +31,11 @@ _GREETED = bounded(
     r"|(?:the|one|another)(?: \w+){1,3} is(?: that|,)?\s+(?=(?:i|we|my|our|i'm|i've)\b)",
     re.I,
 )
+_ORDERED = either("use include add write suggest recommend contact call text email send put mention give tell show")
 _PARTS = bounded(
     r"\s*(?:,?\s+(?:and|but)\s+|,\s+so\s+|;\s+|\s+-\s+)(?:(?:also|now|then)\s+)?"
-    r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll)\b)",
+    r"(?=(?:i|we|my|our|i'm|i've|we're|we've|i'll|we'll)\b)"
+    rf"|\s*[,;]\s+(?:so |and |but )?(?=(?:please |pls )?(?:don't|dont|do not) {_ORDERED}\b)",
     re.I,
 )
 _LEANING = bounded(r"\b(?:it|them|him|her|he|she|they|this|that|there|too|either|ones?)\b", re.I)
@@ -120,11 +122,16 @@ def _vocative(names: frozenset[str]) -> Bounded:
     return bounded(rf"{plain_words(names)}\s*[,!.-]+\s*(?=\S)" if names else r"(?!)")
 
 
-def parts(sentence: Sentence) -> list[Sentence]:
-    """A compound sentence cut into the statements that stand alone; those that lean on another stay with it."""
+def parts(sentence: Sentence, *, reasons: bool = True) -> list[Sentence]:
+    """A compound sentence cut into the statements that stand alone; those that lean on another stay with it.
+
+    With `reasons`, a consequence stays with its reason ("…, so we cancelled Huber").
+    """
     text = straighten(sentence.text)
     cuts = [(0, 0)]
     for match in _PARTS.finditer(text):
+        if reasons and match[0].strip(" ,").lower() == "so":
+            continue
         behind, ahead = text[cuts[-1][1] : match.start()], text[match.end() :]
         if len(behind.split()) >= 3 and not _BOUND.match(behind) and parse(behind) and _stands_alone(ahead):
             cuts.append(match.span())
