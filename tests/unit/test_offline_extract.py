@@ -678,7 +678,6 @@ def test_friday_week_is_not_the_next_friday() -> None:
         "staging db is at pg-stg.internal:5433 not 5432",
         "Moving day is 11 October.",
         "i always use pgbouncer in transaction mode for the new services",
-        "Tobias wears hearing aids in both ears",
         "when you plan hikes for us remember Guillermo can only do about 300 m of ascent",
         "Also remember I sleep until about 3 pm after a night shift, so no calls before that.",
         "Jonas found a cheaper mover, Umzug24 for 1,100 euros, so we cancelled Huber.",

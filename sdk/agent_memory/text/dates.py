@@ -51,7 +51,7 @@ _SLACK = "(?:(?:the )?(?:early|late|mid|end of|beginning of|start of)[ -])?"
 _ANCHOR = either("next last this this_past this_coming the_past past coming the_coming the_following")
 _ANCHORED = rf"(?:weekend|week|wk|month|quarter|year|yr|spring|summer|autumn|fall|winter|{_DAY}|{_MONTH})"
 _THAT_WEEK = r"(?:next|last|this) (?:week|wk)\b"
-_WRITTEN_BEHIND = rf",? (?:the )?(?:{_MONTH} \d|{_NUMBER_DAY}(?: of)? {_MONTH})"
+_WRITTEN_BEHIND = rf",? (?:(?:the )?(?:{_MONTH} \d|{_NUMBER_DAY}(?: of)? {_MONTH})|the \d)"
 """What follows a weekday whose date is written out: "Thursday, May 24" is one day."""
 _BEFORE_DAY = either("on by until till to from before after since for is")
 _BEFORE_MONTH = either("in by until till since before after to from during for of is was")

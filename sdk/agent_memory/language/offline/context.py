@@ -205,7 +205,10 @@ def referent(text: str, said: Sequence[str]) -> str | None:
         return f"the {' '.join(clause.thing)}" if named_so else None
     others = lexicon.HERS if pronoun[1].lower() == "he" else lexicon.HIS
     for one in said[:_NEAREST_PERSON]:
-        people, named = [match[0] for match in _PERSON.finditer(one)], names(one)
+        people = [match[0] for match in _PERSON.finditer(one)]
+        named = [
+            name for name in names(one) if not bounded(rf"\b(?:in|into|at|to|from|near) {re.escape(name)}").search(one)
+        ]
         if people or named:
             fits = len(people) == 1 and not named and others.isdisjoint(people[0].lower().split())
             return people[0] if fits else None

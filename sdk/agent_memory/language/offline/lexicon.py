@@ -152,7 +152,7 @@ OPENINGS = words("""
     note keep_in_mind keep_in_mind_that don't_forget don't_forget_that for_the_record quick_update update correction
     on_second_thought hopefully luckily unfortunately sadly i_forgot_to_mention i_forgot_to_mention_that first_of_all
     agreed good_news big_news besides however for_context as_i_said as_mentioned to_be_clear turns_out it_turns_out
-    i_mean for_me personally yes_please no_thanks most_importantly you_know
+    i_mean for_me personally yes_please no_thanks not_any_more not_anymore most_importantly you_know
 """)
 """What may open a statement without belonging to it."""
 

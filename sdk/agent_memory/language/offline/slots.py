@@ -240,9 +240,7 @@ def _told(
     if not mine:
         lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _lasting()
         if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
-            # "Tobias wears hearing aids", "Dean quit"
-            does = plain.split()[1].endswith("s") and clause.verb not in {"be", "have"} and len(concrete) > 2
-            return "person" if concrete and (dated or does or (particular and lasting)) else None
+            return "person" if concrete and (dated or (particular and lasting)) else None
         return "person" if concrete and (particular or lasting) else None
     if clause.time == "wish" or (clause.verb in {"", "be"} and not particular):
         return None

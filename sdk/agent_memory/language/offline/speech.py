@@ -88,7 +88,7 @@ _TERSE_ORDER = bounded(
 )
 _KEEP = bounded(
     r"^(?:(?:please|also|and|so|but|oh|ok|okay),? |when(?:ever)? [^.?]{3,60}?,? )*"
-    r"(?:remember|do not forget|keep in mind|bear in mind|note)(?: that|,|:)? "
+    r"(?:(?:can|could|will) you )?(?:please )?(?:remember|do not forget|keep in mind|bear in mind|note)(?: that|,|:)? "
     rf"(?!{either('to when how what who why where if me it this that the_time the_day')}\b)\S",
     re.I,
 )
