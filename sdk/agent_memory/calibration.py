@@ -135,6 +135,9 @@ SIGNS = 0.1
 match. The regression says 0.2 (1 / `BEARING.rank`); half of it is taken, because a score already counts words and
 similarity. Among the first ten, without it, with 0.1 and with 0.2: LoCoMo 81.4, 80.7, 80.1, REALTALK 54.3, 59.7, 59.7,
 BEAM 60.6, 63.1, 63.3, the project's own conversations 85.6, 87.1, 87.1."""
+FIRST_PERSON = 0.4
+"""For a question that names a speaker, the share of its vector that comes from its wording in the first person
+(`recall.phrasing`)."""
 LONG = 400
 """Length of a memory in characters beyond which more length does not count. A choice."""
 NEAR = 0.9

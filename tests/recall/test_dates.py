@@ -21,6 +21,7 @@ def at(month: int, day: int, year: int = 2026) -> datetime:
     [
         ("What did I cook last March?", at(3, 15), at(4, 2), ["March", "2026"]),
         ("Where was I in May 2023?", at(5, 31, 2023), at(5, 31, 2024), ["May", "2023"]),
+        ("What did I watch on 7.10.2025?", at(10, 7, 2025), at(7, 10, 2025), ["7", "October", "2025"]),
         ("What did I eat yesterday?", at(5, 19), at(5, 20), ["19", "May", "2026"]),
         ("Who came two days ago?", at(5, 18), at(5, 17), ["18", "May", "2026"]),
         ("What happened last year?", at(7, 1, 2025), at(1, 1), ["2025"]),
@@ -35,7 +36,7 @@ def test_times_are_understood(question: str, inside: datetime, outside: datetime
     assert date_terms(found) == terms
 
 
-@pytest.mark.parametrize("question", ["What may I eat?", "Did we march on?", "", "Who am I?", "2 + 2"])
+@pytest.mark.parametrize("question", ["What may I eat?", "Did we march on?", "", "Who am I?", "2 + 2", "31.2.2026?"])
 def test_what_is_no_time_is_none(question: str):
     assert periods(question, NOW) == []
 

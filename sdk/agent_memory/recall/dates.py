@@ -22,6 +22,8 @@ logger = logging.getLogger("agent_memory")
 
 _YEAR = linear(r"\d{4}")
 _MONTH = linear(r"january|february|march|april|may|june|july|august|september|october|november|december", re.IGNORECASE)
+_DOTTED = linear(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+"""With dots, the day comes first. With slashes, it depends on the country."""
 _IN_LABEL = linear(r"\d+|[A-Z]\w+")
 _EVENT = linear(
     r"\b(?P<side>before|after|since|until)\s+(?P<event>(?:the|my|our|his|her|their|I|we|he|she|they)\s+[^?.,;!]+)",
@@ -61,7 +63,7 @@ def periods(query: str, now: datetime) -> list[Period]:
     """
     zone = now.tzinfo
     try:
-        moments = dates.find(" ".join(query.split()), now, side="past")
+        moments = dates.find(" ".join(_DOTTED.sub(_iso, query).split()), now, side="past")
     except ImportError as error:  # the extra `local` reads written dates
         logger.info("Dates in questions are not understood here: %s", error)
         return []
@@ -77,6 +79,14 @@ def periods(query: str, now: datetime) -> list[Period]:
         for moment in moments
         if moment.first is not None
     ]
+
+
+def _iso(dotted: re.Match[str]) -> str:
+    """A date such as 24.01.2024 as 2024-01-24. One that the calendar does not have stays."""
+    try:
+        return datetime(int(dotted[3]), int(dotted[2]), int(dotted[1]), tzinfo=UTC).date().isoformat()
+    except ValueError:
+        return dotted[0]
 
 
 def date_terms(found: Iterable[Period]) -> list[str]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, ConfigurationError
 from agent_memory.language.tasks import Vector
 from agent_memory.recall.fusion import Candidate
+from agent_memory.recall.phrasing import between, in_first_person
 from agent_memory.recall.searcher import Searcher
 from agent_memory.store import search_queries
 
@@ -37,10 +38,12 @@ class Sought:
     links: bool
 
 
-async def vector_of(searcher: Searcher, query: str, degraded: list[str]) -> Vector | None:
-    """The vector of a question; None if there is none in time, which is noted."""
+async def vector_of(searcher: Searcher, query: str, speakers: Collection[str], degraded: list[str]) -> Vector | None:
+    """The vector of a question, which may name a speaker (`recall.phrasing`); None (noted) if there is none in time."""
+    in_person = in_first_person(query, speakers)
     try:
-        return (await searcher.embeddings.embed([query])).vectors[0]
+        vectors = (await searcher.embeddings.embed(list(dict.fromkeys([query, in_person])))).vectors
+        return vectors[0] if in_person == query else between(*vectors)
     except AgentMemoryError as error:
         logger.warning("Embedding of a query failed, searching by text only: %s", error)
         degraded.append(f"vector search: {error}")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from agent_memory.errors import AgentMemoryError
 from agent_memory.recall.bm25 import words
 from agent_memory.recall.called import Greeting, Said, greetings
+from agent_memory.recall.phrasing import Speaker, speakers
 from agent_memory.store import search_queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
@@ -45,6 +46,8 @@ class Seen:
     having: Mapping[str, int]
     greetings: tuple[Greeting, ...] = ()
     """The names by which speakers are addressed."""
+    speakers: frozenset[Speaker] = frozenset()
+    """The speakers whose names are sure, and where they spoke."""
 
     def share(self, term: str) -> float:
         """What share of the texts has a term."""
@@ -84,7 +87,7 @@ def seen_in(said: Sequence[Said]) -> Seen:
     """How many of the texts have each word, and who is called what."""
     count = Counter(word for one in said for word in words(one.text))
     having = {word: number for word, number in count.items() if number > 1}
-    return Seen(len(said), having, greetings(said))
+    return Seen(len(said), having, greetings(said), speakers(said))
 
 
 def telling(terms: Sequence[str], seen: Seen) -> list[str]:

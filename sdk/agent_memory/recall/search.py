@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 from agent_memory.calibration import calibration_of
 from agent_memory.errors import AgentMemoryError
 from agent_memory.models import Hit, Memory, SearchFilters, Turn, now, there
-from agent_memory.recall.called import Greeting, names_called, with_names_of_turns
+from agent_memory.recall.called import names_called, with_names_of_turns
 from agent_memory.recall.dates import date_terms, periods, stored_days
 from agent_memory.recall.explain import RERANKED
 from agent_memory.recall.fresh import as_chunks, fresh_turns
 from agent_memory.recall.fusion import Candidate, linked_hit, rank, related
 from agent_memory.recall.matching import Sought, matching, vector_of
+from agent_memory.recall.phrasing import subject_of
 from agent_memory.recall.rarity import NOTHING_SEEN, telling
 from agent_memory.recall.rerank import rerank
 from agent_memory.recall.searcher import Searcher, cache_key
@@ -115,11 +116,13 @@ async def _search(
     links: bool,
 ) -> Found:
     at = filters.get("as_of") or now()
-    asked, seen = query, NOTHING_SEEN
+    asked, seen, named = query, NOTHING_SEEN, set[str]()
     if query_terms(query):
         seen = await searcher.seen.of(searcher.store, partition[0])
-        known = [one for one in seen.greetings if _may_name(one, searcher, partition)]
-        query = with_names_of_turns(query, names_called(known))
+        read = searcher.reads(partition)
+        known = [one for one in seen.greetings if read(one.thread_id)]
+        named = {one.name for one in seen.speakers if read(one.thread_id)}
+        query = subject_of(with_names_of_turns(query, names_called(known)))
     times = periods(asked, there(at, searcher.zone))
     dated = [term.lower() for term in (*date_terms(times), *stored_days(times))]
     terms = list(dict.fromkeys([*query_terms(query), *dated]))[:MAX_TERMS]
@@ -129,7 +132,7 @@ async def _search(
         where = f"{where} AND {queries.NOT_OFF}"
         parameters["off"] = off
     degraded: list[str] = []
-    vector = asyncio.ensure_future(vector_of(searcher, query, degraded))
+    vector = asyncio.ensure_future(vector_of(searcher, query, named, degraded))
     sought = Sought(partition, query, telling(terms, seen), where, parameters, vector, links)
     results = await asyncio.gather(
         _fresh(searcher, partition, terms, filters, degraded),
@@ -181,12 +184,6 @@ async def _search(
         searcher.misses.sample(partition, where, near, threshold, [hit.memory.id for hit in hits[:limit]])
     behind = [linked_hit(replace(one, memory=in_zone(one.memory, searcher.zone))) for one in linked]
     return Found([*hits[:limit], *behind], degraded, orders)
-
-
-def _may_name(greeting: Greeting, searcher: Searcher, partition: Sequence[str]) -> bool:
-    """Whether a greeting was said where the search may read: in its thread, if it has one, and not in a hidden one."""
-    thread_id = greeting.thread_id
-    return thread_id not in searcher.threads_off and all(thread_id == named for named in partition[1:])
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:

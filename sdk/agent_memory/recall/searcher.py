@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -147,6 +147,10 @@ class Searcher:
     def threads_off(self) -> list[str]:
         """The threads that are hidden, because their user switched them off."""
         return [] if self.rules is None else sorted(self.rules.threads_off)
+
+    def reads(self, partition: Sequence[str]) -> Callable[[str], bool]:
+        """Whether a search over this part of the key may read a thread: the named one, if any, and no hidden one."""
+        return lambda thread_id: thread_id not in self.threads_off and all(thread_id == one for one in partition[1:])
 
     def impatient(self, seconds: float | None = None) -> Searcher:
         """This searcher for one search, with a time limit for vectors: `embedding_timeout`, or less."""

@@ -1,0 +1,115 @@
+"""Phrasing: a question in words that are nearer to those of its answer.
+
+People speak of themselves as "I". A question about them has their name, and its vector is near to what others said to
+them by name. So a question that names a speaker is embedded a second time in the first person ("What did I paint?" for
+"What did Caroline paint?"), and the search uses a vector between both. And a question about the order of topics ("List
+the order in which I brought up different aspects of my app, in order") has more words about the order than about its
+subject. Only the subject is searched for.
+
+Both forms are English. Other questions stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from agent_memory.calibration import FIRST_PERSON
+from agent_memory.language.tasks import Vector
+from agent_memory.language.vectors import unit
+from agent_memory.recall.called import Said
+from agent_memory.text.dates import CALENDAR
+from agent_memory.text.patterns import WORD, linear
+from agent_memory.text.stop_words import QUESTION_WORDS
+from agent_memory.text.terms import says_something
+
+_NO_NAMES = QUESTION_WORDS | CALENDAR | {"user", "agent", "assistant", "system", "tool"}
+"""First names that are no sure names: "will" and "May", and the roles of speakers without a name."""
+_ASKING = frozenset("what which who whom whose when where why how did does".split())
+"""An English question has one of these. German "was", "hat" and "so" are no such words."""
+_VERBS = {"does": "do", "is": "am", "has": "have"} | {
+    verb: verb for verb in "did do was had can could would will should are were".split()
+}
+_GOVERNING = frozenset("to for with of about by from at on in near make makes made help helped helps".split())
+"""Words after which the person is "me"."""
+_OWNING = ("'s", "’s")
+
+_ABOUT_ORDER = linear(
+    r"(?:\b(?:(?:can|could|would|will) you )?(?:please )?(?:list|tell me|give me|show me|describe|outline"
+    r"|(?:walk|take) me through|remind me of|what (?:is|was)) )?(?:the )?(?:chronological )?\b(?:order|sequence)"
+    r" (?:in which|that|of how) i(?: first| have| had|['’]ve)*"
+    r" (?:brought up|mentioned|discussed|talked about|raised|covered|asked about|introduced|described|worked on"
+    r"|addressed)\b(?: (?:the|different|various|several|many|main|key|specific)\b)*"
+    r"(?: (?:aspects|topics|concepts|parts|points|things|items|steps|themes|areas)\b)?"
+    r"(?: (?:of|related to|about|regarding|concerning|for)\b)?",
+    re.IGNORECASE,
+)
+_AROUND_ORDER = linear(
+    r",? ?\b(?:across|throughout|over|during|in|from) (?:all )?(?:of )?(?:our|my|the|these) (?:\w+ )?"
+    r"(?:conversations?|sessions?|chats?|discussions?)\b"
+    r"|,? ?\bin (?:chronological |the right )?order\b"
+    r"|\b(?:mention|list|give|name) only (?:and only )?\w+ items?\b\.?",
+    re.IGNORECASE,
+)
+
+
+class Speaker(NamedTuple):
+    """The first name of a speaker, in lower case, and a thread where they spoke."""
+
+    thread_id: str
+    name: str
+
+
+def speakers(said: Iterable[Said]) -> frozenset[Speaker]:
+    """Who spoke where, of those whose names are sure."""
+    first = ((one.thread_id, WORD.search(one.speaker)) for one in said if one.speaker)
+    named = ((thread_id, word[0].lower()) for thread_id, word in first if word)
+    return frozenset(Speaker(thread_id, name) for thread_id, name in named if name not in _NO_NAMES)
+
+
+def subject_of(question: str) -> str:
+    """The subject of a question about the order in which the user brought things up; other questions as they are."""
+    rest = _ABOUT_ORDER.sub(" ", question)
+    if rest == question:
+        return question
+    subject = " ".join(_AROUND_ORDER.sub(" ", rest).split()).strip(" ,.?")
+    return f"{subject}?" if says_something(subject) else question
+
+
+def in_first_person(question: str, named: Collection[str]) -> str:
+    """An English question as the speaker whom it names would ask it; unchanged if it names none.
+
+    Case tells a name from a word, unless the question has no capitals at all.
+
+    Args:
+        question: The question.
+        named: The first names of the speakers, in lower case.
+    """
+    lower = question.islower()
+    found = list(WORD.finditer(question))
+    if _ASKING.isdisjoint(word[0].lower() for word in found):
+        return question
+    parts: list[str] = []
+    behind, before = 0, ""
+    for place, word in enumerate(found):
+        name = word[0].lower()
+        if name not in named or (word[0].islower() and not lower):
+            before = name
+            continue
+        start, end, person = word.start(), word.end(), "I"
+        if question[end : end + 2] in _OWNING:
+            end, person = end + 2, "my"
+        elif before in _VERBS:
+            start, person = found[place - 1].start(), f"{_VERBS[before]} I"
+        elif before in _GOVERNING:
+            person = "me"
+        parts += [question[behind:start], person]
+        behind, before = end, ""
+    return "".join([*parts, question[behind:]])
+
+
+def between(asked: Vector, in_person: Sequence[float]) -> Vector:
+    """The vector between that of a question and that of the question in the first person."""
+    pairs = zip(unit(asked), unit(in_person), strict=True)
+    return unit((1 - FIRST_PERSON) * one + FIRST_PERSON * other for one, other in pairs)
