@@ -11,6 +11,7 @@ from agent_memory import AsyncMemory, Cadence, Memory
 from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
+from agent_memory.processing.worker import PARALLEL, Pace
 from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
 from agent_memory.store.ids import USER_THREAD, cursor_id
 
@@ -76,10 +77,11 @@ class _StuckOnImports(ScriptedChat):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked, self.released = asyncio.Event(), asyncio.Event()
+        self.asked, self.released, self.stuck = asyncio.Event(), asyncio.Event(), 0
 
     async def run(self, task, data):
         if "imported" in repr(data):
+            self.stuck += 1
             self.asked.set()
             await self.released.wait()
         return await super().run(task, data)
@@ -88,6 +90,8 @@ class _StuckOnImports(ScriptedChat):
 async def test_live_talk_is_processed_while_an_import_is_under_way():
     chat, cadence = _StuckOnImports(), Cadence(extract=2, summarize=0, profile=0, reconcile=0, idle_seconds=0.5)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
+        assert memory.runtime.worker is not None
+        memory.runtime.worker._pace = Pace(clock=0.0)
         alice = memory.user("alice")
         for number in range(8):
             said = [{"role": "user", "content": f"fact: k{number}{n}=imported {n}", "backfill": True} for n in range(2)]
@@ -101,6 +105,8 @@ async def test_live_talk_is_processed_while_an_import_is_under_way():
 
         await until(lambda: learned(2))
         assert {one.thread_id for one in await alice.memories()} == {"today"}
+        await asyncio.sleep(1.2)  # two more sweeps find the same threads
+        assert chat.stuck <= PARALLEL
         chat.released.set()
         await until(lambda: learned(18))
         before = chat.calls["extract"]
