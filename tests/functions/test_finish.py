@@ -107,6 +107,15 @@ async def test_a_turn_that_was_deleted_is_not_waited_for(parts: Parts, monkeypat
     assert await extract(parts) == 2
 
 
+async def test_a_turn_that_is_there_and_was_not_read_stays_due_however_old_it_is(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+):
+    await say(parts, "one", "two")
+    monkeypatch.setattr(intake, "LAG_SECONDS", -10)
+    counter = await parts.runtime.counters.get("alice", "t1")
+    assert await intake.covered(parts.runtime.tools, counter, "extract", 2) == 0
+
+
 async def test_who_is_switched_off_and_a_useless_model_are_not_asked_again(parts: Parts):
     await say(parts, "one", "two")
     HIDDEN.add("two")

@@ -13,6 +13,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError, QuotaExceeded
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import iso, now
+from agent_memory.processing import clock as deepening
 from agent_memory.processing.clock import (
     DEEPENING_CLOCK,
     claim_deepening,
@@ -212,3 +213,24 @@ async def test_where_it_is_off_there_is_no_clock(chat: ScriptedChat, cadence: Ca
 def test_the_function_app_takes_it_from_its_settings(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DEEPEN_HOURS", "6")
     assert Environment().cadence.deepen_hours == 6
+
+
+async def test_if_too_many_users_fail_to_remember_them_all_are_deepened_again_later(
+    chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(deepening, "MOST_WAITING", 1)
+    async with opened(chat) as memory:
+        store = memory.runtime.store
+        for user in ("ann", "bob", "cem"):
+            await tell(memory, user)
+        await passed(memory, 25)
+        due = await claim_deepening(store, DAILY)
+        assert due is not None
+        failed = await note_deepened(store, due, dict.fromkeys(due.users, ModelError("away", retryable=True)))
+        assert failed is not None
+        await end_deepening(store, failed, through=True)
+        assert await claim_deepening(store, DAILY) is None, "not before the claim lapses"
+        monkeypatch.setattr(deepening, "CLAIM", timedelta(0))
+        again = await claim_deepening(store, DAILY)
+        assert again is not None
+        assert "cem" in again.users
