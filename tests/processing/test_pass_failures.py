@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from scripted_model import ScriptedChat
+from tenacity import wait_none
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError
 from agent_memory.language.tasks import In, Out, Task, TaskResult
+from agent_memory.processing import driver
 from agent_memory.processing.worker import Worker
 from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
@@ -93,3 +95,21 @@ async def test_a_reconciliation_that_failed_is_asked_again_after_as_many_extract
     await worker._run_due(await worker._count_new_turns())
     assert chat.calls["reconcile"] == 2
     assert await memory.dead_letters() == []
+
+
+@pytest.mark.parametrize(("asked", "calls"), [(30.0, 1), (None, 4)])
+async def test_an_activity_is_not_repeated_while_a_model_asks_to_wait(
+    monkeypatch: pytest.MonkeyPatch, asked: float | None, calls: int
+):
+    """Its adapter has waited as long as one call may; the turns stay pending."""
+    monkeypatch.setattr(driver, "wait_random_exponential", lambda **_: wait_none())
+    count = 0
+
+    async def think(_: Any) -> None:
+        nonlocal count
+        count += 1
+        raise ModelError("busy", retryable=True, retry_after=asked)
+
+    with pytest.raises(ModelError):
+        await driver.run_workflow("profile", {"user_id": "alice"}, {"profile.think": think})
+    assert count == calls

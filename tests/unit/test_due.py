@@ -15,6 +15,7 @@ from agent_memory.processing.due import (
     idle,
     in_turn,
     instance_id,
+    is_run_of,
     possible,
     steps_of,
 )
@@ -174,3 +175,12 @@ def test_an_import_does_not_put_off_live_turns_that_wait():
     assert not live.counted([("b", 2)], backfill=True).backfill
     processed = live.ran("extract", 1).ran("summarize", 1).ran("user", 1)
     assert processed.counted([("b", 2)], backfill=True).backfill
+
+
+@pytest.mark.parametrize("mine", ["ann", "ann@example.org", "a" * 255])
+def test_a_run_belongs_to_the_user_in_its_id_and_to_nobody_else(mine: str):
+    runs = [instance_id("extract", mine, "t", 7), instance_id("profile", mine, "", "ask-1")]
+    assert all(is_run_of(mine, run) for run in runs)
+    for other in ("an", "ann2", "bob", "bob@example.org", "b" * 255, "extract", "t", ""):
+        assert not any(is_run_of(other, run) for run in runs), other
+    assert not is_run_of(mine, f"reembed:{mine}")
