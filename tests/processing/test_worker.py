@@ -120,6 +120,7 @@ async def test_an_import_that_is_under_way_is_finished_by_drain():
         thread = memory.user("alice").thread("old")
         await thread.add_many([{"role": "user", "content": "fact: city=imported, Lisbon", "backfill": True}] * 2)
         await asyncio.wait_for(chat.asked.wait(), 60)
+        assert await asyncio.wait_for(memory.drain(timeout=0.2), 20) == 2, "it does not wait for a stuck import"
         chat.released.set()
         assert await memory.drain(timeout=10) == 0
         assert [one.thread_id for one in await memory.user("alice").memories()] == ["old"]

@@ -272,6 +272,29 @@ async def test_a_text_that_the_new_model_refuses_stops_nothing(tmp_path):
     await memory.close()
 
 
+async def test_a_text_that_changes_while_it_is_embedded_gets_the_vector_of_its_new_words(tmp_path):
+    class Rival(Other):
+        async def embed(self, texts: list[str]) -> Embedded:
+            for row in list(summaries):
+                if str(row["content"]) in texts:
+                    summaries.remove(row)
+                    row["content"] = f"Other words than before about {row['id']}"
+                    await memory.runtime.store.container(SUMMARIES).upsert_item(row)
+            return await super().embed(texts)
+
+    memory = await filled(tmp_path / "m.db")
+    summaries = await moving._rows(memory.runtime.store, SUMMARIES, "SELECT * FROM c WHERE IS_DEFINED(c.content)")
+    await memory.reembed(Rival())
+    field = (await read_identity(memory.runtime.store) or {})["field"]
+    moved = await moving._rows(memory.runtime.store, SUMMARIES, "SELECT * FROM c WHERE IS_DEFINED(c.content)")
+    assert len(moved) == 2
+    for row in moved:
+        assert row["content"].startswith("Other words")
+        [vector] = (await Other().embed([row["content"]])).vectors
+        assert row[field] == pytest.approx(vector, abs=1e-6)
+    await memory.close()
+
+
 async def test_a_busy_model_ends_the_run_and_the_next_run_continues(tmp_path):
     memory, target = await filled(tmp_path / "m.db"), Other()
     before = await found(memory)
