@@ -5,6 +5,8 @@ import contextlib
 import hashlib
 import math
 import random
+import time
+from types import SimpleNamespace
 
 import pytest
 from azure.cosmos.aio import ContainerProxy, DatabaseProxy
@@ -378,3 +380,15 @@ def test_no_vector_moves_to_the_wrong_field(seed):
         assert "c.embedding," not in moved
         assert "c.embedding_model " not in moved
         assert moved.count("VectorDistance(c.embedding_x,") == sql.count("VectorDistance(c.embedding,")
+
+
+async def test_a_move_prolongs_nothing_that_expires(tmp_path, monkeypatch):
+    memory = await filled(tmp_path / "m.db")
+    kept = await memory.user("alice").remember("Parks on level three today", ttl=1000)
+    later = SimpleNamespace(time=lambda: time.time() + 100, monotonic=time.monotonic)
+    monkeypatch.setattr(moving, "time", later)
+    await memory.reembed(Other())
+    [row] = [one for one in await raw(memory) if one["id"] == kept.id]
+    assert isinstance(row["ttl"], int)
+    assert 1 <= row["ttl"] <= 900
+    await memory.close()
