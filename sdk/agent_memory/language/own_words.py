@@ -55,7 +55,7 @@ def in_own_words(memory: ExtractedMemory, turn: TurnView, before: Sequence[TurnV
         return None
     found = moments(said, turn.created_at, [one.content for one in reversed(before)])
     content = tidy(with_dates(said, found))
-    if question := question_of(turn, before):
+    if question := question_of(turn.content.strip(), before, alone=True, settles=False):
         content = f"{content.rstrip('.!')} (asked: {question})"
     elif len(words_of(said)) < _FEWEST and not _DENSE.search(said):
         return None
