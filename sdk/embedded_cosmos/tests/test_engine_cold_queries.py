@@ -181,3 +181,64 @@ def test_what_only_the_whole_user_can_tell_is_read_from_the_whole_user(
         container = connect(engine).get_database_client("db").get_container_client("c")
         assert _rows(container, query) == warm
         assert len(loads) == 1
+
+
+def test_the_users_of_a_container_are_listed_without_loading_them(
+    tmp_path: Path, connect: Connect, loads: list[str]
+) -> None:
+    users = ["", "a", "A", "ä", 'the "quoted"', "\U0001f600", "z" * 300]
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).create_database("db").create_container(
+            "c", PartitionKey(path=["/user", "/thread"], kind="MultiHash")
+        )  # fmt: skip
+        for number, user in enumerate(users * 3):
+            container.create_item({"id": str(number), "user": user, "thread": f"t{number}"})
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).get_database_client("db").get_container_client("c")
+
+        def listed(query: str = "SELECT DISTINCT VALUE c.user FROM c") -> list[Any]:
+            return list(container.query_items(query, enable_cross_partition_query=True))
+
+        assert sorted(listed()) == sorted(users)
+        assert loads == []
+        for number in [users.index("ä") + len(users) * times for times in range(3)]:
+            container.delete_item(str(number), ["ä", f"t{number}"])
+        assert sorted(listed()) == sorted(set(users) - {"ä"})
+        assert len(listed("SELECT DISTINCT VALUE c.thread FROM c")) == 3 * (len(users) - 1)
+        assert listed("SELECT DISTINCT VALUE c.user FROM c WHERE c.thread = 't1'") == ["a"]
+        for key in (7, True):
+            container.create_item({"id": "other", "user": key, "thread": "t"})
+        assert len(listed()) == len(users) - 1 + 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT VALUE c.id FROM c WHERE c.kind = 'odd' AND c.n > 3",
+        "SELECT * FROM c WHERE 'the \"ödd\"' = c.kind",
+        "SELECT VALUE COUNT(1) FROM c WHERE c.kind = @kind",
+        "SELECT VALUE c.id FROM c WHERE c.kind = 'nowhere'",
+    ],
+)
+def test_few_documents_of_all_users_are_found_without_loading_them(
+    tmp_path: Path, connect: Connect, loads: list[str], query: str
+) -> None:
+    rng = random.Random(5)
+    kinds = ["odd", "even", 'the "ödd"', 7, None, {"kind": "odd"}, ["odd"]]
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).create_database("db").create_container("c", PartitionKey(path="/user"))
+        for n in range(60):
+            inner = {"inner": {"kind": "odd"}, "text": '"kind":"odd"'} if n % 9 == 0 else {}
+            item = {"id": f"i{n}", "user": f"u{rng.randrange(8)}", "n": n, "kind": rng.choice(kinds), **inner}
+            container.create_item(item)
+    with Engine(tmp_path / "store.db") as engine:
+        container = connect(engine).get_database_client("db").get_container_client("c")
+
+        def found() -> list[Any]:
+            kind = [{"name": "@kind", "value": "odd"}]
+            return list(container.query_items(query, parameters=kind, enable_cross_partition_query=True))
+
+        cold = [found() for _ in range(3)]
+        assert loads == []
+        assert cold == [found()] * 3  # who goes on asking gets all users into memory
+        assert len(loads) == 8

@@ -162,7 +162,7 @@ export function Playground() {
   const two = params.two === "1";
   const [talks] = useAnswer(() => (snapshot ? Promise.resolve({ threads: [] }) : memory.threads({ limit: 100 })), [user]);
   return html`<div class="view playground"><h1>Playground</h1>
-    <p class="quiet">Ask as an agent would. The context is the text that an agent gets, in a budget of tokens; the hits are the memories it is made from, best first. A bar shows how much each reason adds to a score; relevance is the chance that the memory helps with the answer.</p>
+    <p class="quiet">Ask as an agent would. The context is the text that the agent gets; the hits are what was found for it, each with the parts of its score. Relevance is the chance that a memory helps with the answer.</p>
     ${snapshot
       ? html`<div class="actions">${known(user).map(([text, asof]) => html`<a class="button" href=${routeTo(user, "playground", "", { q: text, asof })}>${text}${asof ? ` (as of ${day(asof)})` : ""}</a>`)}${known(user).length === 0 && html`<p class="quiet">No questions were asked for this file.</p>`}</div>`
       : html`<form class="ask" onSubmit=${(event) => { event.preventDefault(); recorded.clear(); change({ q: query }); }}>

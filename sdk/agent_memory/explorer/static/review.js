@@ -40,7 +40,7 @@ export function Review() {
     <${Answered} of=${answer} what="Loading">${() =>
       items.length === 0
         ? html`<${Empty} title="Nothing to review">Text that looks like an instruction to a model, and instructions from an agent, wait here until you decide. They are not recalled.<//>`
-        : html`${!snapshot && html`<p class="quiet">Keys: <kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>a</kbd> approve, <kbd>r</kbd> reject.</p>`}
+        : html`${!snapshot && html`<p class="quiet">These memories are recalled only if you approve them. Keys: <kbd>j</kbd> next, <kbd>k</kbd> back, <kbd>a</kbd> approve, <kbd>r</kbd> reject.</p>`}
           ${items.map((one, index) => html`<section key=${one.id} class="waiting" data-current=${index === here ? "1" : undefined}>
             <p class="meta"><${Kind} memory=${one} /> ${day(one.created_at)} · said by ${one.source} · <strong>${one.review_reason || "an instruction that no user gave"}</strong></p>
             <${Evidence} memory=${one} />

@@ -103,7 +103,7 @@ function Bar({ memory, range, at, successor, roomy, alone }) {
   const name = `bar${out ? " out" : at !== null ? " held" : ""}${memory.superseded_by ? " replaced" : ""}${place.open ? " open" : ""}${place.clipped ? " clipped" : ""}${memory.status !== "active" ? " waits" : ""}${!roomy ? " narrow" : ""}`;
   const beside = alone && place.left > 62 && place.width < 40;
   return html`<a class=${name} href=${routeTo(user, "memory", memory.id)} aria-label=${words} title=${words} style=${{ left: `${place.left}%`, width: `${place.width}%` }}>
-    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}${memory.superseded_by && html` <em>${reasonOf(memory)}</em>`}</span>
+    <span class=${beside ? "beside" : ""} style=${beside ? { maxWidth: `${(100 * place.left) / place.width}%` } : {}}>${lineOf(memory)}${memory.superseded_by && out && html` <em>${reasonOf(memory)}</em>`}</span>
   </a>`;
 }
 
@@ -153,7 +153,7 @@ export function Timeline() {
       <div class="switch" role="group" aria-label="How it is shown">
         <button aria-pressed=${!table} onClick=${() => set({ show: "" })}>Lanes</button><button aria-pressed=${table} onClick=${() => set({ show: "table" })}>Table</button>
       </div></div>
-    <p class="quiet">What the memory knows, and when it was true: each row is one fact with its earlier versions, each lane a subject. Click a bar to see why it is believed; move the slider to see what was true on a day.</p>
+    <p class="quiet">What is known, and when it was true. Each row is a fact with its earlier versions; click one to see why it is believed. The slider shows what was true on a day.</p>
     <${Answered} of=${found.answer} what="Loading memories">${() => {
       const filtered = ["q", "kind", "tag", "agent", "project", "sure"].some((name) => params[name]);
       if (found.items.length === 0 && !filtered) return html`<${Empty} title="No memories yet">Memories are made from turns in the background. <a href=${routeTo(user, "live")}>Write turns in Live</a>, or ingest a conversation with “agent-memory ingest FILE”.<//>`;

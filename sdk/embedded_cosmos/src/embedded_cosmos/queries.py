@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,9 @@ import orjson
 from embedded_cosmos.catalog import Container
 from embedded_cosmos.errors import PlanNeeded, TakesLong, bad_request, damaged
 from embedded_cosmos.feed import DEFAULT_PAGE_ROWS, MAX_PAGE_BYTES, Page
+from embedded_cosmos.few_of_many import few_of_many
 from embedded_cosmos.first_page import first_page
+from embedded_cosmos.key_values import key_values
 from embedded_cosmos.partition import MAX_EPK, MIN_EPK, EpkRange
 from embedded_cosmos.partition_map import PhysicalPartition
 from embedded_cosmos.properties import ContainerProperties, JsonObject
@@ -23,13 +25,15 @@ from embedded_cosmos.query.binding import parse_bound
 from embedded_cosmos.query.execute import Scope, execute
 from embedded_cosmos.query.index import Shard
 from embedded_cosmos.query.plan import needs_merging, plan
-from embedded_cosmos.shards import ShardCache
+from embedded_cosmos.shards import ShardCache, is_in_one_shard
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.aggregates import is_aggregate
 from embedded_cosmos.sql.parser import parse
 from embedded_cosmos.storage import Storage
 
 MAX_KEPT_ROWS = 200_000
+FROM_ONE, FROM_ALL = 1, 3
+"""How many queries to one shard, and to several, are answered from the file before the shards are loaded."""
 QUICK_DOCUMENTS = 100
 """A query over at most this many documents takes 1 ms, which is not worth a change of threads."""
 
@@ -83,8 +87,7 @@ class Queries:
         self._storage = storage
         self._shards = shards
         self._kept = _KeptRows()
-        self._begun: set[tuple[int, EpkRange]] = set()
-        """Where one first page came from the file. Who asks for more gets the shard loaded."""
+        self._unloaded_before: Counter[tuple[int, EpkRange]] = Counter()
 
     def run(
         self,
@@ -136,10 +139,9 @@ class Queries:
             shard = self._shards.loaded(container, epks)
             if shard is None or not shard.is_quick(query.text):
                 raise TakesLong
-        elif (container.number, epks) not in self._begun and self._shards.is_cold(container, epks):
-            rows = first_page(self._storage, container, query.statement, scope)
+        else:
+            rows = self._unloaded(container, query, scope, epks)
             if rows is not None:
-                self._begun.add((container.number, epks))
                 return rows
         at_most = QUICK_DOCUMENTS if at_once else None
         with self._shards.covering(container, epks) as shards:
@@ -151,6 +153,26 @@ class Queries:
                 raise
             for shard in shards:
                 shard.ran(query.text, quick=True)
+        return rows
+
+    def _unloaded(self, container: Container, query: Query, scope: Scope, epks: EpkRange) -> list[Any] | None:
+        """The rows of a query that needs no shard in memory; None for others.
+
+        Only for the first queries: who goes on asking gets the shards loaded.
+        """
+        if self._shards.all_loaded(container, epks):
+            return None
+        storage, statement = self._storage, query.statement
+        if not is_in_one_shard(epks):
+            rows = key_values(storage, container, statement, self._shards.keys(container, epks))
+            if rows is not None:
+                return rows
+        asked = (container.number, epks)
+        if self._unloaded_before[asked] >= (FROM_ONE if is_in_one_shard(epks) else FROM_ALL):
+            return None
+        answer = first_page if is_in_one_shard(epks) else few_of_many
+        rows = answer(storage, container, statement, scope)
+        self._unloaded_before[asked] += rows is not None
         return rows
 
 

@@ -46,7 +46,7 @@ class ShardCache:
     @contextmanager
     def covering(self, container: Container, epks: EpkRange) -> Iterator[list[Shard]]:
         """The shards that hold any item of the range, in the order of their keys."""
-        shards = {(container.number, key): self._load(container, key) for key in self._keys(container, epks)}
+        shards = {(container.number, key): self._load(container, key) for key in self.keys(container, epks)}
         yield list(shards.values())
         # A query builds columns, vectors and postings, so their size is known only now.
         for shard_id, shard in shards.items():
@@ -59,11 +59,7 @@ class ShardCache:
 
     def loaded(self, container: Container, epks: EpkRange) -> Shard | None:
         """The one shard that holds all items of the range, if it is in memory."""
-        return self._shards.get((container.number, shard_key(epks.min))) if _is_in_one(epks) else None
-
-    def is_cold(self, container: Container, epks: EpkRange) -> bool:
-        """Whether one shard holds all items of the range, and is not in memory."""
-        return _is_in_one(epks) and self.loaded(container, epks) is None
+        return self._shards.get((container.number, shard_key(epks.min))) if is_in_one_shard(epks) else None
 
     def apply(self, container: Container, changes: Iterable[ItemChange]) -> None:
         """Apply a commit to the loaded shards."""
@@ -86,8 +82,13 @@ class ShardCache:
         del self._shards[shard_id]
         self._total -= self._sizes.pop(shard_id, 0)
 
-    def _keys(self, container: Container, epks: EpkRange) -> Iterator[str]:
-        if _is_in_one(epks):
+    def all_loaded(self, container: Container, epks: EpkRange) -> bool:
+        """Whether all shards that hold any item of the range are in memory."""
+        return all((container.number, key) in self._shards for key in self.keys(container, epks))
+
+    def keys(self, container: Container, epks: EpkRange) -> Iterator[str]:
+        """The keys of the shards that hold any item of the range, in order."""
+        if is_in_one_shard(epks):
             yield shard_key(epks.min)
             return
         start = epks.min
@@ -121,7 +122,7 @@ class ShardCache:
         return sound_body(item_id, body)
 
 
-def _is_in_one(epks: EpkRange) -> bool:
+def is_in_one_shard(epks: EpkRange) -> bool:
     """Whether one shard holds all items of the range."""
     key = shard_key(epks.min)
     return len(key) == EPK_LEVEL_DIGITS and epks.max <= key + MAX_EPK
