@@ -8,14 +8,17 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from agent_memory import Memory
 from agent_memory.cli import options
 from agent_memory.cli.failures import Terminated
 from agent_memory.cli.main import app
+from agent_memory.models.knowledge import MemoryType
 from agent_memory.transfer.readers.transcripts import read_transcript
 
 NOON = "2026-03-01T12:00:00Z"
@@ -202,6 +205,14 @@ def test_without_a_command_the_help_is_shown_and_the_version_can_be_asked():
     assert run("--version").stdout.startswith("agent-memory 0.")
     descriptions = run("--help").stdout.partition("Commands:")[2].partition("Examples:")[0]
     assert "..." not in descriptions  # none is cut
+
+
+def test_every_help_ends_with_examples_and_names_what_can_be_given():
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert [name for name, command in commands.items() if "Examples:" not in (command.epilog or "")] == []
+    assert options.TYPES.split(", ") == list(get_args(MemoryType))
+    helps = {name: run(name, "--help").stdout.partition("Options:")[2] for name in commands}
+    assert [name for name, text in helps.items() if re.search(r"<(?:int|float|str)", text)] == []
 
 
 def test_completion_is_offered():

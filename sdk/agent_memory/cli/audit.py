@@ -20,14 +20,22 @@ from agent_memory.cli.options import (
 from agent_memory.cli.terminal import counted, emit, one_line, stdout
 from agent_memory.cli.views import table
 
-EXAMPLES = examples("audit", "audit --user maya --limit 20 --json")
+EXAMPLES = examples("audit", "audit --since 2026-04-01", "audit --user maya --limit 20 --json")
 
 
 def audit(
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="TIME", parser=parse_since, help="Only from this time on.")
+        datetime | None,
+        typer.Option(
+            "--since",
+            metavar="DATE",
+            parser=parse_since,
+            help="On that day or later, like 2026-04-01 or 2026-04-01T12:00Z.",
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Maximum number of entries.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Maximum number of entries.")
+    ] = 50,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,

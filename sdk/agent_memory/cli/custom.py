@@ -33,6 +33,8 @@ def extraction(
 
     It tells the model what to extract in addition: your instructions, custom kinds and categories. `reprocess` derives
     older memories again. The rules that work without a model ignore it.
+
+    FILE is JSON: {"instructions": "…", "kinds": [{"name": "invoice", "description": "…"}], "categories": {"tag": "…"}}.
     """
     if file is not None and clear:
         raise InvalidInput("give a file or --clear, not both")

@@ -33,10 +33,14 @@ def estimate(
         typer.Option("--turns-per-day", metavar="D", min=0.001, max=100_000, help="Turns that each user writes a day."),
     ] = 10.0,
     contexts: Annotated[
-        float, typer.Option("--contexts-per-turn", min=0, max=100, help="Contexts requested for each turn.")
+        float,
+        typer.Option("--contexts-per-turn", metavar="C", min=0, max=100, help="Contexts requested for each turn."),
     ] = 0.5,
     peak: Annotated[
-        float, typer.Option("--peak", min=1, max=1000, help="Load of the busiest hour, as a multiple of the average.")
+        float,
+        typer.Option(
+            "--peak", metavar="FACTOR", min=1, max=1000, help="Load of the busiest hour, as a multiple of the average."
+        ),
     ] = 4.0,
     autoscale_ru: Annotated[
         int,
@@ -45,17 +49,24 @@ def estimate(
         ),
     ] = 0,
     instances: Annotated[
-        int, typer.Option("--instances", min=1, max=1000, help="Maximum instances of the function app.")
+        int, typer.Option("--instances", metavar="N", min=1, max=1000, help="Maximum instances of the function app.")
     ] = 40,
     chat_capacity: Annotated[
         int, typer.Option("--chat-capacity", metavar="K", min=1, help="Quota of the chat model, 1,000 tokens a minute.")
     ] = 30,
-    dimensions: Annotated[int, typer.Option("--dimensions", min=1, max=4096, help="Length of a vector.")] = 1536,
+    dimensions: Annotated[
+        int, typer.Option("--dimensions", metavar="N", min=1, max=4096, help="Length of a vector.")
+    ] = 1536,
     scheduler: Annotated[
         bool, typer.Option("--scheduler", help="Use a Durable Task Scheduler instead of the storage account.")
     ] = False,
     price_table: Annotated[
-        Path | None, typer.Option("--prices", metavar="FILE", help="Your prices, in the format of scale/prices.json.")
+        Path | None,
+        typer.Option(
+            "--prices",
+            metavar="FILE",
+            help="Your prices as JSON, in the format of agent_memory/scale/prices.json of the package.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

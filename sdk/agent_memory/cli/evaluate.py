@@ -57,7 +57,7 @@ def evaluate(
     conversations: Annotated[
         int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Token budget of a context.")] = 650,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Token budget of a context.")] = 650,
     store: Annotated[
         Path | None,
         typer.Option("--store", metavar="PATH", help="Keep the ingested conversations for the next run."),

@@ -30,6 +30,7 @@ EXAMPLES = examples(
     'forget "the code of my locker" --user maya',
     "forget --id 8b5e02c1 --yes",
     "forget --thread trip-2026-05-17",
+    "forget --since 2026-05-01 --until 2026-05-31 --dry-run",
     "forget --everything --user maya",
 )
 WIDTH = 70
@@ -37,11 +38,14 @@ WIDTH = 70
 
 def forget(
     topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="Delete what was said about this.")] = None,
-    item: Annotated[str | None, typer.Option("--id", metavar="ID", help="A memory, or a turn.")] = None,
+    item: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="A memory or a turn, by its id or the beginning of it.")
+    ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later.")
+        datetime | None,
+        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later, like 2026-04-01."),
     ] = None,
     until: Annotated[
         datetime | None,

@@ -71,7 +71,10 @@ def ingest(
         ),
     ] = None,
     format: Annotated[
-        Format | None, typer.Option("--format", help="The format of the files; guessed by default.")
+        Format | None,
+        typer.Option(
+            "--format", help="The format of the files; guessed by default. Turns, CSV, Zep and ShareGPT are `messages`."
+        ),
     ] = None,
     process: Annotated[bool, typer.Option("--process/--no-process", help="Whether to derive memories now.")] = True,
     pace: Annotated[

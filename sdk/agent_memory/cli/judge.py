@@ -19,8 +19,8 @@ EXAMPLES = examples("judge locomo10.json --out judge.md", "judge --marks judge.m
 def judge(
     dataset: Annotated[Path | None, typer.Argument(metavar="DATASET", help="A file in LoCoMo's format.")] = None,
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Number of samples of each kind.")] = 50,
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the random samples.")] = 0,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Token budget of a context.")] = 650,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the random samples.")] = 0,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Token budget of a context.")] = 650,
     conversations: Annotated[
         int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
     ] = None,

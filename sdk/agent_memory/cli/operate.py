@@ -32,6 +32,7 @@ PROCESS_EXAMPLES = examples(
     "process reconcile --user maya",
 )
 
+LETTERS_EXAMPLES = examples("dead-letters", "dead-letters --store https://memory.example --json")
 
 Step = Literal[ThreadStep, UserStep]
 """A step that can be run on its own."""
@@ -40,12 +41,13 @@ OF_THREADS: tuple[str, ...] = get_args(ThreadStep)
 
 def process(
     step: Annotated[
-        Step | None, typer.Argument(metavar="STEP", help=f"{', '.join(get_args(Step))}; default: all waiting work.")
+        Step | None, typer.Argument(metavar="STEP", help="Run only this step; default: all waiting work.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help=f"Only this thread ({', '.join(OF_THREADS)}).")
+        str | None,
+        typer.Option("--thread", metavar="ID", help=f"Only this conversation (with {', '.join(OF_THREADS)})."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,7 +92,11 @@ def _show_results(results: dict[str, ProcessResult]) -> None:
 
 
 def dead_letters(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """List the turns that a step could not process, and why."""
+    """List the turns that a step could not process, and why.
+
+    --json also prints their ids. `memory.replay(id)` in Python, or POST /v1/admin/dead-letters/ID/replay, tries one
+    again.
+    """
     with existing_store(store) as memory:
         letters = memory.dead_letters()
     if as_json:

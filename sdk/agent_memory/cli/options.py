@@ -30,6 +30,10 @@ DEFAULT_STORE = "memory.db"
 DEFAULT_USER = "me"
 """The user of a transcript if neither the file nor the caller names one."""
 
+REPEAT = "; may be given several times"
+TYPES = "fact, episodic, procedural, reflection, document, static"
+"""The types of memories; the models that name them take long to import."""
+
 PATIENCE_SECONDS = 600.0
 """The time limit of a context here: at a terminal a late answer is better than none."""
 
@@ -95,7 +99,9 @@ UserOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout; errors are JSON too.")]
 AsOfOption = Annotated[
     datetime | None,
-    typer.Option("--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day."),
+    typer.Option(
+        "--as-of", metavar="DATE", parser=parse_date, help="What was true at the end of that day, like 2026-04-01."
+    ),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_memory.cli.failures import unfinished, with_hint
-from agent_memory.cli.options import DEFAULT_STORE, JsonOption, StoreOption, examples, invocation, is_url
+from agent_memory.cli.options import DEFAULT_STORE, JsonOption, examples, invocation, is_url
 from agent_memory.cli.terminal import counted, emit, progress, stdout
 from agent_memory.errors import ConfigurationError, InvalidInput
 
@@ -29,16 +29,30 @@ EXAMPLES = examples(
 def reembed(
     to: Annotated[
         str,
-        typer.Option("--to", metavar="PROVIDER:MODEL", help="The new model, as in AGENT_MEMORY_EMBEDDINGS."),
+        typer.Option(
+            "--to",
+            metavar="PROVIDER:MODEL",
+            help="The new model, as in AGENT_MEMORY_EMBEDDINGS; @1024 chooses the length of its vectors.",
+        ),
     ],
-    store: StoreOption = DEFAULT_STORE,
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store",
+            metavar="PATH",
+            envvar="AGENT_MEMORY_STORE",
+            help="The store file; by default the database in COSMOS_DB_ENDPOINT, if that is set.",
+        ),
+    ] = DEFAULT_STORE,
     rate: Annotated[
         float | None,
         typer.Option("--rate", metavar="N", min=0.1, help="Maximum memories per second; default: no limit."),
     ] = None,
     price: Annotated[
         float | None,
-        typer.Option("--price", metavar="DOLLARS", min=0, help="Price of a million tokens, for the estimate."),
+        typer.Option(
+            "--price", metavar="DOLLARS", min=0, help="Price of a million tokens, to show the cost before it begins."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would cost.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -47,8 +61,7 @@ def reembed(
     """Move a store to another embedding model without losing it.
 
     Each memory gets a new vector next to the old one; then the store switches to the new model, and the old vectors are
-    removed. You can interrupt it and run it again to continue. The store is a file, or the database in
-    COSMOS_DB_ENDPOINT.
+    removed. You can interrupt it and run it again to continue.
     """
     with unfinished(lambda: "New vectors are kept; search uses the old ones until all memories have a new one."):
         planned, result = asyncio.run(_run(to, store, rate, price, dry_run=dry_run, yes=yes, as_json=as_json))

@@ -35,9 +35,15 @@ def reflect(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question about the user.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many memories are read at most.")] = 20,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="ID", help="From talks with this agent.")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="ID", help="From talks in this project.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of memories that are read.")
+    ] = 20,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="ID", help="Only from conversations in this project.")
+    ] = None,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,

@@ -31,9 +31,15 @@ Verdict = Literal["approve", "reject"]
 
 
 def review(
-    verdict: Annotated[Verdict | None, typer.Argument(help="What to do; default: list what is waiting.")] = None,
-    memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The memory.")] = None,
-    content: Annotated[str | None, typer.Option("--content", help="Approve it in these words instead.")] = None,
+    verdict: Annotated[
+        Verdict | None, typer.Argument(metavar="ACTION", help="What to do; default: list what is waiting.")
+    ] = None,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The memory's id, as `review` lists it.")
+    ] = None,
+    content: Annotated[
+        str | None, typer.Option("--content", metavar="TEXT", help="Approve it in these words instead.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,

@@ -9,6 +9,8 @@ import typer
 
 from agent_memory.cli.options import (
     DEFAULT_STORE,
+    REPEAT,
+    TYPES,
     AsOfOption,
     FilterOption,
     JsonOption,
@@ -33,7 +35,6 @@ SEARCH_EXAMPLES = examples(
     'search "hotel" --user maya --filter \'{"metadata": {"city": "Lisbon"}, "confidence": {"gte": 0.8}}\'',
     'search "deploy" --user dev --type procedural --limit 3 --json',
 )
-REPEAT = "; may be given several times"
 CONTEXT_EXAMPLES = examples(
     'context "How do I deploy payment-service?" --user dev',
     'context "What is my budget?" --user maya --budget 300 --json',
@@ -51,15 +52,20 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")] = 5,
-    types: Annotated[list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type{REPEAT}.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of results.")] = 5,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type: {TYPES}{REPEAT}.")
+    ] = None,
     kinds: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: preference, chunk, …{REPEAT}.")
+        list[str] | None,
+        typer.Option(
+            "--kind", metavar="KIND", help=f"Only this kind: preference, decision, chunk (what was said), …{REPEAT}."
+        ),
     ] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help=f"With this tag{REPEAT}.")] = None,
     since: Annotated[
         datetime | None,
-        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later."),
+        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later, like 2026-04-01."),
     ] = None,
     until: Annotated[
         datetime | None,
@@ -75,7 +81,11 @@ def search(
     threshold: Annotated[
         float | None,
         typer.Option(
-            "--threshold", metavar="COSINE", min=-1, max=1, help="Only memories with a higher cosine than this."
+            "--threshold",
+            metavar="COSINE",
+            min=-1,
+            max=1,
+            help="Only memories whose cosine to the query is higher than this.",
         ),
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only from this conversation.")] = None,
@@ -127,7 +137,7 @@ def context(
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="The conversation that the question belongs to.")
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Maximum number of tokens.")] = 650,
+    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum size.")] = 650,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
     ] = None,

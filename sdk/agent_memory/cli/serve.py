@@ -39,8 +39,10 @@ def serve(
     from_env: Annotated[
         bool, typer.Option("--from-env", help="Serve the store set in the environment (Cosmos DB) instead.")
     ] = False,
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 picks a free one.")] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port; 0 picks a free one.")
+    ] = DEFAULT_PORT,
 ) -> None:
     """Serve the HTTP API, and the explorer at /ui/, until Ctrl-C.
 
@@ -153,7 +155,8 @@ def api_key(
 ) -> None:
     """Create a key for the HTTP API.
 
-    Prints the key, and its entry for the key file, which holds only a hash.
+    Prints the key, and its entry for the key file, which holds only a hash. AGENT_MEMORY_API_KEYS_FILE is the path of
+    that file.
     """
     try:
         from agent_memory.api.credentials import new_key

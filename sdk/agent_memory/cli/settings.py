@@ -41,17 +41,27 @@ def settings(
         bool | None, typer.Option("--keep-turns/--no-keep-turns", help="Whether to keep the turns themselves.")
     ] = None,
     deny: Annotated[
-        list[str] | None, typer.Option("--deny", metavar="TOPIC", help="Never remember this; repeat, '' for none.")
+        list[str] | None,
+        typer.Option(
+            "--deny",
+            metavar="TOPIC",
+            help="Never remember this topic: health, money, …; may be given several times; '' allows all again.",
+        ),
     ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="TOPIC", help="Remember only this; repeat, '' for all.")
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            metavar="TOPIC",
+            help="Remember only this topic; may be given several times; '' allows all again.",
+        ),
     ] = None,
     retain: Annotated[
         list[str] | None,
         typer.Option(
             "--retain",
             metavar="TYPE=DAYS",
-            help="Delete memories of this type after so many days; repeat, '' for never.",
+            help="Delete memories of this type after so many days; may be given several times; '' keeps all.",
         ),
     ] = None,
     time_zone: Annotated[

@@ -11,6 +11,8 @@ import typer
 from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
+    REPEAT,
+    TYPES,
     AsOfOption,
     FilterOption,
     JsonOption,
@@ -70,13 +72,13 @@ class ThreadView:
 
 def show(
     memory_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Show one memory with all its versions.")
+        str | None, typer.Argument(metavar="ID", help="Show the memory with this id, with all its versions.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
-    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this thread.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this conversation.")] = None,
     types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only this type; may be given several times.")
+        list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type: {TYPES}{REPEAT}.")
     ] = None,
     superseded: Annotated[
         bool, typer.Option("--superseded", help="Also show replaced memories, and what replaced them.")

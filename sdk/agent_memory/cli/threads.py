@@ -22,7 +22,9 @@ EXAMPLES = examples("threads --user maya", "threads --user maya --limit 5 --json
 
 
 def threads(
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Maximum number; default: all.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number; default: all.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     as_json: JsonOption = False,

@@ -132,7 +132,7 @@ def import_(
         ),
     ] = None,
     database: Annotated[
-        str, typer.Option("--database", help="With --from azure-cosmos-agent-memory: the database.")
+        str, typer.Option("--database", metavar="NAME", help="With --from azure-cosmos-agent-memory: the database.")
     ] = "ai_memory",
     process: Annotated[
         bool, typer.Option("--process/--no-process", help="Whether to derive memories from conversations now.")
