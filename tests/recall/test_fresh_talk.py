@@ -275,3 +275,35 @@ async def test_a_question_is_found_where_nothing_else_is(idle: AsyncMemory):
     await alice.thread("trip").add("user", "Which hotel in Lisbon shall I book for my trip?")
     assert len(await texts(alice, "Lisbon")) == 1
     assert "Lisbon" in (await alice.context("What about Lisbon, and my trip there?")).text
+
+
+async def test_what_was_forgotten_by_its_words_is_not_found_under_another_id(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", SAID)
+    await alice.forget(query="plumber")
+    said_before = {"role": "user", "content": SAID, "created_at": iso(now() - timedelta(days=1))}
+    await alice.thread("work").add_many([said_before])
+    assert await texts(alice, "plumber") == []
+
+
+async def test_a_context_that_comes_back_as_a_turn_is_not_found(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", f"{SAID}\n- The plumber owns a yacht. (said 1 March 2026)")
+    assert await texts(alice, "plumber") == [SAID]
+
+
+async def test_what_may_not_be_derived_from_is_not_found(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", SAID)
+    await alice.thread("home").update_settings(auto_store=False)
+    assert await texts(alice, "plumber") == []
+
+
+async def test_a_search_of_a_silent_thread_says_nothing_of_the_others(idle: AsyncMemory):
+    """Here another process wrote the turn, so that only a search can have seen that nobody did."""
+    alice, known = idle.user("alice"), idle.runtime.store.known
+    await alice.thread("home").add("user", SAID)
+    known._alone = False
+    known._wrote_turns.clear()
+    assert await texts(alice.thread("work"), "plumber") == []
+    assert await texts(alice, "plumber") == [SAID]

@@ -1,6 +1,6 @@
 """The cache of hits: saves searches, and never tells what has changed, or what is another's."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from agent_memory import AsyncMemory, Cadence
 from agent_memory.errors import ModelError, StoreUnavailable
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
+from agent_memory.models import knowledge, now
 from agent_memory.recall import searcher as cache_module
 from agent_memory.recall.searcher import HitCache, cache_key
 from agent_memory.settings import RecallSettings
@@ -184,3 +185,23 @@ def test_entries_expire_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch):
     expired.put("a", [])
     assert expired.get("a") is None
     assert cache_key("a", "b") != cache_key("ab")
+
+
+async def test_the_days_of_a_cached_hit_are_those_where_the_user_is():
+    async with opened(HashingEmbeddings()) as memory:
+        alice = memory.user("alice")
+        late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+        await alice.thread("t").add("user", "The cat is called Tom", created_at=late)
+        await alice.thread("t").process("index")
+        assert (await alice.search("Tom"))[0].memory.content.startswith("[1 March 2026]")
+        await alice.update_settings(time_zone="Asia/Tokyo")
+        assert (await alice.search("Tom"))[0].memory.content.startswith("[2 March 2026]")
+
+
+async def test_a_cached_hit_that_expired_since_is_not_shown(monkeypatch: pytest.MonkeyPatch):
+    async with opened(HashingEmbeddings()) as memory:
+        alice = memory.user("alice")
+        await alice.remember("The cat is called Tom", expires_at=now() + timedelta(hours=1))
+        assert len(await alice.search("Tom")) == 1
+        monkeypatch.setattr(knowledge, "now", lambda: now() + timedelta(hours=2))
+        assert await alice.search("Tom") == []
