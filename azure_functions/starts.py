@@ -15,10 +15,12 @@ from typing import Any
 
 import azure.durable_functions as df
 
+from agent_memory.errors import AgentMemoryError
 from agent_memory.language.current import CurrentEmbeddings
 from agent_memory.processing.drift import drifted_work
 from agent_memory.processing.due import INDEX, Work, due_work, ending_steps, instance_id, live, steps_of, user_steps
 from agent_memory.processing.intake import (
+    DAMAGED,
     due_by_turns,
     due_user_work,
     is_wanted,
@@ -32,6 +34,7 @@ from agent_memory.processing.workflows import VERSION
 from agent_memory.rules.budgets import over_budget
 from agent_memory.store.counted import ThreadCounter, UserCounter
 from agent_memory.store.vectors import field_of
+from agent_memory.telemetry import change_feed_failures
 from azure_functions.names import orchestrator_name, workflow_name
 from azure_functions.wiring import Parts
 
@@ -160,6 +163,9 @@ async def start_due(
     At most `MOST_AT_ONCE` of one user start together, so that a user with many busy threads, or an import, does not
     fill the queues for the others. The rest waits until its threads get more turns or go quiet; the sweep of idle
     threads then goes through them in one orchestration. Imported turns start nothing here: `backfill` processes them.
+
+    A user whose settings cannot be used is left out and logged. An error that may pass is raised, after all others
+    have been started.
     """
     by_user = defaultdict(list)
     for counter in touched:
@@ -167,20 +173,31 @@ async def start_due(
     gate = asyncio.Semaphore(parts.environment.feed_concurrency)
 
     async def of_one(user_id: str, counters: Sequence[ThreadCounter]) -> int:
-        async with gate:
-            at_once = live(counters, parts.cadence)
-            if not at_once:
-                return 0
-            due = due_work(at_once, parts.cadence)
-            if parts.cadence.idle_seconds > 0:  # sweeps find the rest
-                due = due[:MOST_AT_ONCE]
-            work = [one for one in due if await _is_wanted(parts, one)]
-            if work:
-                return sum([await start(client, of_work(one)) for one in work])
-            if users is None:
-                return await start_due_of_user(parts, client, user_id)
-            user = users.get(user_id)
-            return 0 if user is None else await _start_first(parts, client, due_by_turns(user, parts.cadence))
+        try:
+            async with gate:
+                return await of_user(user_id, counters)
+        except (AgentMemoryError, *DAMAGED) as error:
+            if isinstance(error, AgentMemoryError) and error.retryable:
+                raise
+            # A tier that no longer exists, say. Repeating the batch would hold up everybody else in it, in vain.
+            logger.exception("the work of %s cannot be started; it stays due", user_id)
+            change_feed_failures.add(1)
+            return 0
+
+    async def of_user(user_id: str, counters: Sequence[ThreadCounter]) -> int:
+        at_once = live(counters, parts.cadence)
+        if not at_once:
+            return 0
+        due = due_work(at_once, parts.cadence)
+        if parts.cadence.idle_seconds > 0:  # sweeps find the rest
+            due = due[:MOST_AT_ONCE]
+        work = [one for one in due if await _is_wanted(parts, one)]
+        if work:
+            return sum([await start(client, of_work(one)) for one in work])
+        if users is None:
+            return await start_due_of_user(parts, client, user_id)
+        user = users.get(user_id)
+        return 0 if user is None else await _start_first(parts, client, due_by_turns(user, parts.cadence))
 
     return sum(await together(of_one(*one) for one in sorted(by_user.items())))
 

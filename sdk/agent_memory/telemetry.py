@@ -23,7 +23,7 @@ exact_dedup_skipped = _meter.create_counter(
 )
 dead_letters = _meter.create_counter("dead_letters", description="Ranges of turns that a step gave up on")
 change_feed_failures = _meter.create_counter(
-    "change_feed_failures", description="Batches of the change feed that could not be counted or started work for"
+    "change_feed_failures", description="Batches of the change feed, and users in them, whose turns or work failed"
 )
 change_feed_lag = _meter.create_histogram(
     "change_feed_lag", unit="s", description="How long the oldest turn of a batch had waited when it was counted"

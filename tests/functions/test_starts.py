@@ -27,7 +27,7 @@ from agent_memory.processing.clock import claim_deepening, end_deepening, set_cl
 from agent_memory.processing.due import Work
 from agent_memory.processing.intake import count_batch, count_turns
 from agent_memory.settings import Environment
-from agent_memory.store.containers import TURNS
+from agent_memory.store.containers import SUMMARIES, TURNS
 from azure_functions import triggers, wiring
 from azure_functions.starts import MOST_AT_ONCE, Start, finish, of_work, start, start_due, start_settling
 from azure_functions.wiring import Parts
@@ -96,6 +96,31 @@ async def test_where_memory_is_off_nothing_is_started(
     await thread.update_settings(enabled=True)
     with pytest.raises(Exception, match="doesn't exist"):  # it is started, and the toy app has no such orchestration
         await start_due(parts, client, touched)
+
+
+async def test_a_user_whose_tier_is_gone_does_not_hold_up_the_others(memory: AsyncMemory):
+    """As when an operator has removed a tier from MEMORY_TIERS: the batch goes through, and the work stays due."""
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0)
+    parts, runtime = Parts(memory, Environment(), cadence), memory.runtime
+    for user in ("ann", "bob"):
+        await memory.user(user).thread("t1").add("user", "fact: city=Lisbon, since 2019")
+    settings = {"id": "settings", "type": "settings", "user_id": "ann", "thread_id": "__settings__", "tier": "gone"}
+    await runtime.store.upsert(SUMMARIES, settings)
+    started = []
+
+    class Client:
+        async def get_status(self, instance: str) -> Any:
+            return SimpleNamespace(runtime_status=None)
+
+        async def start_new(self, name: str, instance: str, given: Any) -> None:
+            started.append(given["request"]["user_id"])
+
+    turns = await runtime.store.query(TURNS, "SELECT * FROM c")
+    batch = await count_batch(runtime.tools, runtime.counters, turns)
+    for users in (batch.users, None):
+        assert await start_due(parts, Client(), batch.threads, users) == 1
+    assert started == ["bob", "bob"]
+    assert (await runtime.counters.get("ann", "t1")).done.get("extract", 0) == 0
 
 
 async def test_who_has_spent_the_budget_is_not_settled(host: ToyHost, client: df.DurableOrchestrationClient):

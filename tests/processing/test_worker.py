@@ -12,8 +12,9 @@ from agent_memory.errors import ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.offline import OfflineChat
 from agent_memory.processing.worker import PARALLEL, Pace
-from agent_memory.store.containers import COUNTER, MEMORIES, TURNS
-from agent_memory.store.ids import USER_THREAD, cursor_id
+from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES, TURNS
+from agent_memory.store.documents import to_document
+from agent_memory.store.ids import SETTINGS_THREAD, USER_THREAD, cursor_id
 
 
 async def until(condition, seconds: float = 300.0) -> None:
@@ -208,22 +209,27 @@ def test_the_synchronous_face_works(tmp_path: Path):
     memory.close()
 
 
-async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(chat: ScriptedChat):
+@pytest.mark.parametrize(
+    ("container", "broken"),
+    [
+        (MEMORIES, {"id": cursor_id("reconcile"), "thread_id": USER_THREAD, "type": "nothing we wrote"}),
+        (SUMMARIES, {"id": "settings", "thread_id": SETTINGS_THREAD, "type": "settings", "tier": "removed"}),
+    ],
+    ids=["a broken document", "a tier that is gone"],
+)
+async def test_what_cannot_be_read_of_one_user_does_not_keep_the_others_waiting(
+    chat: ScriptedChat, container: str, broken: dict[str, str]
+):
     cadence = Cadence(extract=1, summarize=0, profile=2, reconcile=1, idle_seconds=0)
     async with AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence) as memory:
-        broken = {
-            "id": cursor_id("reconcile"),
-            "user_id": "alice",
-            "thread_id": USER_THREAD,
-            "type": "nothing we wrote",
-        }
-        await memory.runtime.store.create(MEMORIES, broken)
-        for user_id in ("alice", "bob"):
-            await (
-                memory.user(user_id)
-                .thread("t")
-                .add_many([{"role": "user", "content": f"fact: {key}={user_id} says so"} for key in ("one", "two")])
-            )
+        store = memory.runtime.store
+        thread = memory.user("alice").thread("t")
+        await thread.add("user", "fact: one=alice says so")
+        [first] = await thread.turns()
+        await store.create(container, broken | {"user_id": "alice"})
+        await store.create(TURNS, to_document(first.model_copy(update={"id": "another"})))
+        told = [{"role": "user", "content": f"fact: {key}=bob says so"} for key in ("one", "two")]
+        await memory.user("bob").thread("t").add_many(told)
 
         async def bob_has_a_profile() -> bool:
             return await memory.user("bob").profile() is not None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from agent_memory.errors import AgentMemoryError, ModelError
+from agent_memory.errors import AgentMemoryError, ConfigurationError, ModelError
 from agent_memory.language.endpoints import health_of
 from agent_memory.language.offline import OfflineChat
 from agent_memory.language.roles import model_of, models_of
@@ -331,8 +331,12 @@ class Worker:
 
     async def _run(self, work: Work) -> bool:
         """Runs one workflow unless a switch is off, and notes that; False if it must be tried again."""
-        if not await is_wanted(self._tools, self.counters, work):
-            return True
+        try:
+            if not await is_wanted(self._tools, self.counters, work):
+                return True
+        except ConfigurationError as error:  # a tier that no longer exists, say: the work of others goes on
+            logger.warning("%s of %s will be tried again: %s", work.workflow, work.request, error)
+            return False
         if not await self._try(work.workflow, work.request):
             return False
         if work.workflow == INDEX:
