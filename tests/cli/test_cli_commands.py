@@ -238,3 +238,23 @@ def test_a_pace_bounds_how_fast_turns_are_written(tmp_path, monkeypatch):
     assert result["created"] == 7
     assert len(slept) >= 4
     assert max(slept) > 1.5
+
+
+def test_days_and_times_are_those_where_the_user_is_and_json_has_utc(tmp_path):
+    """The turn was said at 20:30 in UTC: the next day in Tokyo, and the same day in New York."""
+    path = tmp_path / "m.db"
+    said = {"role": "user", "content": "I am allergic to peanuts.", "created_at": "2026-05-17T20:30:00Z"}
+    with Memory.local(path) as memory:
+        maya = memory.user("maya")
+        maya.thread("t1").add_many([said])
+        maya.update_settings(time_zone="Asia/Tokyo")
+        maya.thread("t1").update_settings(time_zone="America/New_York")
+        memory.user("zoe").thread("t1").add_many([said])
+        assert memory.drain(30) == 0
+    (fact,) = parsed("show", "--user", "maya", "--type", "fact", "--store", path)["memories"]
+    assert fact["created_at"].startswith("2026-05-17T20:30:00")
+    assert "18 May 2026" in run("show", "--user", "maya", "--store", path).stdout
+    assert "18 May 2026" in run("search", "peanuts", "--user", "maya", "--store", path).stdout
+    assert "18 May 2026, 05:30 +09:00" in run("why", fact["id"], "--user", "maya", "--store", path).stdout
+    assert "17 May 2026" in run("show", "--user", "maya", "--thread", "t1", "--store", path).stdout
+    assert "17 May 2026" in run("show", "--user", "zoe", "--store", path).stdout, "another user's zone is not kept"

@@ -22,6 +22,7 @@ from agent_memory.errors import (
     StaticMemoryError,
     StoreUnavailable,
 )
+from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.mcp import OneUser, make_server
 from agent_memory.mcp.calls import problem
 from agent_memory.screening.injected import NOTICE
@@ -347,3 +348,25 @@ async def test_the_audit_says_that_an_agent_asked(memory: AsyncMemory):
         await client.call_tool("remember", {"content": "Lives in Lisbon"})
     entries = await memory.user("alice").audit()
     assert {entry.via for entry in entries} == {"mcp"}
+
+
+async def test_an_agent_reads_times_where_the_user_is_and_data_has_utc():
+    async with AsyncMemory.local(embedding_model=HashingEmbeddings()) as memory:
+        await times_are_read(memory)
+
+
+async def times_are_read(memory: AsyncMemory) -> None:
+    """The turn was said at 20:30 in UTC, the next day in Tokyo."""
+    alice = memory.user("alice")
+    await alice.update_settings(time_zone="Asia/Tokyo")
+    said = {"role": "user", "content": "I am allergic to peanuts.", "created_at": "2026-05-17T20:30:00Z"}
+    await alice.thread("t1").add_many([said])
+    await alice.thread("t1").process("extract")
+    async with agent(memory) as client:
+        found = await client.call_tool("search", {"query": "peanuts", "types": ["fact"]})
+        (fact,) = data_of(found)["memories"]
+        assert fact["said_at"] == "2026-05-17T20:30:00.000000Z"
+        assert "said 18 May 2026" in text_of(found)
+        why = await client.call_tool("why", {"id": fact["id"]})
+        assert "said 2026-05-18T05:30+09:00 by the user" in text_of(why)
+        assert data_of(why)["turns"][0]["said_at"] == "2026-05-17T20:30:00.000000Z"

@@ -19,6 +19,7 @@ import typer
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.terminal import stderr
+from agent_memory.cli.zone import show_utc, show_zone_of
 from agent_memory.errors import ConfigurationError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ def any_store(path: str, *, offline: bool = False) -> Iterator[Memory]:
     from agent_memory.language.defaults import models_named_by
     from agent_memory.settings import Environment
 
+    show_utc()
+
     if is_url(path):
         opened = Memory.remote(path, os.environ.get("MEMORY_KEY"))
     else:
@@ -210,13 +213,18 @@ def one_user(memory: Memory, given: str | None) -> UserScope:
     if given is not None:
         if given not in users:
             raise with_hint(NotFound(f"this store has no user {given!r}"), f"its users: {', '.join(users) or 'none'}")
-        return memory.user(given)
+        return _shown(memory.user(given))
     if len(users) != 1:
         reason = "this store is empty" if not users else f"which user? This store has {', '.join(users)}"
         raise with_hint(
             InvalidInput(reason), "name one with --user" if users else f"try: {invocation('ingest', 'FILE')}"
         )
-    return memory.user(users[0])
+    return _shown(memory.user(users[0]))
+
+
+def _shown(scope: UserScope) -> UserScope:
+    show_zone_of(scope)
+    return scope
 
 
 def invocation(*arguments: str) -> str:

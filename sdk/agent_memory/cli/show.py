@@ -33,6 +33,7 @@ from agent_memory.cli.views import (
     superseded_pairs,
     superseded_table,
 )
+from agent_memory.cli.zone import show_zone_of
 from agent_memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def show(
             emit(versions) if as_json else _show_history(console, versions)
         elif thread is not None:
             of_thread = thread_view(scope, thread, filters)
+            show_zone_of(scope.thread(thread), scope)
             emit(of_thread) if as_json else _show_thread(console, of_thread)
         else:
             of_user = user_view(scope, types=types, as_of=as_of, filters=filters)

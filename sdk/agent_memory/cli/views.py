@@ -14,6 +14,7 @@ from rich.text import Text
 
 from agent_memory.cli.ids import short_id
 from agent_memory.cli.terminal import clean, counted, one_line
+from agent_memory.cli.zone import local
 
 if TYPE_CHECKING:
     from agent_memory.evaluation import Miss
@@ -28,13 +29,17 @@ DIGEST_LINES = 4
 
 
 def day(moment: datetime | None) -> str:
-    """A date as people write it."""
-    return f"{moment.day} {moment:%b %Y}" if moment else ""
+    """A date as people write it, in the time zone of the user who is shown."""
+    if moment is None:
+        return ""
+    here = local(moment)
+    return f"{here.day} {here:%b %Y}"
 
 
 def day_and_time(moment: datetime) -> str:
-    """A time as people write it."""
-    return f"{day(moment)}, {moment:%H:%M} UTC"
+    """A time as people write it, with what its zone is ahead of UTC."""
+    here = local(moment)
+    return f"{day(moment)}, {here:%H:%M} {'UTC' if not here.utcoffset() else here.isoformat()[-6:]}"
 
 
 def heading(text: str) -> RenderableType:

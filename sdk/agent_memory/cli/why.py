@@ -19,7 +19,7 @@ from agent_memory.cli.options import (
     one_user,
 )
 from agent_memory.cli.terminal import clean, emit, one_line, stdout
-from agent_memory.cli.views import day, heading, memory_table, table
+from agent_memory.cli.views import day, day_and_time, heading, memory_table, table
 
 if TYPE_CHECKING:
     from agent_memory.models import Memory as Remembered
@@ -71,7 +71,8 @@ def _turn_table(turns: list[Turn]) -> Table:
     made = table("when", "thread", "who", "words")
     for turn in turns:
         who = turn.name or turn.role
-        made.add_row(day(turn.created_at), one_line(turn.thread_id, 24), one_line(who, 16), one_line(turn.content))
+        when, thread = day_and_time(turn.created_at), one_line(turn.thread_id, 24)
+        made.add_row(when, thread, one_line(who, 16), one_line(turn.content))
     return made
 
 

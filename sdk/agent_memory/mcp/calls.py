@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import tzinfo
 from itertools import count
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ from agent_memory.errors import (
     StaticMemoryError,
     StoreUnavailable,
 )
-from agent_memory.mcp.door import Door, Work
+from agent_memory.mcp.door import Door, Visit, Work
 
 T = TypeVar("T")
 Request = Context[Any, Any]
@@ -92,6 +93,22 @@ async def answer(
             return await door.ask(work)
     except AgentMemoryError as error:
         raise failure(error) from error
+
+
+async def answer_there(
+    door: Door,
+    work: Work[T],
+    request: Request | None = None,
+    doing: str = "",
+    failure: Callable[[AgentMemoryError], Exception] = to_tool,
+) -> tuple[T, tzinfo]:
+    """As `answer`, with the time zone of the user."""
+
+    async def both(visit: Visit) -> tuple[T, tzinfo]:
+        zone = await visit.zone()  # first: what has been written must not fail for its time
+        return await work(visit), zone
+
+    return await answer(door, both, request, doing, failure)
 
 
 @asynccontextmanager

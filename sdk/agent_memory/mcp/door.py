@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Protocol, TypeVar
 
 from agent_memory.audit import Actor, acting
 from agent_memory.memory import AsyncMemory
+from agent_memory.models import time_zone
 from agent_memory.scopes import AsyncUserScope
 
 T = TypeVar("T")
@@ -26,6 +28,10 @@ class Visit:
 
     user: AsyncUserScope
     end: Callable[[str], Awaitable[bool]]
+
+    async def zone(self) -> tzinfo:
+        """The time zone of the user, in which an agent reads times."""
+        return time_zone((await self.user.settings()).time_zone or "UTC")
 
 
 Work = Callable[[Visit], Awaitable[T]]

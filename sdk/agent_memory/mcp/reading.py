@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from agent_memory.mcp.calls import Request, answer
+from agent_memory.mcp.calls import Request, answer, answer_there
 from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.views import (
     ContextAnswer,
@@ -24,7 +24,7 @@ from agent_memory.mcp.views import (
     told,
     view_of,
 )
-from agent_memory.models import Provenance, Reflection, SearchFilters, day
+from agent_memory.models import Provenance, Reflection, SearchFilters, day, there
 from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER
 
@@ -89,8 +89,8 @@ def reading_tools(door: Door) -> list[Tool]:
             hits = await visit.user.search(query, limit=limit, **filters)
             return MemoriesAnswer(memories=[view_of(hit.memory, hit.relevance) for hit in hits])
 
-        found = await answer(door, work, request, "searching")
-        return told(lines_of(found.memories, HEADER, "Nothing is remembered about this."), found)
+        found, zone = await answer_there(door, work, request, "searching")
+        return told(lines_of(found.memories, HEADER, "Nothing is remembered about this.", zone), found)
 
     async def context(
         request: Request,
@@ -144,8 +144,8 @@ def reading_tools(door: Door) -> list[Tool]:
         async def work(visit: Visit) -> ReflectAnswer:
             return _answered(await visit.user.reflect(question, limit=limit, **given))
 
-        found = await answer(door, work, request, "reflecting")
-        return told(_with_evidence(found), found)
+        found, zone = await answer_there(door, work, request, "reflecting")
+        return told(_with_evidence(found, zone), found)
 
     async def history(request: Request, id: MemoryId) -> Annotated[CallToolResult, MemoriesAnswer]:
         """All versions of a memory, oldest first: what it replaced, and what replaced it."""
@@ -153,8 +153,8 @@ def reading_tools(door: Door) -> list[Tool]:
         async def work(visit: Visit) -> MemoriesAnswer:
             return MemoriesAnswer(memories=[view_of(version) for version in await visit.user.history(id)])
 
-        versions = await answer(door, work, request, "reading")
-        return told(lines_of(versions.memories, HEADER, "No version is kept."), versions)
+        versions, zone = await answer_there(door, work, request, "reading")
+        return told(lines_of(versions.memories, HEADER, "No version is kept.", zone), versions)
 
     async def why(request: Request, id: MemoryId) -> Annotated[CallToolResult, WhyAnswer]:
         """Why a memory is believed: the words that it rests on, who said them and when, and what it replaced."""
@@ -162,8 +162,8 @@ def reading_tools(door: Door) -> list[Tool]:
         async def work(visit: Visit) -> WhyAnswer:
             return _evidence(await visit.user.why(id))
 
-        evidence = await answer(door, work, request, "reading")
-        return told(_as_text(evidence), evidence)
+        evidence, zone = await answer_there(door, work, request, "reading")
+        return told(_as_text(evidence, zone), evidence)
 
     return [
         Tool.from_function(search, annotations=reading("Search memory")),
@@ -198,14 +198,15 @@ def _answered(found: Reflection) -> ReflectAnswer:
     )
 
 
-def _with_evidence(found: ReflectAnswer) -> str:
+def _with_evidence(found: ReflectAnswer, zone: tzinfo) -> str:
     if not found.sentences:
         return f"(empty: {found.skipped_reason or 'what is remembered does not answer this'})"
     lines = [HEADER]
     for sentence in found.sentences:
         lines.append(f"- {sentence.text}")
         lines += [
-            f'  rests on "{one.quote}" (said {day(one.said_at)}) [id {one.memory_id}]' for one in sentence.evidence
+            f'  rests on "{one.quote}" (said {day(there(one.said_at, zone))}) [id {one.memory_id}]'
+            for one in sentence.evidence
         ]
     return "\n".join([*lines, "", found.notice])
 
@@ -233,9 +234,11 @@ def _evidence(found: Provenance) -> WhyAnswer:
     )
 
 
-def _as_text(evidence: WhyAnswer) -> str:
+def _as_text(evidence: WhyAnswer, zone: tzinfo) -> str:
     lines = [f"{evidence.memory.content} [id {evidence.memory.id}]", f"Derived by: {evidence.derived_by}"]
-    lines += [f"- said {day(turn.said_at)} by the {turn.role}: {turn.content}" for turn in evidence.turns]
+    for turn in evidence.turns:
+        said = there(turn.said_at, zone).isoformat(timespec="minutes")
+        lines.append(f"- said {said} by the {turn.role}: {turn.content}")
     for name, views in (
         ("made from", evidence.made_from),
         ("linked with", evidence.linked_with),

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
 from pydantic import Field
 
-from agent_memory.mcp.calls import answer, to_prompt, to_resource
+from agent_memory.mcp.calls import answer, answer_there, to_prompt, to_resource
 from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.reading import LONGEST_QUERY
 from agent_memory.mcp.views import MemoriesAnswer, MemoryAnswer, lines_of, view_of
@@ -42,7 +42,7 @@ def add_resources(server: MCPServer[Any], door: Door) -> None:
 
         async def work(visit: Visit) -> str:
             found = await visit.user.memories(limit=MOST_LISTED)
-            return lines_of(map(view_of, found), HEADER, "Nothing is remembered yet.")
+            return lines_of(map(view_of, found), HEADER, "Nothing is remembered yet.", await visit.zone())
 
         return await answer(door, work, failure=to_resource)
 
@@ -104,8 +104,8 @@ def add_prompts(server: MCPServer[Any], door: Door) -> None:
             found = await visit.user.memories(limit=MOST_LISTED)
             return MemoriesAnswer(memories=[view_of(one) for one in found])
 
-        known = await answer(door, work, failure=to_prompt)
-        listed = lines_of(known.memories, HEADER, "Nothing is remembered yet.")
+        known, zone = await answer_there(door, work, failure=to_prompt)
+        listed = lines_of(known.memories, HEADER, "Nothing is remembered yet.", zone)
         return f"{listed}\n\n{_REVIEW}"
 
 

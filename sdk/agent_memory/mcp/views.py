@@ -6,12 +6,13 @@ The content of a memory is quoted, so that it passes neither for an instruction 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import tzinfo
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
-from agent_memory.models import Memory, Model, UtcTime, day
+from agent_memory.models import Memory, Model, UtcTime, day, there
 from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import NOTICE
 from agent_memory.store.ids import is_reserved
@@ -177,15 +178,15 @@ def conversation(thread_id: str) -> str | None:
     return None if is_reserved(thread_id) else thread_id
 
 
-def lines_of(views: Iterable[MemoryView], head: str, none: str) -> str:
-    """Memories as text, one a line, with their ids."""
-    lines = [f"- {view.content} ({_marks(view)}) [id {view.id}]" for view in views]
+def lines_of(views: Iterable[MemoryView], head: str, none: str, zone: tzinfo) -> str:
+    """Memories as text, one a line, with their ids. Days are those of the user's time zone."""
+    lines = [f"- {view.content} ({_marks(view, zone)}) [id {view.id}]" for view in views]
     return "\n".join([head, *lines, "", NOTICE]) if lines else none
 
 
-def line_of(view: MemoryView, head: str) -> str:
+def line_of(view: MemoryView, head: str, zone: tzinfo) -> str:
     """A memory as text."""
-    return lines_of([view], head, "")
+    return lines_of([view], head, "", zone)
 
 
 def _quoted_data(value: Any) -> Any:
@@ -196,11 +197,11 @@ def _quoted_data(value: Any) -> Any:
     return quoted(value) if isinstance(value, str) else value
 
 
-def _marks(view: MemoryView) -> str:
+def _marks(view: MemoryView, zone: tzinfo) -> str:
     said: Sequence[str | None] = (
         view.kind or view.type,
-        f"said {day(view.said_at)}",
-        f"until {day(view.valid_to)}" if view.valid_to else None,
+        f"said {day(there(view.said_at, zone))}",
+        f"until {day(there(view.valid_to, zone))}" if view.valid_to else None,
         f"replaced: {view.replaced_because}" if view.replaced_because else None,
         None if view.status == "active" else f"not in use: {view.status}",
     )

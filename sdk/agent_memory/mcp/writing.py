@@ -10,7 +10,7 @@ from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ConfigDict, Field
 
-from agent_memory.mcp.calls import Request, answer
+from agent_memory.mcp.calls import Request, answer, answer_there
 from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.reading import MemoryId, ThreadId, Words
 from agent_memory.mcp.views import MemoryAnswer, TurnsAnswer, line_of, told, view_of
@@ -75,10 +75,10 @@ def writing_tools(door: Door) -> list[Tool]:
             )
             return MemoryAnswer(memory=view_of(written))
 
-        made = await answer(door, work, request, "remembering")
+        made, zone = await answer_there(door, work, request, "remembering")
         waits = made.memory.status != "active"
         head = "Kept, but not used until a person approves it:" if waits else "Remembered:"
-        return told(line_of(made.memory, head), made)
+        return told(line_of(made.memory, head, zone), made)
 
     async def update(
         request: Request,
@@ -94,8 +94,8 @@ def writing_tools(door: Door) -> list[Tool]:
         async def work(visit: Visit) -> MemoryAnswer:
             return MemoryAnswer(memory=view_of(await visit.user.update(id, content=content, data=data, reason=reason)))
 
-        made = await answer(door, work, request, "correcting")
-        return told(line_of(made.memory, "It now says:"), made)
+        made, zone = await answer_there(door, work, request, "correcting")
+        return told(line_of(made.memory, "It now says:", zone), made)
 
     async def add_turns(
         request: Request,
