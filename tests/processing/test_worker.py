@@ -256,3 +256,31 @@ async def test_beside_requests_rules_do_one_thing_after_the_other_and_a_model_el
 
             await worker._all([piece] * 8)
         assert most == expected
+
+
+def test_the_work_goes_on_in_another_event_loop_if_its_own_is_closed(chat: ScriptedChat):
+    cadence = Cadence(extract=1, summarize=0, profile=0, reconcile=0, idle_seconds=0)
+    memory = AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings(), cadence=cadence)
+    alice = memory.user("alice")
+
+    async def first() -> None:
+        await memory.open()
+        await alice.thread("t").add("user", "fact: tea=green")
+
+    async def second() -> None:
+        await alice.thread("t").add("user", "fact: coffee=black")
+
+        async def extracted() -> bool:
+            return len(await alice.memories(types=["fact"])) == 2
+
+        await until(extracted, 30)
+        await memory.close()
+
+    asyncio.run(first())
+    asyncio.run(second())
+
+
+def test_a_memory_whose_event_loop_is_closed_can_be_closed(chat: ScriptedChat):
+    memory = AsyncMemory.local(chat_model=chat, embedding_model=HashingEmbeddings())
+    asyncio.run(memory.open())
+    asyncio.run(memory.close())

@@ -37,7 +37,7 @@ BEAT_SECONDS = 1.0
 _ADVICE: dict[type[AgentMemoryError], str] = {
     InvalidInput: "Nothing was changed. Correct the arguments.",
     NotFound: "Ids come from search, context and history; look there first.",
-    Conflict: "Look at the newest version with history, and use its id.",
+    Conflict: "Of a memory, look at the newest version with history, and use its id. A turn needs an id of its own.",
     QuotaExceeded: "Tell the user which limit is reached, and continue without this call; do not repeat it.",
     MemoryDisabled: "The user or the operator has switched this off. Go on without it; do not repeat the call.",
     StaticMemoryError: "Only the operator changes this. Do not repeat the call.",

@@ -120,7 +120,8 @@ class Worker:
 
     async def stop(self) -> None:
         """Stops the background work. Running work gets a moment to finish; the next start does the rest."""
-        tasks = [task for task in (self._task, self._deepening, self._importing) if task is not None]
+        ours = (self._task, self._deepening, self._importing)
+        tasks = [task for task in ours if task is not None and not task.done()]  # those of a closed loop are done
         self._task = self._deepening = self._importing = None
         if not tasks:
             return
@@ -132,7 +133,11 @@ class Worker:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self) -> None:
-        """Wakes the worker, because turns were written."""
+        """Wakes the worker, because turns were written. If its event loop is closed, it goes on in this one."""
+        if self._task is not None and self._task.done() and not self._stopping:
+            self._awake, self._cycle = asyncio.Event(), asyncio.Lock()
+            self._task = self._deepening = self._importing = None
+            self.start()
         self._awake.set()
 
     async def drain(self, timeout: float | None = None, progress: Progress | None = None) -> int:
