@@ -246,6 +246,21 @@ async def test_what_cannot_travel_is_refused_here(remote: AsyncMemory):
         await remote.user("alice").memories()
 
 
+@pytest.mark.parametrize("dots", [".", ".."])
+async def test_a_thread_that_a_path_cannot_name_is_not_taken_for_its_user(remote: AsyncMemory, dots: str):
+    alice = remote.user("alice")
+    for call in (
+        alice.thread(dots).update_settings(enabled=False),
+        alice.thread(dots).turns(),
+        alice.thread(dots).add("user", "Where am I?"),
+        alice.thread(dots).end(),
+        alice.get(dots),
+    ):
+        with pytest.raises(InvalidInput, match="over HTTP"):
+            await call
+    assert (await alice.settings()).enabled is not False
+
+
 async def test_the_environment_names_a_server(memory: AsyncMemory):
     key, entry = new_key("backend", acts_for_users=True)
     async with serving(memory, ApiKeys([entry])) as url:

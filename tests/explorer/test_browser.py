@@ -235,7 +235,19 @@ def test_filters_narrow_the_timeline(seen: Looking):
     assert seen.page.locator(".bar").count() >= 1
     assert all("peanuts" in one for one in seen.page.locator(".bar").all_inner_texts())
     assert "q=peanuts" in seen.page.url
-    assert "Nothing matches" in seen.show("timeline?q=unheard-of")
+    assert "Remove a filter to see more." in seen.show("timeline?q=unheard-of")
+
+
+def test_a_filter_that_looked_at_the_newest_only_says_so(seen: Looking):
+    def with_more(route: Any) -> None:
+        route.fulfill(json={**route.fetch().json(), "next": "a-token"})
+
+    seen.page.route("**/v1/memories?*", with_more)
+    seen.show("turns")
+    text = seen.show("timeline?q=unheard-of")
+    assert "were looked at" in text
+    assert "Load older ones" in text
+    seen.page.unroute("**/v1/memories?*")
 
 
 def test_a_memory_shows_its_quote_its_talk_and_its_history(seen: Looking, world: World):

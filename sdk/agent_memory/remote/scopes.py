@@ -18,7 +18,7 @@ from urllib.parse import quote
 from agent_memory.contract.endpoint import IF_MATCH, MAX_PAGE, Endpoint
 from agent_memory.contract.schemas import ProcessRun, StaticKnowledge
 from agent_memory.contract.table import ENDPOINTS
-from agent_memory.errors import AgentMemoryError, NotFound, StoreUnavailable
+from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound, StoreUnavailable
 from agent_memory.models import (
     Context,
     ContextSection,
@@ -235,7 +235,7 @@ class RemoteThreadScope(AsyncThreadScope):
         receipts = []
         for part in in_requests(named):
             body = {"turns": [turn.model_dump(mode="json", exclude_none=True) for turn in part], **extras}
-            path = f"/v1/threads/{quote(self.thread_id, safe='')}/turns"
+            path = f"/v1/threads/{_segment(self.thread_id, 'thread_id')}/turns"
             answer = await self._http.send("POST", path, user_id=self.user_id, body=body, repeatable=True)
             receipts.append(Receipt.model_validate(answer))
         return Receipt(
@@ -259,7 +259,9 @@ class RemoteThreadScope(AsyncThreadScope):
 
     async def end(self) -> ProcessResult:
         """Says that the conversation is over, and waits until its turns are processed."""
-        return await _process(self._http, self.user_id, f"/v1/threads/{quote(self.thread_id, safe='')}/end", None)
+        return await _process(
+            self._http, self.user_id, f"/v1/threads/{_segment(self.thread_id, 'thread_id')}/end", None
+        )
 
 
 class RemoteStaticScope(AsyncStaticScope):
@@ -303,13 +305,20 @@ def _extras(asked: Asked) -> dict[str, Any]:
     return {name: value for name, value in extras.items() if value is not None}
 
 
+def _segment(value: object, name: str) -> str:
+    """An id as one segment of a path."""
+    if value in (".", ".."):  # HTTP clients resolve them: the path would name the user instead of the thread
+        raise InvalidInput(f"{name} cannot be {value!r} over HTTP")
+    return quote(check_id(value, name), safe="")
+
+
 async def _send(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -> Any:
     rest = dict(arguments)
     headers = {"If-Match": rest.pop(IF_MATCH)} if IF_MATCH in rest else {}
     path = endpoint.path
     for name in endpoint.path_names:
         value = scope.thread_id if name == "thread_id" and isinstance(scope, RemoteThreadScope) else rest.pop(name)
-        path = path.replace(f"{{{name}}}", quote(check_id(value, name), safe=""))
+        path = path.replace(f"{{{name}}}", _segment(value, name))
     in_query = endpoint.verb in ("GET", "DELETE")
     if "filters" in rest:
         rest["filters"] = _filter_sent(rest["filters"], in_query=in_query)

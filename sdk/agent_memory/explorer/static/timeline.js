@@ -158,7 +158,7 @@ export function Timeline() {
       const filtered = ["q", "kind", "tag", "agent", "project", "sure"].some((name) => params[name]);
       if (found.items.length === 0 && !filtered) return html`<${Empty} title="No memories yet">Memories are made from turns in the background. <a href=${routeTo(user, "live")}>Write turns in Live</a>, or ingest a conversation with “agent-memory ingest FILE”.<//>`;
       return html`<${Filters} items=${found.items} set=${set} params=${params} />
-        ${items.length === 0 ? html`<${Empty} title="Nothing matches">Remove a filter to see more.<//>` : html`
+        ${items.length === 0 ? html`<${Empty} title="Nothing matches">${found.next ? `Only the newest ${counted(found.items.length, "memory", "memories")} were looked at: load older ones, or ask in the Playground, which searches all.` : "Remove a filter to see more."}<//>` : html`
         <${AsOf} range=${range} at=${at} count=${count} set=${(value) => set({ asof: value })} />
         ${table ? html`<${Table} items=${items} at=${at} />` : html`<${Lanes} items=${items} by=${params.by} at=${at} all=${params.range === "all"} />`}
         <p class="legend"><span class="sample"></span> valid <span class="sample replaced"></span> replaced <span class="sample waits"></span> waits for review
