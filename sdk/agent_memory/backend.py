@@ -155,7 +155,7 @@ class StoreBackend:
                 await self.runtime.tools.embeddings.embed([_A_WORD])
                 await search(self.runtime.searcher, (STORE_USER,), _A_WORD)
         except Exception as error:
-            logger.warning("Not all could be loaded in advance: %s", error or type(error).__name__)
+            logger.warning("Not all could be loaded in advance: %s", str(error) or type(error).__name__)
 
     async def plan_reembed(self, to: str | EmbeddingModel) -> ReembedPlan:
         """What it would cost to move the store to another embedding model."""

@@ -118,12 +118,14 @@ async def test_warming_searches_for_nobody_and_never_raises(
     assert STORE_USER in asked
     assert "could be loaded in advance" not in caplog.text
 
-    async def refused(*_: Any, **__: Any) -> list[Any]:
-        raise StoreUnavailable("no store today")
+    for error, said in ((StoreUnavailable("no store today"), "no store today"), (TimeoutError(), "TimeoutError")):
 
-    monkeypatch.setattr(store, "query", refused)
-    await memory.warm()
-    assert "could be loaded in advance" in caplog.text
+        async def refused(*_: Any, error: Exception = error, **__: Any) -> list[Any]:
+            raise error
+
+        monkeypatch.setattr(store, "query", refused)
+        await memory.warm()
+        assert caplog.messages[-1] == f"Not all could be loaded in advance: {said}"
 
 
 class Slow(HashingEmbeddings):
