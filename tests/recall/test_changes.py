@@ -136,6 +136,17 @@ def test_later_statements_about_one_thing_are_shown_in_the_order_of_time():
     assert newer_versions(best_first, "What does the cat like?", best_first) == {}
 
 
+def test_what_surely_replaced_another_is_not_older_for_a_weak_reason():
+    """Something later has words of the new value, and says nothing about it."""
+    old, new = chunk(0, "I keep the router in the hall cupboard."), chunk(9, "The router stands on the bookshelf now.")
+    new = new.model_copy(update={"memory": new.memory.model_copy(update={"near_ids": [old.memory.id]})})
+    far = {"score": 0.3, "similarity": 0.3}
+    later = chunk(14, "Where the router stands it blinks at night.").model_copy(update=far)
+    other = chunk(4, "The cat likes fish and naps a lot.").model_copy(update={"score": 0.2, "similarity": 0.1})
+    newer = pair("Where does my router stand?", old, new, later, other)
+    assert newer == {old.memory.id: Newer(new.memory.id, is_change=False)}
+
+
 def test_a_later_question_makes_nothing_older():
     old, asked = chunk(0, "The router is in the hall cupboard."), chunk(9, "Is the router in the hall cupboard now?")
     assert pair("Where is the router?", old, asked) == {}
