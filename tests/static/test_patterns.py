@@ -62,7 +62,8 @@ PROOFS: dict[tuple[str, str], str] = {
     (
         "sdk/agent_memory/language/offline/text.py",
         r"(?<=[a-z][.!?])(?=[A-Z][a-z])|(?<![A-Z])(?<=[a-z]{4}[.!?])\s+(?=[A-Z])"
-        r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])",
+        r"|(?<=[a-z]{3}[.!?])\s+(?=(?:i|im|we|my|our|the|and|also|please|never|always|no|decided)\b[ ':])"
+        r"|(?<=[a-z]{5}[.!?])\s+(?=[a-z]{3})|(?<=\d{3}[.!?])\s+(?=[a-z]{3})",
     ): "the repeat begins behind a full stop alone: a gap is read once and given back once",
     (
         "sdk/agent_memory/language/offline/text.py",
@@ -221,7 +222,7 @@ def _module(path: str) -> object:
     return importlib.import_module(relative.removesuffix(".py").replace("/", "."))
 
 
-EXAMPLES = {"names": ("Ann", "Al"), "said": "due date", "status": "single"}
+EXAMPLES = {"names": ("Ann", "Al"), "said": "due date", "status": "single", "name": "Lisbon"}
 """What stands in the patterns that are made for a text."""
 
 

@@ -87,7 +87,7 @@ _TERSE_ORDER = bounded(
     re.I,
 )
 _KEEP = bounded(
-    r"^(?:(?:please|also|and|so|but|oh|ok|okay),? |when(?:ever)? [^.?]{3,60}?,? )*"
+    r"^(?:(?:please|also|and|so|but|oh|ok|okay),? |when(?:ever)? [^.?]{3,60}?,? ){0,3}"
     r"(?:(?:can|could|will) you )?(?:please )?(?:remember|do not forget|keep in mind|bear in mind|note)(?: that|,|:)? "
     rf"(?!{either('to when how what who why where if me it this that the_time the_day')}\b)\S",
     re.I,
