@@ -225,3 +225,22 @@ def test_a_fact_that_was_said_again_shows_why_it_is_the_newer_one():
 def test_what_only_repeats_a_memory_makes_it_no_older():
     one, again = fact("a", "The router is on the bookshelf.", 0), fact("b", "The router is on the bookshelf!", 5)
     assert not any("newer told" in line for line in lines_of(one, again))
+
+
+def test_two_facts_of_one_turn_make_neither_older():
+    """Though one of them was said again; turns of other threads may have the same id."""
+    hall, shelf = fact("a", "The router is in the hall.", 0, again=9), fact("b", "The router is on the bookshelf.", 0)
+    query = "Where does my router stand?"
+
+    def marked(*turns: tuple[str, str]) -> int:
+        placed = [
+            hit.model_copy(
+                update={"memory": hit.memory.model_copy(update={"thread_id": thread, "source_turn_ids": [t]})}
+            )
+            for hit, (thread, t) in zip((hall, shelf), turns, strict=True)
+        ]
+        return len(newer_versions(placed, query, placed))
+
+    assert marked(("t", "1"), ("t", "2")) == 1
+    assert marked(("t", "1"), ("t", "1")) == 0
+    assert marked(("t", "1"), ("other", "1")) == 1

@@ -174,6 +174,12 @@ def test_the_turns_of_a_context_are_the_last_ones_without_a_gap():
     assert [line.used["id"] for line in fit({TURNS: turns}, counter, 60, "sections").kept[TURNS]] == ["0"]
 
 
+def test_two_turns_that_say_the_same_are_two_messages():
+    turns = [Line(TURNS, "Yes.", {"id": str(n), "role": "user"}) for n in range(2)]
+    kept = fit({TURNS: turns}, ApproximateTokens(), 200, "sections").kept[TURNS]
+    assert [line.used["id"] for line in kept] == ["0", "1"]
+
+
 async def test_a_context_has_what_is_relevant_of_the_profile_and_not_shown_already(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.remember("The cat is called Tom")

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_memory import AsyncMemory, Cadence
+from agent_memory.forgetting.tombstones import bury, of_words
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.models import iso, now
@@ -277,12 +278,10 @@ async def test_a_question_is_found_where_nothing_else_is(idle: AsyncMemory):
     assert "Lisbon" in (await alice.context("What about Lisbon, and my trip there?")).text
 
 
-async def test_what_was_forgotten_by_its_words_is_not_found_under_another_id(idle: AsyncMemory):
+async def test_a_turn_that_is_forgotten_but_not_deleted_yet_is_not_found(idle: AsyncMemory):
     alice = idle.user("alice")
     await alice.thread("home").add("user", SAID)
-    await alice.forget(query="plumber")
-    said_before = {"role": "user", "content": SAID, "created_at": iso(now() - timedelta(days=1))}
-    await alice.thread("work").add_many([said_before])
+    await bury(idle.runtime.store, "alice", [of_words("alice", SAID, now(), "forgotten", None, "")])
     assert await texts(alice, "plumber") == []
 
 
@@ -307,3 +306,11 @@ async def test_a_search_of_a_silent_thread_says_nothing_of_the_others(idle: Asyn
     known._wrote_turns.clear()
     assert await texts(alice.thread("work"), "plumber") == []
     assert await texts(alice, "plumber") == [SAID]
+
+
+async def test_the_settings_of_the_conversation_that_asks_hold_for_it(idle: AsyncMemory):
+    alice = idle.user("alice")
+    await alice.thread("home").add("user", SAID)
+    assert SAID in (await alice.thread("work").context("When does the plumber come?")).text
+    await alice.thread("work").update_settings(deny_categories=["plumber"])
+    assert SAID not in (await alice.thread("work").context("When does the plumber come?")).text

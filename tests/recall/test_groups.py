@@ -189,3 +189,13 @@ async def test_a_group_is_processed_in_the_background(memory: AsyncMemory):
     popped = team.thread("standup")
     await popped.add("user", "never mind")
     assert (await popped.pop()).content == "never mind"  # type: ignore[union-attr]
+
+
+async def test_a_thread_of_a_group_that_is_off_is_not_read_with_a_user(memory: AsyncMemory):
+    alice, room = memory.user("alice"), memory.group("team").thread("room")
+    await room.add("user", "The office chair budget is 300 euros")
+    await room.process("index")
+    assert len(await alice.search("office chair", groups=["team"])) == 1
+    await room.update_settings(enabled=False)
+    assert await alice.search("office chair", groups=["team"]) == []
+    assert "300" not in (await alice.context("office chair", groups=["team"])).text

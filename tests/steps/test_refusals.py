@@ -162,6 +162,12 @@ def test_what_is_known_narrows_and_widens():
     assert Refusals.of(known.to_extra()) == known
 
 
+def test_refused_turns_with_others_between_them_are_not_in_a_row():
+    refused = Refusals(in_a_row=MOST_IN_A_ROW - 1)
+    assert refused.given_up([]).is_everything
+    assert not refused.passed(1).given_up([]).is_everything
+
+
 def test_of_many_refused_turns_the_newest_ids_are_kept():
     known = Refusals()
     first = last = Turn(id="t0", user_id="ada", thread_id="t", role="user", content="No.", created_at=now())

@@ -79,6 +79,16 @@ async def test_a_question_that_may_not_be_kept_is_not_carried(memory: AsyncMemor
     assert key not in found["yes please"].content
 
 
+async def test_a_question_off_the_record_is_not_carried(memory: AsyncMemory):
+    chat = memory.user("ann").thread("t")
+    await chat.update_settings(auto_store=False)
+    await chat.add("agent", ASKED, created_at=DAY)
+    await chat.update_settings(auto_store=True)
+    await chat.add("user", "go for it please", created_at=DAY + timedelta(minutes=1))
+    await chat.process("index")
+    assert (await chunks(memory))["go for it please"].content == "[5 March 2026] user: go for it please"
+
+
 def test_the_question_has_what_it_is_about():
     assert question_in("Fine. I can move you to 400 Mbit. Shall I?") == "I can move you to 400 Mbit. Shall I?"
     assert question_in("Hello. Which size of the white one do you want? It comes in S or M.") == (
