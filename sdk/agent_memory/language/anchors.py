@@ -6,6 +6,9 @@ name of a talk belongs to its part of the sentence. A claim whose other words ar
 
 from __future__ import annotations
 
+import re
+
+from agent_memory.language.measures import is_unit
 from agent_memory.language.moods import content_words
 from agent_memory.language.polarity import NEGATORS, words_of
 from agent_memory.text.dates import DAY_NAMES, MONTH_NAMES
@@ -41,7 +44,6 @@ _OPPOSITES = [
         ("faster fastest quicker", "slower slowest"),
         ("landlord landlady", "tenant tenants"),
         ("employer employs employed", "employee employees"),
-        ("teach teaches taught teaching", "learn learns learned learnt learning studies"),
         ("import imports imported", "export exports exported"),
         ("daily täglich", "weekly wöchentlich monthly monatlich yearly annually annual"),
     )
@@ -51,7 +53,26 @@ _OPPOSITES = [
 
 def out_of_place(content: str, quoted: str) -> str | None:
     """The first figure, name or opposite that a claim puts where it was not said; None if there is none."""
-    return _opposite(content, quoted) or _counted(content, quoted) or _moved(content, quoted)
+    return (
+        _opposite(content, quoted)
+        or _other_rate(content, quoted)
+        or _counted(content, quoted)
+        or _moved(content, quoted)
+    )
+
+
+_RATE = linear(
+    r"\b(?:per|an?|each|every)\s+(hour|day|night|week|month|quarter|year)\b|\b(hour|dai|week|month|quarter|year)ly\b",
+    re.IGNORECASE,
+)
+
+
+def _other_rate(content: str, quoted: str) -> str | None:
+    """Finds "a cup a week" where a cup a day was said."""
+    told, said = (
+        {"".join(found).casefold().replace("dai", "day") for found in _RATE.findall(text)} for text in (content, quoted)
+    )
+    return f"nobody said a {min(told)}" if told and said and told.isdisjoint(said) else None
 
 
 def _opposite(content: str, quoted: str) -> str | None:
@@ -71,7 +92,7 @@ def _spelt(text: str) -> str:
 
 def _counted(content: str, quoted: str) -> str | None:
     """Finds "40 developers" where 40 people were said, and 12 developers."""
-    told, said = _after_figures(content), _after_figures(quoted)
+    told, said = _after_figures(content, 1), _after_figures(quoted, 3)
     counts: dict[str, set[str]] = {}
     for figure, things in said.items():
         for thing in things:
@@ -82,13 +103,14 @@ def _counted(content: str, quoted: str) -> str | None:
     return None
 
 
-def _after_figures(text: str) -> dict[str, set[str]]:
+def _after_figures(text: str, most: int) -> dict[str, set[str]]:
+    """The beginnings of the content words among the next few behind each figure."""
     found: dict[str, set[str]] = {}
     words = _spelt(text).split()
     for at, word in enumerate(words):
         if figure := _FIGURE.search(word):
-            behind = content_words(words_of(" ".join(words[at + 1 : at + 4])))
-            things = {one[:3] for one in behind if not one.isdigit() and one[:3] not in _CALENDAR}
+            behind = content_words(words_of(" ".join(words[at + 1 : at + 1 + most])))
+            things = {one[:3] for one in behind if not (one.isdigit() or one[:3] in _CALENDAR or is_unit(one))}
             found.setdefault(figure[0].strip(".,"), set()).update(things)
     return found
 
@@ -100,22 +122,25 @@ def _moved(content: str, quoted: str) -> str | None:
     for anchors, told in parts:
         for anchor in anchors:
             homes.setdefault(anchor, []).append(told)
+    subjects = {text.split()[0] for text in texts if not _IS.isdisjoint(text.split()[1:2])}
     compared = 0
     for claim in _PARTS.split(_spelt(content)) if len(parts) > 1 else ():
         anchors = _anchors(claim, inside=not claim.startswith(("User", "The user", "Der Nutzer")))
-        told = _told(claim) - frozenset(one.casefold()[:8] for one in anchors)
+        told = _told(claim) - frozenset(one.casefold()[:8] for one in anchors & homes.keys())
         for anchor in sorted(anchors & homes.keys()):
             compared += 1
             home = homes[anchor]
             about = home[0] - {anchor.casefold()[:8]}
             # A bare name addresses somebody: "Thanks, Nate!"
-            if len(home) > 1 or len(about) < (2 if anchor.isalpha() else 1) or told & about or compared > _MOST:
+            fewest = 2 if anchor.isalpha() and anchor not in subjects else 1
+            if len(home) > 1 or len(about) < fewest or told & about or compared > _MOST:
                 continue
             if any(others and others.isdisjoint(anchors) and told & rival for others, rival in parts):
                 return f"{anchor} was said of something else"
     return None
 
 
+_IS = frozenset("is was are were has had".split())
 _MOST = 12
 """Figures and names of a claim that are compared: a claim with more of them is a list. A choice."""
 

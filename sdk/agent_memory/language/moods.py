@@ -35,7 +35,8 @@ _MOODS = {
     "possible": r"might|leaning\s+towards?|(?:i|we)\s+(?:seem|vaguely)|podría\s+ser|may|"
     r"\p{L}+\s+could|considering|(?:thinking|thought)\s+(?:of|about)|tempted|toying|könnten?|"
     r"pourrai[st]|podrí?an?|potrebbe|poderia",
-    "supposed": r"with\s+(?:any|a\s+bit\s+of|some)?\s*luck|chances\s+are|il\s+se\s+peut|puede\s+que|kann\s+sein|"
+    "supposed": r"suspects?|reckons?|rumou?r\s+has\s+it|"
+    r"with\s+(?:any|a\s+bit\s+of|some)?\s*luck|chances\s+are|il\s+se\s+peut|puede\s+que|kann\s+sein|"
     r"può\s+darsi|maybe|perhaps|possibly|probably|presumably|apparently|supposedly|allegedly|rumou?r(?:s|ed)?|gossip|"
     r"reportedly|(?:i|we)\s+(?:think|believe|guess|suppose|reckon|assume|suspect|imagine)|(?:i|we)\s+heard\s+(?:that|"
     r"he|she|they|it)|(?:i['’]m|am|not)\s+(?:(?:not|quite|entirely|totally|100%)\s+)*sure|unsure|undecided|"
@@ -77,6 +78,8 @@ _SETTLED = frozenset(
     "decided chose determined committed agreed promised must due ready likes enjoys loves prefers".split()
 )
 """The marks among them with which a claim answers a question."""
+_SAME = frozenset("quit put cut set let hit shut spread bet split hurt cost read".split())
+"""Verbs whose past is like their present."""
 _STATES = frozenset("has owns lives works drives hat besitzt wohnt lebt tiene vive possède habite ha vit".split())
 _DONE = ("é", "ée", "és", "ées", "ado", "ada", "ido", "ida", "ato", "ata", "ito", "uto")
 """How participles of Romance languages end."""
@@ -236,7 +239,8 @@ def _changed(words: Sequence[str], told: frozenset[str], clause: _Clause) -> boo
     if clause.mood != "planned":
         return True
     done = any(
-        (is_past(word) and lemma(word) == clause.verb) or (word.endswith(_DONE) and word[:4] == clause.verb[:4])
+        ((is_past(word) or word in _SAME) and lemma(word) == clause.verb)
+        or (word.endswith(_DONE) and word[:4] == clause.verb[:4])
         for word in words
     )
     return done or (not _STATES.isdisjoint(words) and _STATES.isdisjoint(clause.words))

@@ -136,15 +136,20 @@ def _party(words: Sequence[str], part: str) -> tuple[str, str | None] | None:
         is_name
         and not is_verb
         and first not in SMALL_WORDS | FUNCTION_WORDS
-        and (is_past(second) or second in _OF_PEOPLE)
+        and (is_past(second) or second in _OF_PEOPLE or (second.endswith("s") and len(second) > 4))
     ):
         return first, first
-    if first in _DETERMINERS:
-        person = next((word for word in words[1:4] if word in _PEOPLE or word.endswith(_OF_WORKERS)), None)
+    if first in _DETERMINERS or (first in _SOME and second == "of"):
+        person = next((word for word in words[1:5] if _is_person(word.removesuffix("s"))), None)
         return (person, None) if person else None
     return None
 
 
+def _is_person(word: str) -> bool:
+    return word in _PEOPLE or (len(word) > 4 and word not in SMALL_WORDS and word.endswith(_OF_WORKERS))
+
+
+_SOME = frozenset("one two three both some most many all each none half einer eine uno una un une".split())
 _PEOPLE = frozenset(
     """people guy girl boy lady man woman person folks couple crew family student nurse chef pilot priest leute mensch
     gente señor señora gens monsieur dame signora persone pessoa pessoal""".split()
@@ -187,7 +192,9 @@ def of_bystander(content: str, cited: Sequence[str], speaker: str) -> str | None
     if not clauses or not (enough or alone) or _PRONOUNS & set(words):
         return None
     named = {word[:4] for word in words}
-    for home in (clause for clause in clauses if not enough or len(clause.telling & told) == most):
+    for home in (clause for clause in clauses if len(clause.telling & told) == most):
+        if home.party in _PRONOUNS and not enough:
+            return None
         if home.party is None or home.party[:4] in named:
             return None
         behind = home.words[home.words.index(home.party) + 1 :] if home.party in home.words else home.words
@@ -263,17 +270,24 @@ _LINKS = frozenset(
 
 def _turned_link(words: Sequence[str], said: Sequence[str]) -> str | None:
     """Finds "Stripe for Google" where "Google for Stripe" was said."""
-    linked = set(_linked(said))
-    for first, link, second in _linked(words):
-        if first != second and (second, link, first) in linked:
-            return f"{first} and {second} changed places"
+    linked = list(_linked(said))
+    for link, first, second in _linked(words):
+        for other, before, behind in linked:
+            went, came = (first & behind) - before, (second & before) - behind
+            if other == link and went and came:
+                return f"{min(went)} and {min(came)} changed places"
     return None
 
 
-def _linked(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for at, word in enumerate(words):
-        if at and word in _LINKS and (behind := _behind(words, at)):
-            yield words[at - 1], word, behind
+def _linked(words: Sequence[str]) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
+    """The first few prepositions, each with the content words of the three words before and behind it."""
+    places = [at for at, word in enumerate(words) if word in _LINKS]
+    for at in places[:_MOST_LINKS]:
+        yield words[at], content_words(words[max(0, at - 3) : at]), content_words(words[at + 1 : at + 4])
+
+
+_MOST_LINKS = 12
+"""Prepositions that are compared: a sentence has fewer. A choice."""
 
 
 def _turned_order(words: Sequence[str], said: Sequence[str]) -> str | None:

@@ -101,7 +101,7 @@ def telling(words: Iterable[str]) -> set[str]:
 
 def added_not(content: str, said: str) -> str | None:
     """A "not" of a claim, or a word such as "forbids", that nobody said."""
-    content, said = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, said))
+    content, said = map(_with_negators, (content, said))
     plain, denied = _denied(said, NEGATORS | _AGAINST)
     for after in _after_negators(content, NEGATORS, most=4):
         known = [word for word in after if word in plain or word in denied]
@@ -110,11 +110,23 @@ def added_not(content: str, said: str) -> str | None:
     return None
 
 
+def _with_negators(text: str) -> str:
+    """A text with a plain negator for phrases that say "not" in several words."""
+    return _PHRASES.sub("not", _NO_MORE.sub(r"ne \1 pas", text))
+
+
+_PHRASES = linear(
+    r"\b(?:rul(?:e|ed|es|ing) out|turn(?:ed|s|ing)? down|call(?:ed|s|ing)? off|(?:opted|backed) out of|said no to|"
+    r"passed (?:on|up)|kein(?:e|en)? mehr)\b",
+    re.IGNORECASE,
+)
+
+
 def changed_polarity(content: str, quoted: str, said: str) -> str | None:
     """A "not" or a doubt that was left out or put in."""
     if added := added_not(content, said):
         return added
-    content, quoted = (_NO_MORE.sub(r"ne \1 pas", text) for text in (content, quoted))
+    content, quoted = map(_with_negators, (content, quoted))
     words, quoted_words = words_of(without_may(content)), set(words_of(quoted))
     if not _DENYING.isdisjoint(words) and (NEGATORS | _AGAINST).isdisjoint(quoted_words):
         denying = next(word for word in words if word in _DENYING)

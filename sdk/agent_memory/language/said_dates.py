@@ -84,11 +84,14 @@ def _moments(text: str, said_at: datetime | None) -> list[dates.Moment]:
     if said_at is None:
         return []
     alone = [f"in {month}" for month in dates.MONTH_NAMES if month in text and month not in ("May", "March")]
+    words = set(words_of(text))
+    alone += [f"{side} {season}" for season in _SEASONS if season in words for side in ("last", "next")]
     alone += [f"on the {''.join(found)}th" for found in _DAY_ALONE.findall(text)]
     parts = [*sentences(text), *alone]
     return [moment for part in parts for side in _SIDES for moment in dates.find(part, said_at, side)]
 
 
+_SEASONS = ("spring", "summer", "autumn", "fall", "winter")
 _SIDES: tuple[dates.Side, dates.Side] = ("past", "future")
 
 

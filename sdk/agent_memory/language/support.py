@@ -18,7 +18,7 @@ from agent_memory.language.bearers import of_agent, of_another
 from agent_memory.language.bounds import wrong_bound
 from agent_memory.language.measures import is_unit, unsaid_figures, wrong_unit
 from agent_memory.language.moods import changed_mood, of_direct_speech
-from agent_memory.language.parties import of_bystander, of_speaker, turned_round
+from agent_memory.language.parties import KIN, of_bystander, of_speaker, turned_round
 from agent_memory.language.polarity import added_not, changed_polarity, telling, words_of
 from agent_memory.language.said_dates import Spoken, without_dates, years_since
 from agent_memory.text import dates
@@ -290,7 +290,7 @@ def _swapped(content: str, quoted: str, speaker: str) -> str | None:
     said = [speaker if word in _SELF else word.removesuffix("'s") for word in words_of(quoted)]
     if "by" in told:
         return None
-    known = {speaker, *_capitals(quoted)}.intersection(said)
+    known = {speaker, *_capitals(quoted), *KIN}.intersection(said)
     people = [(at, word) for at, word in enumerate(told) if word in known]
     told_verbs, said_verbs = _verbs(told), _verbs(said)
     for (at, one), (behind, two) in pairwise(people):
