@@ -263,7 +263,7 @@ def _turned_contrast(words: Sequence[str], said: Sequence[str]) -> str | None:
 
 
 _LINKS = frozenset(
-    "for to from with than of via into onto against behind under above before after für zu von mit als pour à de por a "
+    "for to from with than of via into onto against behind under above before after für zu von mit als pour à de por "
     "para con per da".split()
 )
 
@@ -272,6 +272,8 @@ def _turned_link(words: Sequence[str], said: Sequence[str]) -> str | None:
     """Finds "Stripe for Google" where "Google for Stripe" was said."""
     linked = list(_linked(said))
     for link, first, second in _linked(words):
+        if any(other == link and first & before and second & behind for other, before, behind in linked):
+            continue  # it was said in this order too
         for other, before, behind in linked:
             went, came = (first & behind) - before, (second & before) - behind
             if other == link and went and came:
