@@ -134,7 +134,9 @@ def _answer(turn: TurnView, before: list[TurnView], own: list[Sentence]) -> list
     alone = len(own) == 1
     reply = turn.content.strip() if alone else own[0].text
     moments, clause = context.moments(reply, turn.created_at), parse(reply)
-    settles = bool(moments) or clause is None or (slots.is_verbless(reply, clause) and not replies.is_praise(reply))
+    # "Yes, the one at half past two" chooses; "Yes, book it" is an order for now.
+    stated = speech.is_statement(statements.opened(own[0], frozenset()).text) and not replies.is_praise(reply)
+    settles = bool(moments) or (stated and (clause is None or slots.is_verbless(reply, clause)))
     question = replies.question_of(reply, before, alone=alone, settles=settles)
     if question is None:
         return []
