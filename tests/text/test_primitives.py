@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_memory.text.figures import figures
+from agent_memory.text.figures import figures, telling_figures
 from agent_memory.text.names import names
 from agent_memory.text.sentences import sentences
 from agent_memory.text.stop_words import CLAIM_WORDS, FOREIGN_WORDS, QUESTION_WORDS, SMALL_WORDS
@@ -58,3 +58,8 @@ def test_what_changes_a_claim_is_left_out_of_questions_alone():
     assert {"before", "after", "under", "over", "more", "all"} <= QUESTION_WORDS - CLAIM_WORDS
     assert SMALL_WORDS == QUESTION_WORDS & CLAIM_WORDS
     assert not FOREIGN_WORDS & CLAIM_WORDS
+
+
+def test_measures_and_years_are_no_telling_figures():
+    assert telling_figures("The jug holds 1500ml, we have had it since 2019.") == set()
+    assert telling_figures("The code is 15ab7, the amount 84,537.") == {"15ab7", "84537"}

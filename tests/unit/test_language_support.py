@@ -57,6 +57,14 @@ def test_a_quote_that_leaves_out_the_not_does_not_hide_it():
     assert why_unsupported("Marta eats meat", "eat meat", said) == 'it leaves out a "not"'
 
 
+def test_what_was_asked_is_stated_if_the_answer_is_cited_too():
+    asked = Spoken("Is the red bike in the garage mine now?", SAID_AT, "Ann")
+    answered = Spoken("Great, it is then.", SAID_AT, "Ann")
+    told = "Ann's red bike is in the garage"
+    assert why_unsupported(told, "the red bike in the garage", [asked]) == "it was asked, not stated"
+    assert why_unsupported(told, "the red bike in the garage", [asked, answered]) is None
+
+
 def test_a_memory_that_is_too_long_to_be_checked_is_refused():
     said = "I have a red kite and a dog. " * 150
     assert why_unsupported(said[:3_990], "I have a red kite", [Spoken(said, SAID_AT)]) is None
