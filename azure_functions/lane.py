@@ -30,8 +30,8 @@ ROUNDS = 25
 
 Json = dict[str, Any]
 User = list[Any]
-"""The kind of work, the id of a user, of an import their threads with their numbers of turns, and how often its start
-has failed."""
+"""The kind of work; the user's id; for an import, the threads with their numbers of turns; how often the start
+failed."""
 
 
 def lane(context: df.DurableOrchestrationContext) -> Generator[Any, Any, int | None]:

@@ -1,4 +1,4 @@
-"""Slices of a sweep: lists the pending rows of one, and starts or does the work. A failing row stops no other."""
+"""Slices of a sweep: lists the pending rows of a slice, and starts or does their work. A failing row stops no other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ logger = logging.getLogger("agent_memory")
 
 Json = dict[str, Any]
 Act = Callable[[Parts, df.DurableOrchestrationClient, Sequence[Document]], Awaitable[int]]
-"""Handles rows; how many failed."""
+"""Handles rows; returns how many failed."""
 
 PURGED_AT_ONCE = 600
 """Seconds of ended histories that one purge deletes."""
@@ -103,7 +103,7 @@ async def sweep_end(claim: dict) -> int:  # type: ignore[type-arg]
 
 
 async def _each(parts: Parts, work: Iterable[Callable[[], Awaitable[object]]]) -> int:
-    """Does all work, a few pieces at a time; how many failed. They are logged, and found again by the next sweep."""
+    """Does all work, a few pieces at a time; returns how many failed. Logs these; the next sweep finds them again."""
     gate = asyncio.Semaphore(parts.environment.feed_concurrency)
 
     async def one(piece: Callable[[], Awaitable[object]]) -> int:
@@ -185,7 +185,7 @@ _ACTS: dict[str, tuple[str, Act]] = {
     "idle": ("idle", _settle),
     "recount": ("recount", _recount),
     "extracted": ("extracted", _start_due),
-    "deepen extracted": ("extracted", _deepen),  # these two of sweeps that an earlier version started
+    "deepen extracted": ("extracted", _deepen),  # these two belong to sweeps that an earlier version started
     "deepen fading": ("fading", _deepen),
     "untold": ("untold", _correct),
     "intents": ("intents", _finish(MEMORIES)),

@@ -25,7 +25,7 @@ logger = logging.getLogger("agent_memory")
     create_lease_container_if_not_exists=False,  # An identity with data roles may not create containers.
     max_items_per_invocation=100,
 )
-# With a policy, a batch is brought again until the receiver takes it, for half an hour.
+# With a policy, the host delivers a batch again for half an hour, until the receiver confirms it.
 @blueprint.retry(
     strategy="exponential_backoff", max_retry_count="10", minimum_interval="00:00:05", maximum_interval="00:05:00"
 )

@@ -1,1 +1,1 @@
-"""Forgetting: what a request means, what follows from it, and carrying it out."""
+"""Forgetting: selects what a request is about, plans the deletion, and carries it out."""

@@ -115,7 +115,7 @@ async def _unsay(store: Store, counters: Counters, job: Document) -> bool:
 
 
 async def finish_forgettings(store: Store, counters: Counters, user_id: str | None = None) -> int:
-    """Finishes the forgettings that a crash interrupted, of one user or (None, for the operator) of all; how many."""
+    """Finishes forgettings that a crash interrupted, of one user or (None, for the operator) all; returns how many."""
     partition = None if user_id is None else (user_id, FORGOTTEN_THREAD)
     jobs = await store.query(MEMORIES, queries.FORGETTINGS, partition)
     for job in jobs:
@@ -124,7 +124,7 @@ async def finish_forgettings(store: Store, counters: Counters, user_id: str | No
 
 
 async def delete_items(store: Store, container: str, partition: Sequence[str], ids: Collection[str]) -> int:
-    """Deletes these items, as far as they exist, in transactional batches; how many."""
+    """Deletes the items that exist, in transactional batches; returns how many."""
 
     async def delete_some(some: list[str]) -> int:
         there = await store.query(container, queries.IDS_THAT_EXIST, partition, ids=some)
@@ -138,7 +138,7 @@ async def delete_items(store: Store, container: str, partition: Sequence[str], i
 
 
 async def delete_chunks(store: Store, user_id: str, thread_id: str) -> int:
-    """Deletes all chunks of a thread; how many. The index step does not make them again.
+    """Deletes all chunks of a thread; returns how many. The index step does not make them again.
 
     The cursor's new ETag makes an indexing that runs meanwhile fail; it then starts again.
     """
@@ -159,7 +159,7 @@ async def _delete_chunks(store: Store, partition: Sequence[str], turn_ids: Seque
 
 
 async def _delete_linked(store: Store, partition: Sequence[str], chunk_ids: Sequence[str]) -> int:
-    """Deletes chunks; how many. First their ids leave the links of other chunks, which then cannot name them."""
+    """Deletes chunks; returns how many. First removes their ids from the links of other chunks."""
     gone = dict.fromkeys(chunk_ids, "")
     for start in range(0, len(chunk_ids), SOURCES):
         part = list(chunk_ids[start : start + SOURCES])
@@ -207,7 +207,7 @@ async def _touch_cursors(
 
 def _unseen(cursor: Document, gone: set[str]) -> Document:
     extra = dict(cursor["extra"])
-    if "intents" in extra:  # of a process that was killed
+    if "intents" in extra:  # left by a process that was killed
         extra["intents"] = {
             name: [intent for intent in intents if gone.isdisjoint(_named(intent))]
             for name, intents in extra["intents"].items()

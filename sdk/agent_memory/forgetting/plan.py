@@ -1,4 +1,4 @@
-"""The plan of a deletion: what is deleted along with what was found, and what stays.
+"""The plan of a deletion: what is deleted together with the selected items, and what stays.
 
 With a claim, these are deleted: all its versions, its source turns, the answers that repeat it, and the memories from
 these turns that make the claim too. Other memories from these turns stay, without their quote: the turn is gone, and
@@ -80,7 +80,7 @@ class ForgetPlan:
 async def plan_claim(corpus: Corpus, selection: Selection, at: datetime, *, include_sources: bool) -> ForgetPlan:
     """What is deleted with a claim or a topic.
 
-    Without `include_sources`, turns and chunks stay: only what was derived from them was wrong.
+    Without `include_sources`, turns and chunks stay: only the memories derived from them were wrong.
     """
     plan = ForgetPlan(corpus.user_id, at)
     reasons = _with_versions(corpus.memories, selection.memories)

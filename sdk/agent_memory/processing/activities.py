@@ -55,7 +55,7 @@ def activities(tools: Tools) -> dict[str, Activity]:
     """All activities, by name: each step's think, its plan if it has one, the shared think, the commit and the erasure.
 
     The index thinks and commits in one activity: its drafts are too large for the history of an orchestration, and
-    cheap to make again. If a switch or the step's role is off, nothing is thought, and the turns stay as they are. If
+    cheap to make again. If a switch or the step's role is off, no step thinks, and the turns stay as they are. If
     the day's budget is spent, the activity raises QuotaExceeded, and the work stays due.
     """
 

@@ -173,7 +173,7 @@ def _is_due(work: Work, done: int, cadence: Cadence) -> bool:
 
 
 def _is_unseen(counter: ThreadCounter, cadence: Cadence) -> bool:
-    """Whether the index is to read the turns of a thread before another step does."""
+    """Whether the index must read the turns of a thread before another step does."""
     if cadence.drift > 0:
         return counter.done.get(INDEX, 0) < counter.count
     indexed = max(counter.done.get(INDEX, 0), counter.done.get(EXTRACT.name, 0))
@@ -201,7 +201,7 @@ W = TypeVar("W", bound=_OfUser)
 
 
 def in_turn(work: Iterable[W]) -> list[W]:
-    """The same work, one piece of each user after another, so that a user with much of it delays nobody by all."""
+    """The same work in turns, one piece for each user, so that a user with much work does not hold up the others."""
     by_user: dict[str, list[W]] = {}
     for one in work:
         by_user.setdefault(one.user_id, []).append(one)

@@ -38,7 +38,7 @@ AT_ONCE = 16
 """How many requests are sent at the same time while a batch is counted, unless a setting says otherwise."""
 
 DAMAGED = (AttributeError, KeyError, TypeError, ValueError)
-"""What reading a document of another form raises."""
+"""The errors that reading a malformed document raises."""
 
 T = TypeVar("T")
 
@@ -208,7 +208,7 @@ async def mark_read(
     *,
     gave_up: bool = False,
 ) -> None:
-    """Notes that steps have run for a thread with so many turns, but for those that they could not read yet.
+    """Notes that steps have run for a thread with so many turns, except for turns that they could not read yet.
 
     If they `gave_up`, for all: a model that returned nothing usable is not called again until there are new turns.
     """
@@ -230,7 +230,7 @@ LAG_SECONDS = 300
 
 
 async def covered(tools: Tools, counter: ThreadCounter, name: str, count: int) -> int:
-    """Up to which count a step that has run for `count` turns of a thread is done: all, or what its cursor covers.
+    """The count up to which a step that ran for `count` turns is done: all, or those that its cursor covers.
 
     All as well if nothing is left to read: the step or the memory is switched off, or the turns are gone.
     """

@@ -43,7 +43,7 @@ class Recount:
 
 
 async def finish_intents(store: Store) -> int:
-    """Carries out the intents that a crash left undone; how many memories were superseded. Costs two queries."""
+    """Carries out the intents that a crash left undone; returns how many memories it superseded. Costs two queries."""
     done = 0
     for container in (MEMORIES, SUMMARIES):
         for cursor in await store.query(container, queries.UNFINISHED_CURSORS):

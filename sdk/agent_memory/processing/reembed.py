@@ -36,12 +36,12 @@ PAGE = 100
 AT_ONCE = 8
 """Writes at a time. A choice."""
 SETTLING_SECONDS = 90.0
-"""How long both vectors are written before the switch, and stay after it, where other processes use the store: these
-look every 30 s which model it has, and what has begun with the old one ends with it."""
+"""How long both vectors are written before the switch, and kept after it, if other processes use the store. These check
+the store's model every 30 s. Work that they began with the old model ends with it."""
 ALONE_SECONDS = 12.0
-"""The same where this process alone uses the store, and has a memory open: a search waits for its vector for 10 s."""
+"""The same if only this process uses the store, and has a memory open: a search waits up to 10 s for its vector."""
 CHARACTERS_PER_TOKEN = 4
-"""For an estimate, in English; other languages have fewer."""
+"""For an estimate. This is the figure for English; other languages have fewer."""
 
 Progress = Callable[[int, int], None]
 """Receives how many memories are done, and the total."""
@@ -305,7 +305,7 @@ async def _unset(store: Store, container: str, row: Document, field: str) -> Non
 async def _patch(store: Store, container: str, row: Document, operations: list[Document]) -> None:
     """Changes a document as it was read; one that changed meanwhile is read again by the next piece.
 
-    A time to live counts from the last write, so what is left of it is written too.
+    A time to live counts from the last write, so the remaining time is written too.
     """
     ttl = row.get("ttl")
     if isinstance(ttl, int) and ttl > 0:

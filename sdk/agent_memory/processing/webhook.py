@@ -1,7 +1,7 @@
 """The webhook: posts changes of memories to an address, signed, at least once and in the order of the change feed.
 
-Where it stands is kept in the store, and moves on when the receiver has said 2xx. So after a failure, or a crash, the
-same changes are sent again, with the same ids.
+The store keeps the webhook's position, which advances when the receiver answers 2xx. So after a failure or a crash, the
+webhook sends the same changes again, with the same ids.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ TIMEOUT = aiohttp.ClientTimeout(total=10)
 ATTEMPTS = 5
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 20.0
-"""Seconds. As for models (`language.retries`)."""
+"""In seconds, as for models (`language.retries`)."""
 POLL_SECONDS = 2.0
 LONGEST_PAUSE = 300.0
 LOOK_BACK = timedelta(hours=1)
-"""Where nobody kept what was sent (the function app): how old a change may be to be sent. See `messages`."""
+"""The oldest change that the function app sends: it keeps no record of what it has sent. See `send_batch`."""
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What a message is signed with: `v1=` and the HMAC-SHA256 of its timestamp, a dot, and its body."""
+    """The signature of a message: `v1=` and the HMAC-SHA256 of its timestamp, a dot, and its body."""
     signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
     return f"v1={signed.hexdigest()}"
 
 
 def changes_of(documents: Iterable[Document], since: datetime) -> list[MemoryChange]:
-    """The changes that documents of the feed tell to somebody who knows all up to `since`."""
+    """The changes in documents of the feed for a receiver who has all changes up to `since`."""
     return [change for document in documents for change in changes_in(document, since)]
 
 
 async def deliver(session: aiohttp.ClientSession, webhook: Webhook, changes: Sequence[MemoryChange]) -> None:
-    """Posts changes as one message; several times if the receiver does not take it.
+    """Posts changes as one message; tries again if the receiver does not answer 2xx.
 
     Raises:
-        StoreUnavailable: if it took none of the attempts.
+        StoreUnavailable: if the receiver answered 2xx to none of the attempts.
     """
     if not changes:
         return
@@ -104,7 +104,7 @@ def session_for(webhook: Webhook) -> aiohttp.ClientSession:
 
 
 class PublicAddresses(AbstractResolver):
-    """Resolves names to addresses of the internet. What it gives is what is connected to, so no name can change it."""
+    """Resolves names to public addresses. The session connects to just these, so a second lookup cannot change them."""
 
     def __init__(self) -> None:
         self._inner = DefaultResolver()
@@ -136,12 +136,12 @@ class Notifier:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to send. Does nothing if it does."""
+        """Starts sending. Does nothing if it runs."""
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="agent-memory-webhook")
 
     async def stop(self) -> None:
-        """Stops. What the receiver has not taken is sent after the next start."""
+        """Stops. After the next start, it sends the changes that the receiver has not confirmed."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -163,8 +163,8 @@ class Notifier:
         for part in parts:
             feed = self._store.changes(part["range"], part.get("continuation"), PAGE, MEMORIES)
             async for page, continuation in feed:
-                # What was written before there was a webhook is passed over. The SDK could begin behind it, but does
-                # not read the continuations of a feed that begins at a time (azure-cosmos 4.17.1).
+                # Changes from before the webhook existed are skipped. The SDK could begin after them, but cannot read
+                # the continuations of a feed that begins at a time (azure-cosmos 4.17.1).
                 known = max(since, datetime.fromtimestamp(part.get("seen", 0), UTC))
                 news = [document for document in page if document["_ts"] >= int(since.timestamp())]
                 changes = changes_of(news, known)
@@ -184,7 +184,7 @@ class Notifier:
                 except AgentMemoryError as error:
                     failures += 1
                     logger.warning("Changes of memories wait for the webhook: %s", error)
-                except Exception:  # if the task died, nothing would be sent without a word
+                except Exception:  # if the task died, sending would stop silently
                     failures += 1
                     logger.exception("The webhook met a fault of its own and will be tried again")
                 await asyncio.sleep(min(POLL_SECONDS * 2.0 ** min(failures, 10), LONGEST_PAUSE))
@@ -193,10 +193,10 @@ class Notifier:
 async def send_batch(webhook: Webhook, documents: Sequence[dict[str, Any]]) -> int:
     """Sends the changes of one batch of the change feed, for a host that keeps the position itself.
 
-    A change that is older than `LOOK_BACK` when its document is written again is taken for sent.
+    A change that is older than `LOOK_BACK` when its document is written again counts as sent.
 
     Raises:
-        StoreUnavailable: if the receiver did not take them; the host brings the batch again.
+        StoreUnavailable: if the receiver did not confirm them; the host delivers the batch again.
     """
     oldest = min((document["_ts"] for document in documents), default=0)
     changes = changes_of(documents, datetime.fromtimestamp(oldest, UTC) - LOOK_BACK)

@@ -145,7 +145,7 @@ class Worker:
 
         Turns are left if the time ran out, or if a model or the store stayed unavailable.
         """
-        if self._importing is not None:  # what it has not done is done here
+        if self._importing is not None:  # the work that it has not done is done here
             self._importing.cancel()
             await asyncio.wait([self._importing])
         left, stalls = -1, 0
@@ -211,7 +211,7 @@ class Worker:
             except AgentMemoryError as error:
                 logger.warning("background processing will be tried again: %s", error)
                 failed = True
-            except Exception:  # if the task died, background work would stop without a word
+            except Exception:  # if the task died, background work would stop silently
                 if not threading.main_thread().is_alive():  # the program is ending, and nobody closed the memory
                     return
                 logger.exception("background processing failed unexpectedly and will be tried again")

@@ -23,7 +23,7 @@ logger = logging.getLogger("agent_memory")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What is kept of another conversation: its summary, or an account of a stretch of it."""
+    """Another conversation as it is stored: its summary, or an account of a stretch of it."""
 
     id: str
     type: str
@@ -34,7 +34,7 @@ class Conversation:
 
 
 def topic_of(message: str, triggers: Sequence[str]) -> str:
-    """What a message asks about: without the phrases by which it refers to other conversations."""
+    """The topic of a message: its text without the phrases that refer to other conversations."""
     phrases = [phrase.replace("’", "'") for phrase in triggers if phrase]
     plain = message.replace("’", "'")
     return either_of(phrases, re.IGNORECASE).sub(" ", plain) if phrases else plain

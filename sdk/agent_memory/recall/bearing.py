@@ -19,20 +19,20 @@ from agent_memory.store.chunks import words_of
 from agent_memory.text.terms import query_terms
 
 _UNKNOWN_NEARNESS = 0.5
-"""That of a memory whose cosine is not known: between what answers and what does not."""
+"""The nearness of a memory whose cosine is not known: between memories that answer and those that do not."""
 _USUAL = 170
 _FRAME = 80
 _HEAD = 25
-"""Characters of the day and the speaker of a turn, about."""
+"""About how many characters the day and the speaker of a turn take."""
 _ROOM = 0.75
 """The exponent of the penalty for length. A memory of 90 characters keeps its relevance unchanged; a longer one takes
 the room of others, a shorter one still costs its day and its speaker. Questions for which 650 tokens hold all
 evidence, with and without it: 78 and 78 in 100 of LoCoMo, 49 and 48 of REALTALK, 46 and 40 of BEAM."""
 _FEW = 8
 _FEW_SHARE = 0.3
-"""The first eight memories need only this share of the least relevance: where little is known, or in words that share
-nothing with the question, the evidence ranks high and still has a low relevance. In the project's own conversations
-86 instead of 81 in 100 contexts then hold evidence; elsewhere nothing changes."""
+"""The first eight memories need only this share of the minimum relevance. The evidence may rank high and still have a
+low relevance: if little is known, or if it shares no word with the question. In the project's own conversations 86
+instead of 81 in 100 contexts then hold evidence; elsewhere nothing changes."""
 
 _FAR_BEHIND = 0.05
 """After these eight, a memory needs at least this share of the highest relevance. Of 100 contexts, with and without it,
@@ -48,10 +48,10 @@ def relevance_of(
 
     Args:
         memory: What a search found.
-        similarity: Its cosine to the question, if one is known.
+        similarity: The memory's cosine to the question, if it is known.
         coverage: The share of the question's words that it has.
         share: Its score as a share of the best one.
-        cosines: Those of the embedding model.
+        cosines: The calibration of the embedding model.
     """
     agent = BEARING.agent * (memory.source == "agent")
     return 1 / (
@@ -60,7 +60,7 @@ def relevance_of(
 
 
 def signs(memory: Memory, similarity: float | None, coverage: float, cosines: Calibration) -> float:
-    """What speaks for a memory whatever else was found, in log-odds: nearness, words in common, its sort of text."""
+    """The evidence for a memory by itself, in log-odds: its nearness, the words in common, its type of text."""
     is_talk = memory.kind == "chunk"
     return (
         BEARING.nearness * nearness(similarity, cosines)
@@ -72,7 +72,7 @@ def signs(memory: Memory, similarity: float | None, coverage: float, cosines: Ca
 
 
 def nearness(similarity: float | None, cosines: Calibration) -> float:
-    """How near a memory is: 0 as what answers another question, 1 as what answers this one."""
+    """How near a memory is: 0 like an answer to another question, 1 like an answer to this one."""
     if similarity is None or cosines.answering is None:
         return _UNKNOWN_NEARNESS
     return (similarity - cosines.unrelated) / (cosines.answering - cosines.unrelated)
@@ -94,9 +94,9 @@ def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: 
         hits: What was found.
         query: The question.
         least: The relevance that a memory of usual length must have; with 0 nothing is cut.
-        limit: How many of them a context has: they tell whether the question is about something else.
-        cosines: Those of the embedding model.
-        longest: Characters of a turn that are told at most, if there is no room for more.
+        limit: How many of them a context shows. These decide whether the question is about something else.
+        cosines: The calibration of the embedding model.
+        longest: Maximum characters of a turn that a context shows, if there is no room for more.
     """
     worth = {hit.memory.id: worth_of(hit, longest) for hit in hits}
     best_first = sorted(hits, key=lambda hit: -worth[hit.memory.id])
@@ -105,7 +105,7 @@ def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: 
     far = _FAR_BEHIND * top if least > 0 else 0.0
     more = [hit for hit in best_first[_FEW:] if worth[hit.memory.id] >= least and (hit.relevance or 0.0) >= far]
     told = [*few, *more]
-    # What was just said and is not indexed has no cosine: it may be the answer.
+    # A fresh turn has no cosine until it is indexed, and it may be the answer.
     is_known = cosines.answering is not None and all(hit.similarity is not None for hit in hits)
     is_far = is_known and all(nearness(hit.similarity, cosines) < NEAR for hit in hits)
     is_unlikely = relevance_of_all(told[:limit]) < OFF_TOPIC
@@ -114,13 +114,13 @@ def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: 
 
 
 def _covered(hits: Sequence[Hit], query: str) -> float:
-    """The share of a question's words that one of the hits has, at most."""
+    """The largest share of a question's words that a single hit has."""
     texts = Bm25({hit.memory.id: hit.memory.content for hit in hits})
     return max(texts.coverage(query_terms(query)).values(), default=0.0)
 
 
 def worth_of(hit: Hit, longest: int) -> float:
-    """The relevance of a hit for the room that it takes: of talk, at most `longest` characters and the frame."""
+    """The relevance of a hit for its length. A turn counts as at most `longest` characters and its frame."""
     memory = hit.memory
     length = len(memory.content) if memory.kind != "chunk" else min(len(memory.content), longest + _HEAD)
     return float((hit.relevance or 0.0) * (_USUAL / (length + _FRAME)) ** _ROOM)

@@ -18,8 +18,8 @@ from agent_memory.text.stems import stem
 from agent_memory.text.terms import CJK, has_cjk, is_cjk, pairs
 
 _FEWEST = 20
-"""Texts from which on they show how rare a word is. Among two, a word of both would count a tenth of an unknown one.
-A choice."""
+"""Minimum number of texts that show how rare a word is. Of two texts, a word in both would count a tenth of an unknown
+word. A choice."""
 # Each alternative is one repeat of one class with nothing after it: it never goes back, and reads every character once.
 _WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
@@ -28,8 +28,8 @@ _WORD_OR_SIGNS = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 def words(text: str) -> Mapping[str, int]:
     """How often the stem of each word is in a text, without case and accents.
 
-    Of scripts without spaces, the signs and their pairs. Remembered, because searches of one user meet the same texts
-    again and again.
+    For scripts without spaces, it counts characters and their pairs. The results are cached, because searches of one
+    user meet the same texts again and again.
     """
     folded = _folded(text)
     if not has_cjk(folded):

@@ -27,11 +27,12 @@ SHARES = {
 }
 """How the budget is first divided, in the order of value. What a part leaves goes to the others, in this order."""
 _LONGEST_SHARE = 0.4
-"""Of the budget: a line that is longer is cut, so that one pasted page does not take the place of everything."""
+"""The share of the budget above which a line is cut, so that one pasted page does not displace everything else."""
 _CHARACTERS_PER_TOKEN = 12
-"""More than languages have on average; a text is cut to this before it is counted, since counting takes time."""
+"""More than any language has on average. A text is cut to this length before its tokens are counted: counting is
+slow."""
 _ROOMY = 200
-"""Tokens from which on a context has a part that does not depend on the question."""
+"""Minimum budget, in tokens, of a context with a part that does not depend on the question."""
 _SECTION_TOKENS = 6
 """A section's title with the blank line before it."""
 

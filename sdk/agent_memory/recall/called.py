@@ -16,7 +16,8 @@ from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.stop_words import QUESTION_WORDS
 
 LEAST = 2
-"""Greetings by which a name is known. With one, "Hi Rings" in a text counts too; with two, no set has a wrong name."""
+"""Minimum number of greetings that show a name. With one, "Hi Rings" in a text would count too; with two, no data set
+has a wrong name."""
 _GREETING = linear(
     r"(?i:\b(?:hey|hi|hello|hiya|morning|dear|thanks|thank you"
     r"|hallo|liebe|lieber|danke|hola|gracias|salut|bonjour|merci|olá|oi|obrigad[oa]|ciao|grazie|hoi|bedankt)),? "
@@ -77,7 +78,7 @@ def names_called(known: Iterable[Greeting]) -> dict[str, str]:
 
 
 def with_names_of_turns(question: str, called: Mapping[str, str]) -> str:
-    """A question with the names that turns carry. A name stays if the question has the other one too: it is another's.
+    """A question with the names that turns carry. If it has both names, they mean two people, and the name stays.
 
     Case tells a name from a word, unless the question has no capitals at all.
     """

@@ -60,7 +60,7 @@ class Signs(NamedTuple):
     old_relevance: float
     """How likely the older one answers, in log-odds."""
     old_first: float
-    """Whether the older one is the best that is told."""
+    """Whether the older one is the best hit that the context shows."""
     new_similarity: float
     """The cosine of the newer one to the question, as a share of the highest."""
     new_place: float
@@ -82,7 +82,7 @@ compare, each set with half the weight: 75 changes in 20 short conversations (`t
 LEAST = 3.4
 """Evidence above which the older of two memories is marked."""
 ADDED = 1
-"""Maximum number of newer memories that a context tells only because they replace another one. With 2, BEAM loses all
+"""Maximum number of newer memories that a context shows only because they replace another one. With 2, BEAM loses all
 evidence in 1 of 100 contexts."""
 MARKED = 4
 """Maximum number of older memories that a context marks, besides those for which it adds a newer one.
@@ -99,16 +99,17 @@ does not change: there figures of other things show a change."""
 _SENTENCES = 3
 """Sentences of a memory that are compared, those with the most words of the question. It bounds the work."""
 _NEAR = 0.7
-"""Share of the highest cosine from which on a memory without a word in common counts as about the same. A choice."""
+"""Minimum share of the highest cosine at which a memory without a word in common counts as about the same thing. A
+choice."""
 _LATER = timedelta(hours=12)
 """The least time between two conversations. In one conversation only a link, words or figures show a change. A
 choice."""
 _LEAST_RELEVANCE = 0.0001
-"""The relevance of a memory that only a link leads to."""
+"""The relevance of a memory that was found only through a link."""
 
 
 class Newer(NamedTuple):
-    """What is newer than a memory, and whether it certainly says something else."""
+    """A newer memory about the same thing, and whether it certainly says something else."""
 
     id: str
     is_change: bool
@@ -135,7 +136,7 @@ class _Read:
     talk_id: str
     """The chunk of the turn that it comes from; its own id if it comes from none."""
     links: frozenset[str]
-    """Of that chunk, as far as it was found."""
+    """The links of that chunk, if the search found it."""
 
     @property
     def memory(self) -> Memory:
@@ -145,13 +146,13 @@ class _Read:
 def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
     """Maps each chosen memory that a newer one in effect replaces to the newer one.
 
-    A newer one may be among the hits and not told yet. One that only repeats the older replaces nothing. Only what
-    users say is compared: agents repeat their explanations.
+    The newer one may be a hit that the context does not show yet. One that only repeats the older replaces nothing.
+    Only what users say is compared: agents repeat their explanations.
 
     Args:
         hits: What was found, best first.
         query: The question.
-        told: Those of them that a context tells, best first.
+        told: The hits that the context shows, best first.
     """
     pairs = sorted(
         (
@@ -183,7 +184,7 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
 
 
 def _other_parts(told: Sequence[Hit], found: Mapping[str, Newer]) -> dict[str, Newer]:
-    """The other parts of long turns of which one part is older: what was said at once is older at once."""
+    """The other parts of long turns of which one part is older: all parts of a turn are equally old."""
     parts = [hit.memory for hit in told if hit.memory.kind == "chunk"]
     older = {_turn(memory): found[memory.id] for memory in parts if memory.id in found}
     return {
@@ -205,9 +206,9 @@ def _newest(memory_id: str, newer: Mapping[str, Newer]) -> str:
 
 
 def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[tuple[Signs, bool, Memory, Memory]]:
-    """The signs of each pair of an older memory that is told, and a newer one that does not only ask.
+    """The signs of each pair: an older memory that the context shows, and a newer one that does not only ask.
 
-    With them, whether words or figures of two sentences show a change.
+    Each entry also says whether words or figures of two sentences show a change.
     """
     read, asked = _read(hits), _stems(query)
     weight = _weights(read)
@@ -252,14 +253,14 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
 
 
 def _telling_more(read: Sequence[_Read]) -> list[_Read]:
-    """Those that do more than ask: a question replaces nothing."""
+    """The hits that do more than ask, because a question replaces nothing."""
     return [one for one in read if not only_asks(words_of(one.memory))]
 
 
 def _telling(
     statements: Sequence[_Statement], asked: frozenset[str], weight: Mapping[str, float]
 ) -> Sequence[_Statement]:
-    """The sentences that bear most on a question; there is one at least."""
+    """The sentences most relevant to a question; at least one."""
     by_question = sorted(
         statements,
         key=lambda one: (-sum(weight[word] for word in one.stems & asked), not one.is_change, not one.values),
@@ -294,7 +295,7 @@ def _talk_id(memory: Memory) -> str:
 
 
 def _may_overtake(new: Memory, old: Memory) -> bool:
-    """Whether one was said later than the other, by the same, in another turn."""
+    """Whether the same speaker said one later than the other, in another turn."""
     if new.last_said_at <= old.last_said_at or new.source != old.source:
         return False
     if not set(new.source_turn_ids).isdisjoint(old.source_turn_ids) and new.thread_id == old.thread_id:
@@ -365,7 +366,7 @@ def _tells(word: str) -> bool:
 
 
 def with_added(told: Sequence[Hit], found: Sequence[Hit], newer: Mapping[str, Newer]) -> list[Hit]:
-    """The hits told, best first, with each newer one that is not among them ahead of the older one."""
+    """The hits to show, best first. Each newer one that is not among them is added ahead of its older one."""
     by_id = {hit.memory.id: hit for hit in found}
     known = {hit.memory.id for hit in told}
     added: dict[str, Hit] = {}

@@ -57,26 +57,26 @@ _PROFILE_WORDS = 0.5
 """A profile line is shown if it has this share of the question's words (rare words count more), or if it comes from a
 memory that is as similar as an answer usually is. A choice."""
 _TALK_SHARE = 0.37
-"""Characters of one of the best turns that a context tells for each token of its budget: 240 of 650 tokens. Of 100
+"""Characters of one of the best turns that a context shows for each token of its budget: 240 for 650 tokens. Of 100
 contexts, with whole turns, 400, 290, 240 and 180 characters, those of BEAM tell some evidence in 73, 76, 76, 79 and 82,
 of REALTALK in 79, 78, 79, 80 and 79."""
 _BEST = 6
-"""Memories after which turns are told more briefly."""
+"""Number of memories after which turns are shown more briefly."""
 _BRIEF = 0.42
 """Characters of a later turn, as a share of those of the best: 100 of 240. Of 100 contexts of LoCoMo,
 REALTALK and BEAM, 92.2, 81.6 and 86.1 then tell some evidence instead of 91.4, 79.4 and 81.9, and of 100 words of the
 right answers they have 81.6, 61.4 and 63.6 instead of 81.8, 60.2 and 64.0."""
 _TALK = 120
-"""Characters of a turn that are told in any case, about two sentences. A choice."""
+"""Minimum characters of a turn that are shown, about two sentences. A choice."""
 _WORTH_CUTTING = 1.3
-"""A turn is cut if it is longer than what is told of it by this factor. A choice."""
+"""A turn is cut if it is longer than its shown part by this factor. A choice."""
 _SAME_WORDS = 2 / 3
 """Minimum share of a fact's words in its source turn for the turn to say the fact."""
 
 
 @dataclass(slots=True)
 class Parts:
-    """What was found, and how."""
+    """The results of a context's reads, and how they were found."""
 
     hits: Sequence[Hit] = ()
     standing: Sequence[Hit] = ()
@@ -104,7 +104,7 @@ class Wanted:
     settings: RecallSettings
     embedding_model: str
     zone: tzinfo = UTC
-    """Where the user is: days are those there."""
+    """The user's time zone, in which days are shown."""
 
 
 def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
@@ -164,7 +164,7 @@ def _kept(
     wanted: Wanted,
     tokens: TokenCounter,
 ) -> Fit:
-    """What fits, with the lines of the memories. A line is marked as older only if the newer one fits too."""
+    """The lines that fit, including those of memories. A line is marked as older only if the newer one fits too."""
     while True:
         lines["memories"] = _memory_lines(told, newer, wanted, tokens)
         kept = fit(lines, tokens, wanted.budget, wanted.format)
@@ -177,10 +177,10 @@ def _kept(
 
 
 def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wanted, tokens: TokenCounter) -> list[Line]:
-    """The lines of what is told, each placed below what is newer.
+    """The lines of the memories to show, each placed below a newer one about the same thing.
 
-    Long turns are told by what bears on the query: those after the best ones always, the best ones if all lines need
-    more than the budget.
+    A long turn is cut to the stretch that bears on the query. The best turns are cut only if all lines need more than
+    the budget, later ones always.
     """
     places = {hit.memory.id: f"{place:03}" for place, hit in enumerate(newest_first(told, newer))}
     newest = {one.id for one in newer.values()}
@@ -208,7 +208,7 @@ def _memory_lines(told: Sequence[Hit], newer: Mapping[str, Newer], wanted: Wante
 
 
 def _longest(wanted: Wanted) -> int:
-    """Characters of a turn that are told at most, if there is no room for more."""
+    """Maximum characters of a turn that are shown, if there is no room for more."""
     return max(_TALK, int(wanted.budget * _TALK_SHARE))
 
 
@@ -242,13 +242,13 @@ def _once(best_first: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_shown(memory: Memory, shown: Sequence[Turn]) -> bool:
-    """Whether a memory is one of the last turns, which the agent has before it anyway."""
+    """Whether a memory is one of the last turns, which the agent sees anyway."""
     here = {(turn.user_id, turn.thread_id, turn.id) for turn in shown}
     return memory.kind == "chunk" and (memory.user_id, memory.thread_id, memory.source_turn_ids[0]) in here
 
 
 def _newer(found: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
-    """What is newer than a memory, among those of its own user or group: others' statements do not replace it."""
+    """The newer versions among memories of the same user or group: statements of others replace nothing."""
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
     return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, told).items()}
@@ -279,13 +279,13 @@ def _profile_lines(
 
 
 def static_lines(facts: Sequence[Memory], query: str) -> list[Line]:
-    """Static knowledge, with what the question is about first, in case not everything fits."""
+    """Static knowledge, facts that match the question first, in case not all of them fit."""
     matches = Bm25({fact.id: fact.content for fact in facts}).scores(query_terms(query))
     return [memory_line(fact) for fact in sorted(facts, key=lambda fact: -matches[fact.id])]
 
 
 def _shown(turns: Sequence[Turn], query: str) -> Sequence[Turn]:
-    """The last turns, without the question itself if it has been written already: its asker sends it along."""
+    """The last turns, without the question if it is stored already: the caller sends the question anyway."""
     asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip() == query.strip()
     return (turns[:-1] if asked else turns)[-LAST_TURNS:]
 

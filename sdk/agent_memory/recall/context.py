@@ -46,7 +46,7 @@ DEFAULT_LIMIT = 20
 COMPARED = 60
 """Number of hits that are compared with each other, so that the newest of contradicting ones is shown."""
 _HISTORY_TURNS = 8
-"""Turns that are read: among them are mostly the last three messages of the user."""
+"""Number of turns that are read. They mostly include the user's last three messages."""
 _HISTORY_SHARE = 0.3
 """Share of the deadline that an incomplete question waits for the turns before it."""
 _VECTOR_SHARE = 0.6
@@ -87,7 +87,7 @@ class ContextRequest:
         return of_agent if filters is None else Filter(and_=[of_agent, filters])
 
     def check(self) -> None:
-        """Refuses what no context can be made of.
+        """Refuses a request from which no context can be built.
 
         Raises:
             InvalidInput: naming the argument.
@@ -120,7 +120,7 @@ async def last_turns(store: Store, request: ContextRequest) -> list[LiveTurn]:
 
 @dataclass(frozen=True, slots=True)
 class Recaller:
-    """What contexts are made with."""
+    """The parts with which contexts are built."""
 
     searcher: Searcher
     chat: ChatModel
@@ -130,7 +130,7 @@ class Recaller:
     """The rules of each group whose memory is shown too."""
 
     def timeout(self, request: ContextRequest) -> float:
-        """Seconds within which a context must be there."""
+        """The time limit of a context, in seconds."""
         return self.searcher.settings.context_timeout if request.timeout is None else request.timeout
 
 
@@ -203,7 +203,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
     async def turns() -> None:
         window = read.documents.window
         recent = [one.turn for one in await read.turns if window.shows(one.turn, one.ts)]
-        # A tool's answer without its call is refused by chat models.
+        # Chat models refuse a tool's answer without its call.
         parts.turns = [turn for turn in recent if turn.role in ("user", "agent")]
         early.tell(TURNS, turn_lines(parts.turns, request.query), *told)
 
@@ -261,7 +261,7 @@ async def _gather(recaller: Recaller, request: ContextRequest, read: Read, gate:
 async def _said_before(
     request: ContextRequest, turns: asyncio.Task[None] | None, parts: Parts, timeout: float
 ) -> list[str]:
-    """The user's messages before the question, oldest first, as far as they can be had in time."""
+    """The user's messages before the question, oldest first; only those that arrive in time."""
     if request.history is not None:
         said = [str(message["content"]) for message in request.history if message.get("role") == "user"]
     elif turns is not None:
@@ -327,7 +327,7 @@ async def _search(
 
 
 async def _in_time(work: Mapping[str, asyncio.Task[None]], timeout: float, degraded: list[str]) -> None:
-    """Waits for the work until the deadline; what failed or is late is left alone and named."""
+    """Waits for the work until the deadline. Leaves out parts that failed or are late, and names them."""
     if not work:
         return
     names = {task: name for name, task in work.items()}
@@ -350,6 +350,6 @@ _LOGGED = {"memories": "search"}
 
 
 def dismiss(task: asyncio.Task[Any]) -> None:
-    """Cancels a task that nobody waits for any more, and looks at its end, so that asyncio does not complain of it."""
+    """Cancels a task that nobody awaits any more, and retrieves its error, so that asyncio does not warn about it."""
     task.cancel()
     task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())

@@ -80,7 +80,7 @@ async def read_entity(store: Store, user_id: str, name: str) -> EntityView | Non
 
 
 def _by_name(memories: Sequence[Memory]) -> dict[str, _Named]:
-    """The memories by the names in them. What only begins sentences is a name if it is one somewhere else."""
+    """Maps names to the memories that contain them. A word that only begins sentences must be a name elsewhere."""
     found: dict[str, _Named] = defaultdict(_Named)
     unsure: list[tuple[Memory, str, EntityKind | None]] = []
     noted = Counter(_key(name) for memory in memories for name in _noted(memory))

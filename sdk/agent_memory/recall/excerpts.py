@@ -1,4 +1,4 @@
-"""Excerpts: of long talk, the stretch that bears on a question, so that a context has room for more than one turn."""
+"""Excerpts: cuts a long turn to the stretch that bears on a question, so that a context has room for others."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LEFT_OUT = "…"
 _PART = linear(r"[,;]\s+")
 """The gap between parts of a sentence."""
 _LONG = 120
-"""Characters from which on a sentence is taken in parts. A choice."""
+"""A sentence of more characters than this is taken in parts. A choice."""
 
 
 def shortened(line: Line, memory: Memory, weights: Mapping[str, float], longest: int) -> Line:
-    """The line of a memory; of talk, day, speaker and at most `longest` characters of the words."""
+    """The line of a memory. A turn keeps its day, its speaker and at most `longest` characters of its words."""
     said = told_by(memory)
     if memory.kind != "chunk" or len(said) <= longest or not line.text.endswith(said):
         return line

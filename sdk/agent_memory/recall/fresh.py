@@ -29,7 +29,7 @@ from agent_memory.store.filters import parameters as filter_parameters
 from agent_memory.text.folding import folded
 
 MOST = 30
-"""Turns that are looked at, the newest."""
+"""Maximum number of turns that are compared, the newest."""
 LONGEST = 8000
 """Maximum characters of a fresh turn; a longer one is found once it is indexed."""
 

@@ -211,7 +211,7 @@ def _for_the_unplaced(own: Mapping[str, float], lifted: Mapping[str, float], tal
 
 
 def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[str]:
-    """The ids of turns that are told already, at least in part, and not worse, by what was derived from them."""
+    """The ids of turns that rank no better than a memory derived from them, which has at least part of their words."""
     derived: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:
         if memory.kind != "chunk":

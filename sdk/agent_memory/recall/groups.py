@@ -1,4 +1,4 @@
-"""Groups: which are searched together with a user, and how their hits rank among the user's."""
+"""Groups: searches groups together with a user, and ranks their hits among the user's."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def search_groups(
     patience: float,
     degraded: list[str],
 ) -> dict[str, list[Hit]]:
-    """What groups know for a query, by group. What fails is left out and named."""
+    """The hits of each group for a query. A group whose search fails is left out and named."""
 
     async def of(group: str, searcher: Searcher) -> list[Hit]:
         owner = (group_owner(group),)

@@ -95,5 +95,5 @@ def untold(hints: Sequence[Hit], told: Sequence[Hit], said: Sequence[str], setti
 
 
 def _rests_on(one: Memory, other: Memory) -> bool:
-    """Whether a procedure was put together of the other, either way round."""
+    """Whether one of two procedures was combined from the other."""
     return one.type == other.type == "procedural" and (one.id in other.source_ids or other.id in one.source_ids)

@@ -1,4 +1,4 @@
-"""The two parallel queries of a search: what is similar to the question, and what has its rare words.
+"""The two parallel queries of a search: one by the question's vector, one by its rare words.
 
 Both queries stay within the user's part of the key. `recall.fusion`, which has the texts, fuses them.
 """
@@ -25,7 +25,7 @@ logger = logging.getLogger("agent_memory")
 class Sought:
     """The query of a search.
 
-    `terms` are its words that tell, the rarest first. `where` and `parameters` are its filters. `vector` gives the
+    `terms` are its distinctive words, the rarest first. `where` and `parameters` are its filters. `vector` gives the
     question's vector, or None if there is none. With `links`, the links of what is found are read too.
     """
 
@@ -51,7 +51,7 @@ async def vector_of(searcher: Searcher, query: str, speakers: Collection[str], d
 
 
 async def matching(searcher: Searcher, sought: Sought, degraded: list[str]) -> list[Candidate]:
-    """What is similar to a question or has its words; only one of them if the other query fails.
+    """Memories that are similar to a question or have its words. If one query fails, the other's results.
 
     Raises:
         AgentMemoryError: if both fail.
@@ -85,7 +85,7 @@ Read = tuple[list[Candidate], list[str]]
 
 
 async def _near(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) -> Read | None:
-    """What is nearest to the question; None if it has no vector."""
+    """The memories nearest to the question; None if it has no vector."""
     vector = await sought.vector
     if vector is None:
         return None
@@ -100,7 +100,7 @@ async def _near(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) ->
 
 
 async def _worded(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) -> Read | None:
-    """What has rare words of the question, and of that the nearest; without a vector the newest; None without words."""
+    """Memories with rare words of the question: the nearest, or without a vector the newest. None without words."""
     if not terms:
         return None
     vector = await sought.vector
@@ -113,7 +113,7 @@ async def _worded(searcher: Searcher, sought: Sought, terms: Mapping[str, str]) 
 
 
 async def _missing(searcher: Searcher, sought: Sought, ids: Sequence[str], degraded: list[str]) -> dict[str, Candidate]:
-    """What the query by vectors left to that by words, and that did not find: it failed, or indexes are approximate."""
+    """Memories that the vector query left to the word query, which missed them: it failed, or its index is inexact."""
     sql = search_queries.found_by_ids(sought.where, links=sought.links)
     try:
         found = await searcher.read(

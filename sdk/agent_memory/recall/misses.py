@@ -31,7 +31,7 @@ class MissMeter:
 
     Args:
         store: Where the memories are.
-        share: Of the searches, 0 to 1. What comes while another is looked at is passed over.
+        share: Of the searches, 0 to 1. A search that ends while another is checked is not sampled.
     """
 
     def __init__(self, store: Store, share: float) -> None:

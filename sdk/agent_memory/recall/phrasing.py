@@ -62,7 +62,7 @@ class Speaker(NamedTuple):
 
 
 def speakers(said: Iterable[Said]) -> frozenset[Speaker]:
-    """Who spoke where, of those whose names are sure."""
+    """The speakers whose names are sure, and where each spoke."""
     first = ((one.thread_id, WORD.search(one.speaker)) for one in said if one.speaker)
     named = ((thread_id, word[0].lower()) for thread_id, word in first if word)
     return frozenset(Speaker(thread_id, name) for thread_id, name in named if name not in _NO_NAMES)
@@ -110,6 +110,6 @@ def in_first_person(question: str, named: Collection[str]) -> str:
 
 
 def between(asked: Vector, in_person: Sequence[float]) -> Vector:
-    """The vector between that of a question and that of the question in the first person."""
+    """The vector between those of a question and of its form in the first person."""
     pairs = zip(unit(asked), unit(in_person), strict=True)
     return unit((1 - FIRST_PERSON) * one + FIRST_PERSON * other for one, other in pairs)

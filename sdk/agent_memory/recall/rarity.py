@@ -91,7 +91,7 @@ def seen_in(said: Sequence[Said]) -> Seen:
 
 
 def telling(terms: Sequence[str], seen: Seen) -> list[str]:
-    """The terms to search by, the rarest first: as many as have `COMMON` of the texts between them, one at least."""
+    """The terms to search by, the rarest first: at least one, further ones while their shares add up to `COMMON`."""
     chosen: list[str] = []
     total = 0.0
     for term in sorted(terms, key=seen.share):

@@ -187,12 +187,12 @@ async def _search(
 
 
 def _living(hits: Sequence[Hit]) -> list[Hit]:
-    """Of hits that were found a while ago, those that have not expired since."""
+    """The cached hits that have not expired since."""
     return [hit for hit in hits if not hit.memory.is_expired]
 
 
 def _given(result: T | BaseException) -> T:
-    """The result of one of several calls that were all waited for."""
+    """The result of one of several awaited calls; raises its error."""
     if isinstance(result, BaseException):
         raise result
     return result

@@ -1,4 +1,4 @@
-"""What a search works with, and how it reads memories.
+"""The parts that a search works with, and how it reads memories.
 
 A question is searched by its words when its vector does not come in time. Results of recent searches are cached by each
 process. A mark in the store shows all of them that something has changed: every write of a user's memories or turns
@@ -117,7 +117,7 @@ class HitCache:
 
 
 def cache_key(*parts: Any) -> str:
-    """One key of all that an answer depends on."""
+    """One key made of everything that the result depends on."""
     return hashlib.sha256(repr(parts).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -135,7 +135,7 @@ class Searcher:
     rules: Rules | None = None
     """The rules of the searched scope for fresh turns. None: none may be shown."""
     zone: tzinfo = UTC
-    """Where the asking user is: "yesterday" and the days of what is found are those there."""
+    """The user's time zone, for "yesterday" in a question and for the days of hits."""
     outage: Outage = field(default_factory=Outage)
     """Whether questions have vectors; one for all scopes of a memory."""
     misses: MissMeter | None = None

@@ -22,7 +22,7 @@ STANDING_READ = 20
 STANDING_TOLD = 3
 """Maximum instructions in a context. A choice, as is the next."""
 STANDING_NEAR = 1.0
-"""Nearness from which on an instruction with a condition applies to a question that has no word of it."""
+"""Minimum nearness at which an instruction applies to a question that has no word of its condition."""
 
 
 def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibration) -> list[Hit]:
@@ -31,7 +31,7 @@ def applying(found: Sequence[tuple[Memory, float]], query: str, cosines: Calibra
     Args:
         found: Requirements, with their cosines to the question.
         query: The question.
-        cosines: Those of the embedding model.
+        cosines: The calibration of the embedding model.
     """
     asked = {stem for term in query_terms(query) for stem in words(term)}
     ranks: list[tuple[bool, float, Hit]] = []

@@ -101,7 +101,7 @@ class Span:
 
 
 def spans_around(spots: Iterable[Spot], reach: int) -> list[Span]:
-    """The stretches that reach so far to both sides of the spots; those that overlap or touch are one."""
+    """The stretches of `reach` turns to both sides of the spots. Stretches that overlap or touch become one."""
     spans: list[Span] = []
     for spot in sorted(set(spots), key=lambda spot: (spot.thread_id, spot.position)):
         first, last = max(0, spot.position - reach), spot.position + reach

@@ -1,1 +1,1 @@
-"""Remembering: memories that people write or correct, what replaces what, and the effects of a replacement."""
+"""Remembering: writes and corrects memories by hand, replaces memories, and carries out what follows from that."""

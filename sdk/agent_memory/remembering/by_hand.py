@@ -29,7 +29,7 @@ MOST_LINKS = 50
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What it takes to write a user's memory: the store, the rules in force, and the embedding model."""
+    """The parts that write a user's memory: the store, the rules in force, and the embedding model."""
 
     store: Store
     embeddings: EmbeddingModel

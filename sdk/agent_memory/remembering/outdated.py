@@ -58,7 +58,7 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
 
 
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    """Marks the chunks that say a replaced memory: its sources, and repetitions in its thread."""
+    """Marks the chunks that state a replaced memory: its sources, and repetitions in its thread."""
     if not _is_one_claim(loser, winner.content):
         return
     figures = _figures(loser, winner.content)
@@ -88,7 +88,7 @@ def _is_one_claim(loser: Memory, winner: str) -> bool:
 
 
 def _says_little_else(said: str, loser: Memory) -> bool:
-    """Whether a memory, with the words that it was taken from, tells most of what was said."""
+    """Whether a memory and its quote have most of the words of a turn."""
     words = stems(said)
     told = words & (stems(loser.content) | stems(loser.quote or ""))
     return len(words) - len(told) <= LITTLE or len(told) >= _MOSTLY * len(words)

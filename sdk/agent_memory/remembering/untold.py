@@ -35,9 +35,9 @@ def mark(thread_id: str) -> dict[str, str]:
 
 
 async def mark_earlier(store: Store, user_id: str, memory_id: str, thread_id: str | None) -> None:
-    """Marks what a newly replaced memory had itself replaced, if a summary says the memory because of that.
+    """Marks the memories that a newly replaced memory had itself replaced, if a summary states it because of that.
 
-    That concerns memories that said the same, and those that were ever marked. Leaves out `thread_id`, whose own turns
+    These are the memories that said the same, and those that were ever marked. Leaves out `thread_id`, whose own turns
     brought the replacement. Costs a query, and one more for each step back.
     """
     for row in await _said_by(store, user_id, [memory_id]):
@@ -66,7 +66,7 @@ async def threads_that_say(store: Store, user_id: str, memory_ids: Collection[st
 
 
 async def _said_by(store: Store, user_id: str, memory_ids: Collection[str]) -> list[Document]:
-    """The memories for which a thread's summary may say these instead: replaced by them, and similar or ever marked.
+    """The replaced memories in whose place a thread's summary may state these: similar ones, and those ever marked.
 
     Includes memories of no conversation, because other summaries may know them.
     """

@@ -53,15 +53,15 @@ class RemoteBackend:
         return self._http.is_open
 
     async def create_memory_store(self) -> None:
-        """Whoever runs the server makes its store."""
+        """Always raises: the operator creates the store on the server."""
         raise ConfigurationError("the server's store is made where the server is run")
 
     async def plan_reembed(self, to: object) -> ReembedPlan:
-        """Whoever runs the server moves its store."""
+        """Always raises: the operator moves the store on the server."""
         raise ConfigurationError("the server's store is moved to another model where the server is run")
 
     async def reembed(self, to: object, rate: object, progress: object) -> ReembedResult:
-        """Whoever runs the server moves its store."""
+        """Always raises: the operator moves the store on the server."""
         raise ConfigurationError("the server's store is moved to another model where the server is run")
 
     def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:

@@ -1,4 +1,4 @@
-"""Corrections: statements in a thread's summary that were since replaced in another conversation or by hand.
+"""Corrections: finds statements in a thread's summary that another conversation, or a person, has replaced since.
 
 The words of a summary show whether it is affected, so that no model is called for one that is not.
 """

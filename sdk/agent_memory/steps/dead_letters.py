@@ -60,11 +60,11 @@ def make_untold_letter(request: StepRequest, step: str, error: ModelError) -> De
 
 
 async def note_failure(store: Store, user_id: str, step: Step, error: ModelError, kept: Mapping[str, Any]) -> None:
-    """Keeps in sight that a step over a user's memories got no usable answer, and what all its attempts cost so far.
+    """Records that a step over a user's memories got no usable answer, and the cost of all its attempts so far.
 
-    One record for each step: its work stays due as a whole, so the next answer that can be used makes up for all of
-    it. It is written together with the step's cursor, which keeps `kept` too; where that is gone the user was erased,
-    and nothing is written.
+    One record for each step: its work stays due as a whole, so the next answer that can be used makes up for all of it.
+    The record is written together with the step's cursor, which stores `kept` too. If the cursor is gone, the user was
+    erased, and nothing is written.
     """
     dead_letters.add(1, {"step": step.name})
     partition = step.partition_of(user_id)

@@ -53,7 +53,7 @@ class Release(Model):
 
 
 class Reaffirmation(Model):
-    """That an active memory was said again, word for word."""
+    """The intent to note that an active memory was said again, word for word."""
 
     memory_id: str
     thread_id: str
@@ -110,7 +110,7 @@ class Draft(Effects):
 
 
 class Committed(Model):
-    """What came of a commit. `raced`: another run had covered the range, so nothing of this one was written."""
+    """The outcome of a commit. `raced`: another run had covered the range, so nothing of this one was written."""
 
     result: ProcessResult
     more: bool
@@ -197,7 +197,7 @@ async def _carry_out(
 
 
 async def _still_active(store: Store, user_id: str, memory_id: str) -> Memory | None:
-    """A winner, unless it waits for review, or was itself replaced or forgotten: then it must not take another down."""
+    """The winner if it is active. One that waits for review, or was replaced or forgotten, must not replace another."""
     try:
         memory, _ = await get_memory(store, user_id, memory_id)
     except NotFound:

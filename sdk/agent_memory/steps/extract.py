@@ -135,10 +135,7 @@ async def extract(
 
 
 def _set_aside(memories: Sequence[Memory], turns: Sequence[Turn], policy: PolicySettings) -> list[Memory]:
-    """These memories.
-
-    Those from a turn with an instruction to a model wait for review, however harmless they look.
-    """
+    """Sets aside for review the memories from turns with an instruction to a model, however harmless they look."""
     if policy.instructions == "allow" or not memories:
         return list(memories)
     cited = {turn_id for memory in memories for turn_id in memory.source_turn_ids}
@@ -329,7 +326,7 @@ def _supersession(old: Memory, new: Memory, how: Restated) -> Supersession:
 
 
 def _heir(old: Memory, new: Memory, how: Restated) -> Memory:
-    """The new memory with the old one's age and confidence if it says the same, and naming the old one in any case."""
+    """The new memory, which names the old one. If it says the same, it takes over the old one's age and confidence."""
     changes: dict[str, object] = {"supersedes_ids": [*new.supersedes_ids, old.id]}
     if how == "duplicate":
         changes |= {

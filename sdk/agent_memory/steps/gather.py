@@ -1,4 +1,4 @@
-"""Gathering: which turns a run covers, and how a model sees them, in portions that it can read.
+"""Gathering: selects the turns that a run covers, and divides them into portions that a model can read.
 
 A turn that is too long for one portion is cut, never left out.
 """
@@ -41,7 +41,7 @@ def size(turn: Turn) -> int:
 
 
 def portions(turns: Sequence[Turn], tokens: int) -> Iterator[list[Turn]]:
-    """These turns in order, together where they fit; a turn that does not fit alone in several parts of its text."""
+    """Divides turns into portions, in order. A turn that does not fit into a portion of its own is cut into parts."""
     together: list[Turn] = []
     room = tokens
     for turn in turns:
@@ -149,7 +149,7 @@ async def gather_turns(
 ) -> TurnRange:
     """The next turns that a step has not covered, bounded by number and tokens.
 
-    A step that runs `behind` another gets only what that one has covered.
+    A step that runs `behind` another gets only turns that the other has covered.
     """
     partition = (request.user_id, request.thread_id)
     if request.dead_letter_id is not None:
@@ -174,7 +174,7 @@ async def gather_turns(
             return recent
         new = await new_turns(tools.store, *partition, stored.cursor, limit)
         found = [(turn, ts) for turn, ts in new if covered is None or not covered.is_new(turn.id, ts)]
-        if window is not None:  # up to the first that is live: a cursor passes over nothing
+        if window is not None:  # up to the first live turn, because a cursor cannot skip a turn
             found = list(takewhile(lambda one: not window.shows_at(position_of(one[0]), "user", one[1]), found))
         full = len(found) == limit
         return found

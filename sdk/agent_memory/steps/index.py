@@ -132,7 +132,7 @@ def _screened(turn: Turn, tools: Tools) -> Spoken:
 
 
 def parts_of(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    """The texts of a run in short parts, in longer ones where short ones would be too many of one text or of all."""
+    """Cuts the texts of a run into short parts, or into longer ones if one text or the run would have too many."""
     longest = PART
     while True:
         parts = {key: list(cut(text, longest)) for key, text in texts.items()}

@@ -18,7 +18,7 @@ from agent_memory.store.windows import LiveTurn, live_turns, position_of, put_wi
 
 
 async def retire(store: Store, user_id: str, thread_id: str, through: str, covered_by: Sequence[str]) -> int:
-    """Takes turns out of the live view, up to `through`, as far as the steps have covered them; how many went.
+    """Takes turns that the steps have covered out of the live view, up to `through`; returns how many.
 
     A step that gave a turn up (a dead letter) has not covered it. The system's turns stay.
 
@@ -62,7 +62,7 @@ async def retire(store: Store, user_id: str, thread_id: str, through: str, cover
 
 
 async def clear(store: Store, user_id: str, thread_id: str) -> int:
-    """Empties the live view; how many turns were in it. Summary and state go, and do not come back from these turns.
+    """Empties the live view, and deletes summary and state; returns how many turns were in it. No step rebuilds them.
 
     One transactional batch: it happens as a whole, and a summary that is being made meanwhile cannot be committed.
 

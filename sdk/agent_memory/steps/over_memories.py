@@ -1,4 +1,4 @@
-"""What the steps over a user's memories share: what they read, how they group it, the draft."""
+"""Shared by the steps over a user's memories: reading, grouping, the draft."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agent_memory.store.ids import derived_id
 from agent_memory.text.likeness import cosine
 
 LARGEST_GROUP = 12
-"""Memories that are taken together at most."""
+"""Maximum number of memories that become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Known:
 
 
 async def read_known(tools: Tools, user_id: str, sql: str) -> list[Known]:
-    """The memories that a query names, newest first, as far as their vectors come from the model of today.
+    """The memories that a query names, newest first, if their vectors come from the current model.
 
     One query of the user's prefix of the partition key; a vector of 1,536 numbers is 15 to 20 KB of it.
     """
@@ -65,7 +65,7 @@ def _belongs(one: Known, group: Sequence[Known], threshold: float) -> bool:
 
 
 def view_groups(groups: Sequence[Sequence[Memory]]) -> tuple[list[Group], dict[str, Memory]]:
-    """Groups as a model sees them, under refs that count through all of them; and what the refs mean."""
+    """Groups as a model sees them, with refs numbered across all groups; and the memory of each ref."""
     flat = [memory for group in groups for memory in group]
     views: list[FactView] = view_facts(flat)
     remaining = iter(views)
@@ -76,7 +76,7 @@ def view_groups(groups: Sequence[Sequence[Memory]]) -> tuple[list[Group], dict[s
 
 
 def taken_together(kind_of_id: str, members: Sequence[Memory], content: str, run: int, thread_id: str) -> Memory:
-    """A memory made from several: said when the last was, true since the first, with the lowest confidence.
+    """A memory made from several: as recent as the last, true since the first, with the lowest confidence.
 
     It is only as trustworthy as its sources: if one is not from the user, it waits for review.
     """
@@ -108,7 +108,7 @@ def taken_together(kind_of_id: str, members: Sequence[Memory], content: str, run
 
 
 def _common(values: Iterable[str | None]) -> str | None:
-    """The value that all have."""
+    """The value that all share; None if they differ."""
     found = set(values)
     return found.pop() if len(found) == 1 else None
 

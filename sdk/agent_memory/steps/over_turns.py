@@ -1,10 +1,10 @@
-"""What the steps over turns have in common: the range, the dead letter when nothing can be made of it, the draft.
+"""Shared by the steps over turns: the range, the dead letter of turns that cannot be processed, the draft.
 
 A model may refuse one turn of a range, and our own code may fail on one. The same input always fails, so it must not be
 tried again and again. The range is halved until that turn is isolated; the turn becomes a dead letter, and can be
-replayed when the fault is mended. What is known of refused turns is kept with the cursor, so that the next run tries no
-range that is known to be refused. A turn costs work in proportion to its sentences, so their number bounds the work of
-one turn; a limit in seconds would depend on the machine.
+replayed when the fault is mended. The cursor stores what is known about refused turns, so that the next run does not
+try a refused range again. A turn costs work in proportion to its sentences, so their number bounds the work of one
+turn; a limit in seconds would depend on the machine.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Refusals(Model):
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Refusals:
-        """What a cursor keeps."""
+        """The refusals that a cursor stores."""
         return cls.model_validate(extra.get(_NAME, {}))
 
     def to_extra(self) -> dict[str, Any]:
-        """What a cursor is to keep; empty if nothing is known."""
+        """The fields to store with a cursor; empty if nothing is known."""
         return {_NAME: self.model_dump()} if self != Refusals() else {}
 
     @property
@@ -69,15 +69,15 @@ class Refusals(Model):
         return max(self.within // 2, 1) if self.within else None
 
     def narrowed(self, covered: int) -> Refusals:
-        """After a range of `covered` turns was refused. It will be halved."""
+        """The refusals after a range of `covered` turns was refused; it will be halved."""
         return self.model_copy(update={"within": covered})
 
     def passed(self, covered: int) -> Refusals:
-        """After `covered` turns were processed: the refused one comes later."""
+        """The refusals after `covered` turns were processed: the refused one comes later."""
         return self.model_copy(update={"within": max(self.within - covered, 0), "in_a_row": 0})
 
     def given_up(self, turns: Sequence[Turn]) -> Refusals:
-        """After these turns became a dead letter."""
+        """The refusals after these turns became a dead letter."""
         refused = [*self.turns, *(content_hash(turn.id) for turn in turns)][-MOST_KEPT:]
         return Refusals(in_a_row=self.in_a_row + 1, turns=refused)
 
@@ -102,7 +102,7 @@ def beyond_bounds(turn: Turn, most_sentences: int) -> str | None:
 
 
 class TooLarge(Exception):
-    """What was made of an input does not fit into one commit."""
+    """The results of an input do not fit into one commit."""
 
 
 def require_room(documents: list[Document]) -> None:
@@ -146,7 +146,7 @@ Derive = Callable[[TurnRange], Awaitable[Effects]]
 
 
 def over_turns(derive: Callable[[Tools, StepRequest, TurnRange], Awaitable[Effects]]) -> Thinker:
-    """The thinking of a step that derives from the next turns, range by range, and does nothing else."""
+    """The think function of a step that only derives from the next turns, range by range."""
 
     async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         async def of(found: TurnRange) -> Effects:
@@ -214,7 +214,7 @@ async def think_over_turns(
 
 
 class TryNarrower(Exception):
-    """The range is to be halved, to find the turn that fails; `usage` is what the attempt cost."""
+    """Asks to halve the range, to find the turn that fails; `usage` is the cost of the attempt."""
 
     def __init__(self, usage: Usage) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class TryNarrower(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What came of a range; `refused` if its turns are in a dead letter."""
+    """The outcome of a range; `refused` if its turns are in a dead letter."""
 
     effects: Effects
     refused: bool
@@ -244,7 +244,7 @@ async def _derived(
     nothing = Effects(result=ProcessResult(step=step.name))
     refused = False
     try:
-        # The turns of a dead letter may have been forgotten since; then it just goes.
+        # The turns of a dead letter may have been forgotten since. The letter is then deleted.
         effects = await derive(replace(found, turns=fit)) if fit else nothing
         require_room([*effects.create, *effects.upsert])
     except Exception as error:

@@ -116,13 +116,13 @@ STEP = Step(
 
 
 def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
-    """The policy for a profile: orders are minded, unless the user has approved of one that it is made of."""
+    """The policy for a profile. It allows orders to a model only if the user has approved a memory with one."""
     approved = any(find_instructions(text) or find_powers(text) for text in told)
     return replace(policy, instructions="allow") if approved else policy
 
 
 async def _no_longer_said(tools: Tools, user_id: str, gone: Sequence[Memory]) -> list[Memory]:
-    """Those of these memories whose sentence no active memory has. Of two that were alike, only one may be gone."""
+    """The memories whose sentence no active memory has any more. Of two equal memories, only one may be gone."""
     held = await active_by_hash(tools.store, user_id, [memory.content_hash for memory in gone])
     sentences = {memory.content for memory in held.values()}
     return [memory for memory in gone if memory.content not in sentences]

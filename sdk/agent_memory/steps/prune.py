@@ -65,5 +65,5 @@ async def fading_users(store: Store, at: datetime) -> list[str]:
 
 
 def fading_before(clock: datetime) -> str:
-    """What was used later than this cannot have faded."""
+    """A memory that was used after this time cannot have faded."""
     return iso(clock - timedelta(days=FIRST_DAYS))

@@ -53,7 +53,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
     """
 
     async def read(stored: StoredCursor) -> list[Memory]:
-        if request.n is not None:  # a caller's own number is taken at its word
+        if request.n is not None:  # a number that the caller gave is used as it is
             facts = await newest_facts(tools.store, request.user_id, request.n)
         else:
             facts = await candidates(tools, request.user_id, stored.extra.get("recorded", ""))
@@ -94,7 +94,7 @@ def _seen(tools: Tools, facts: Sequence[Memory]) -> str:
 
 
 async def _nothing_new(step: Step, tools: Tools, request: StepRequest, stored: StoredCursor) -> Draft | None:
-    """The draft that counts from now, without a call, if anything was extracted since the last run."""
+    """The draft that restarts the count without a model call, if anything was extracted since the last run."""
     reached = await answered(tools, request.user_id)
     if reached.items() <= stored.extra.items():
         return None
@@ -107,7 +107,7 @@ async def count_extractions(tools: Tools, user_id: str) -> int:
 
 
 async def answered(tools: Tools, user_id: str) -> dict[str, Any]:
-    """What the cursor keeps after an answer, also one that cannot be used: from where the next run is counted."""
+    """The count that the cursor stores after any answer, usable or not. The next run is counted from it."""
     return {"extractions": await count_extractions(tools, user_id)}
 
 

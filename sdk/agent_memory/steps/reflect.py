@@ -1,4 +1,4 @@
-"""Reflect: what a user's memories show together that none of them says.
+"""Reflect: finds what several memories of a user show together and none of them says.
 
 Insights and lessons, each with its evidence; a count in one counts its evidence. Evidence from anybody but the user
 makes it a candidate. An insight is withdrawn if fewer than two of its memories are still valid. One model call, and
@@ -30,7 +30,7 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is reflected on, the insights there are, and those whose evidence fell. No memories: they are known."""
+    """The memories to reflect on (none if they are unchanged), the insights, and those that lost their evidence."""
 
     memories: list[Memory]
     earlier: list[Memory]
@@ -39,7 +39,7 @@ class Material:
 
 
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
-    """Reflects on the newest memories. None if they are the same as the last time and nothing fell.
+    """Reflects on the newest memories. None if they are unchanged and no insight lost its evidence.
 
     Raises:
         ModelError: if the model gave nothing usable; everything stays as it is.
@@ -106,7 +106,7 @@ async def _gather(tools: Tools, user_id: str, project_id: str | None) -> Materia
 
 
 def _read(insights: Sequence[Insight], material: Material) -> list[tuple[Insight, list[Memory], list[Memory]]]:
-    """The insights that say something new, with their evidence and what they bring up to date."""
+    """The insights that say something new, with their evidence and the earlier insights that they update."""
     memories = {f"f{number}": memory for number, memory in enumerate(material.memories, 1)}
     earlier = {f"r{number}": memory for number, memory in enumerate(material.earlier, 1)}
     known = {memory.content for memory in material.earlier}

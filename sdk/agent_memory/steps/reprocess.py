@@ -129,8 +129,8 @@ NAME = "reprocess"
 class Target:
     """The model and prompt version to derive with.
 
-    `only`: the prompt version whose memories are made again; None: every other one.
-    `together` is today's prompt for facts and summary in one call, if it is in use: its work is not of yesterday.
+    `only`: the prompt version whose memories are made again; None: every other one. `together` is today's prompt for
+    facts and summary in one call, if it is in use: memories made with it are not stale.
     """
 
     model: str
@@ -153,11 +153,11 @@ class Target:
 
     @property
     def key(self) -> str:
-        """What a cursor remembers of it."""
+        """The target as a cursor stores it."""
         return "\n".join((self.model, self.version, self.only or "", *([self.together] if self.together else [])))
 
     def is_stale(self, model: str | None, version: str | None) -> bool:
-        """Whether what this model derived with this prompt version is to be done again."""
+        """Whether memories of this model and this prompt version must be derived again."""
         if self.only is not None:
             return version == self.only
         return model != self.model or version is None or version not in (self.version, self.together)
@@ -309,7 +309,7 @@ def _stamp(target: Target) -> dict[str, Any]:
 
 
 def _seen_anew(old: Memory, new: Memory) -> dict[str, Any]:
-    """What the same words are by the extraction of today: their kind, and the data of a custom one."""
+    """The kind that today's extraction gives the same words, and the data of a custom kind."""
     custom = {old.kind, new.kind} - set(get_args(FactKind))
     if old.pinned or not custom or (old.kind, old.data) == (new.kind, new.data):
         return {}

@@ -40,7 +40,7 @@ class Step:
     user_thread: str = USER_THREAD
     """The reserved thread that a step over a user's memories commits to."""
     runs: Runs = "asked for"
-    """What calls for it."""
+    """What starts it."""
     cadence: str = ""
     """The field of `Cadence` that sets how often it runs; 0 is never. Empty if it is not counted."""
     next_run: Callable[[Tools, str, int], Awaitable[int | None]] | None = None
@@ -66,7 +66,7 @@ class Step:
     options: frozenset[str] = frozenset()
     """The fields of a `StepRequest` that it supports, besides those for its scope."""
     aliases: tuple[str, ...] = ()
-    """Further names in URLs; several systems' are understood."""
+    """Further names in URLs, those that other systems use."""
     makes: str = ""
     """What the log counts of its work."""
     expected: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ class Step:
     async def read_ahead(
         self, tools: Tools, request: StepRequest, read: Callable[[StoredCursor], Awaitable[Sequence[T]]]
     ) -> tuple[StoredCursor, Sequence[T]]:
-        """What it is to cover next, as `read` finds it, and its cursor; what a crash left undone is finished first."""
+        """The next items to cover, which `read` finds, and the cursor. First finishes what a crash left undone."""
         partition = self.partition(request)
         found = await read_ahead(tools.store, self.container, partition, self.name, read)
         if "intents" not in found[0].extra:

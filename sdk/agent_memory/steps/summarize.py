@@ -1,6 +1,6 @@
 """Summarize: merges new turns into a thread's summary and its current state; never rebuilds.
 
-What was replaced in another conversation is corrected along with the next turns, or after a reconciliation.
+It also corrects statements that another conversation replaced: with the next turns, or after a reconciliation.
 """
 
 from __future__ import annotations

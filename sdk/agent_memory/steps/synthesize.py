@@ -43,7 +43,7 @@ class Material:
 
 
 async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
-    """Puts procedures together where there is something new, and withdraws those whose sources fell.
+    """Combines procedures from new how-tos, and withdraws procedures that lost their sources.
 
     Raises:
         ModelError: if the model gave nothing usable; everything stays as it is.

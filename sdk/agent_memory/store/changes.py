@@ -1,8 +1,8 @@
 """Changes of a user's memories, read out of the memories themselves: nothing is stored for them.
 
-Each document says when it changed last, and the store when it was written last (`_ts`, in whole seconds). A change that
-another one follows before anybody asks is not told: a memory that was added and replaced is told as replaced. A
-forgetting leaves hashes of the ids that it deleted for `FORGOTTEN_SECONDS`.
+Each document says when it changed last, and the store when it was written last (`_ts`, in whole seconds). A call
+reports only the last change of each memory: one that was added and then replaced is reported as replaced. A forgetting
+leaves hashes of the ids that it deleted for `FORGOTTEN_SECONDS`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import derived_id
 
 NOW = "now"
-"""The cursor of those who want to know only what changes from now on."""
+"""The cursor of a reader who wants only changes from now on."""
 FORGOTTEN = "forgotten"
 """The type of the document that a forgetting leaves: hashes of ids."""
 FORGOTTEN_SECONDS = 30 * 24 * 3600
-"""How long it is kept. A choice: longer than anybody who follows changes is away."""
+"""How long it is kept, in seconds. A choice: longer than a reader of changes stays away."""
 STORED_AT = "stored_at"
 """When a memory was imported; its other times are those of the store that it comes from."""
 OPEN_SECONDS = 2
 """A page ends this long ago, because the current second may still get writes (as `cursors.OVERLAP_SECONDS`)."""
 SKEW_SECONDS = 8
-"""And so much longer ago for a store on a server, whose clock may differ from ours. A choice."""
+"""A page ends earlier by this much if the store is on a server, whose clock may differ from ours. A choice."""
 _TYPES = ("fact", "episodic", "procedural", "reflection")
 _LATEST = timedelta(hours=1)
-"""How long after a step made a memory it is written at the latest: an outage of models or store lies in between."""
+"""The longest time from making a memory to writing it, with an outage of a model or of the store in between."""
 _SOON = timedelta(minutes=1)
-"""How long it mostly takes."""
+"""The usual time from making a memory to writing it."""
 
 
 async def read_changes(store: Store, user_id: str, cursor: str | None, limit: int) -> Changes:
@@ -77,10 +77,9 @@ async def read_changes(store: Store, user_id: str, cursor: str | None, limit: in
 
 
 def changes_in(document: Mapping[str, Any], since: datetime | None) -> Iterator[MemoryChange]:
-    """The changes that a document tells to somebody who knows all that was written up to `since`.
+    """The changes in a document for a reader who has all changes up to `since`.
 
-    Raw talk, documents and memories that wait for review are not told. Neither is what only reading or the index
-    changed.
+    Leaves out raw talk, documents, memories that wait for review, and changes that only reads or the index made.
     """
     if document.get("type") == FORGOTTEN:
         at = datetime.fromisoformat(document["at"])
@@ -103,9 +102,9 @@ def changes_in(document: Mapping[str, Any], since: datetime | None) -> Iterator[
 
 
 def left_by(job: Document) -> Document | None:
-    """What stays of a forgetting that is done: hashes of the memories that it deleted, and of the id that it named.
+    """The record of a finished forgetting: hashes of the memories that it deleted, and of the id that it named.
 
-    The first are for those who follow changes, the second for a repeated request.
+    Readers of changes need the first, a repeated request needs the second.
     """
     hashes = sorted(hashed(memory_id) for memory_id in job["memories"] if not memory_id.startswith("chunk_"))
     named = {"named": job["named"]} if "named" in job else {}
@@ -117,9 +116,9 @@ def left_by(job: Document) -> Document | None:
 
 
 def _is_news(memory: Memory, at: datetime, since: datetime) -> bool:
-    """Whether a change at this time was written behind `since`, as far as that can be told.
+    """Whether a change at this time was written after `since`, as far as its document shows.
 
-    A memory is written a little after its time. Uses write it again, and are no change.
+    A memory is written a little after its time. Counting uses writes it again, which is no change.
     """
     if at > since - _SOON:
         return True

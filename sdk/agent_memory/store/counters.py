@@ -182,7 +182,7 @@ class Counters:
         return await Counting(self._store, self._steps, gate, user_id, backfill).run(turns)
 
     async def count(self, user_id: str, thread_id: str, turns: Turns) -> ThreadCounter:
-        """The same for the turns of one thread."""
+        """Counts turns of one thread, as `count_user` does."""
         [counter] = (await self.count_user(user_id, {thread_id: turns}, asyncio.Semaphore(1))).threads
         return counter
 

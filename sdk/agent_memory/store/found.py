@@ -18,20 +18,20 @@ from agent_memory.store.chunks import CONFIDENCE, IMPORTANCE, quote_of
 from agent_memory.store.documents import from_document
 
 _LISTED = ("id", "thread_id", "content", "created_at", "recorded_at", "source", "source_turn_ids", "metadata")
-"""What differs from memory to memory, by its place in a row."""
+"""The fields that differ between memories, in the order of a row."""
 _LINKS = "near_ids"
 _OF_CHUNKS = ("valid_to", "agent_id", "project_id", "run_id", "contributor_id")
 """Further fields that a chunk may have."""
 _TOLD = ("user_id", "content_hash", _LINKS)
 """Fields that are known or computed: the hash of the content; and links, unless requested."""
 _LIKE_OTHERS = {"valid_from": "c.created_at", "embedding_model": "@model"}
-"""What is mostly the same as something else. Left out if it is; null if there is none."""
+"""Fields that mostly equal another one. A row leaves them out if they do, and has null if they are absent."""
 _AS_MADE = (
     'c.kind = "chunk" AND c.embedding_model = @model AND c.valid_from = c.created_at AND ENDSWITH(c.content, c.quote)'
     f" AND c.confidence = {CONFIDENCE} AND c.importance = {IMPORTANCE}"
     " AND ARRAY_LENGTH(c.tags) = 0 AND NOT IS_DEFINED(c.updated_at) AND NOT IS_DEFINED(c.superseded_at)"
 )
-"""A chunk whose other fields are as they are made (`store.chunks`); `@model` is the embedding model of the search."""
+"""A chunk whose other fields have the values from `store.chunks`; `@model` is the embedding model of the search."""
 
 FOUND_COSINE = "VectorDistance(c.embedding, @vector) AS s"
 """Selects the cosine of a memory to the question, if the query knows its `@vector`."""
@@ -57,7 +57,7 @@ def cosine_of(row: Mapping[str, Any]) -> float | None:
 
 
 def read_elsewhere(row: Mapping[str, Any]) -> str | None:
-    """The id of the memory of a row that has nothing else."""
+    """The id of a memory, from a row that holds only the id."""
     return row["m"] if isinstance(row["m"], str) else None
 
 

@@ -1,4 +1,4 @@
-"""What a process knows of its store without asking again: settings that it read, and who wrote turns lately."""
+"""What a process caches about its store: settings that it read, and which users wrote turns lately."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS_SECONDS = 5.0
 """How long a process relies on having found no fresh turns. It finds a turn written by another process after this time
 at the latest, its own turns immediately. A choice."""
 _CLOCKS_DIFFER = 2.0
-"""Seconds by which what the store calls a minute may differ: its times are whole seconds."""
+"""Tolerance in seconds between our clock and the times of the store, which are whole seconds."""
 
 Key = tuple[str, str]
 """User and thread: the partition of the document."""
@@ -111,7 +111,7 @@ class Known:
         return clock - self._wrote_turns.get(user_id, self._since) < seconds + _CLOCKS_DIFFER
 
     def saw_no_turns(self, user_id: str, began: float) -> None:
-        """Notes that a look at the turns of a user which began then (`time.monotonic`) found none written lately."""
+        """Notes that a query for recent turns of a user, begun at this time (`time.monotonic`), found none."""
         if self._wrote_turns.get(user_id, self._since) < began:
             if len(self._saw_none) >= MOST_KNOWN:
                 self._saw_none.clear()

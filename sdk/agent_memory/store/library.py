@@ -101,7 +101,7 @@ async def write_pieces(
     pieces: Sequence[Memory],
     make: Callable[[Sequence[Memory]], Awaitable[list[Document]]],
 ) -> int:
-    """Stores a document in place of its earlier version; how many pieces are new or differ.
+    """Stores a document in place of its earlier version; returns how many pieces are new or differ.
 
     A change goes into one transactional batch if it fits. A longer one goes into several; repeating it finishes what a
     crash left. The first piece is part of every change, guarded by its ETag, so the later of two writers reads what the

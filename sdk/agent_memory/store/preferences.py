@@ -44,7 +44,7 @@ async def read_document(store: Store, user_id: str, thread_id: str | None = None
 
 
 async def known_document(store: Store, user_id: str, thread_id: str | None = None) -> Mapping[str, Any]:
-    """The same as this process knows it, read if it is not known (`store.known`)."""
+    """The settings document from this process's cache (`store.known`); reads it if it is not cached."""
     key = (user_id, thread_id or SETTINGS_THREAD)
     return await store.known.settings.get(key, lambda: read_document(store, user_id, thread_id))
 

@@ -1,4 +1,4 @@
-"""The queries of searches: by vectors, by words, and for the turns around a hit; and of what says certain words."""
+"""The queries of searches: by vectors, by words, for the turns around a hit, and for texts with certain words."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def make_facts(given: Sequence[Any]) -> list[Memory]:
 
 
 async def write_facts(store: Store, facts: Sequence[Memory]) -> int:
-    """Writes the facts that are new or changed; how many. Repeating it writes nothing."""
+    """Writes the facts that are new or changed; returns how many. Repeating it writes nothing."""
     known = {fact.id: fact for fact in await read_facts(store)}
     changed = [
         fact

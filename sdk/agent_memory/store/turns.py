@@ -58,7 +58,7 @@ def make_turns(
 
 
 async def write_turns(store: Store, turns: Sequence[Turn], timed: set[str]) -> int:
-    """Writes turns of one thread in transactional batches; how many were new.
+    """Writes turns of one thread in transactional batches; returns how many were new.
 
     Repeating a write is harmless. `timed` holds the ids whose `created_at` came from the caller: for those the time is
     part of the content.

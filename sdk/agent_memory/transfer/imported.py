@@ -1,4 +1,4 @@
-"""What the readers of other systems share: the line of an export that a foreign memory becomes."""
+"""Shared by the readers of other systems: makes the line of an export from a memory of another system."""
 
 from __future__ import annotations
 

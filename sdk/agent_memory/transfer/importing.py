@@ -277,10 +277,11 @@ class Importer:
         return await self._create(kind, SUMMARIES, to_document(item, vector) | origin)
 
     async def _is_wanted(self, kind: str, thread_id: str, made: datetime, said: Any) -> bool:
-        """Whether a summary, state or profile may be imported. If not, this store makes it again where it may.
+        """Whether a summary, state or profile may be imported. If not, this store rebuilds it if its settings allow.
 
-        It may not if anything was forgotten after it was made, because it may mention that. It may not if it holds a
-        secret, an order to a model or a forbidden topic, because nobody reviews it. It may not if a switch is off.
+        It is refused if anything was forgotten after it was made, because it may mention that. It is refused if it
+        holds a secret, an order to a model or a forbidden topic, because nobody reviews it. It is refused if a switch
+        is off.
         """
         rules = await self._rules_of(thread_id)
         if not rules.derive:

@@ -1,4 +1,4 @@
-"""Moving from another system: what a file holds, memories and conversations, read before anything is written."""
+"""Moving from another system: reads the memories and conversations of a file before anything is written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OLDEST_ZIP = 1980
 
 @dataclass(slots=True)
 class Contents:
-    """What a file holds: memories and all else of an export as its lines, and conversations."""
+    """The contents of a file: memories and other items as lines of an export, and conversations."""
 
     lines: list[str] = field(default_factory=list)
     utterances: list[Utterance] = field(default_factory=list)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Origin(StrEnum):
-    """The systems that `import` can be told a file is from."""
+    """The systems that `import` accepts as the origin of a file."""
 
     MEM0 = "mem0"
     ZEP = "zep"

@@ -20,7 +20,7 @@ from agent_memory.transfer.readers.utterances import FilePlace, NothingSaid, Utt
 
 _Message = tuple[FilePlace, Mapping[str, Any]]
 _PARTS = ("input_text", "output_text", "summary_text", "refusal")
-"""The kinds of parts that tell a message of a conversation from that of a chat."""
+"""The kinds of parts that only messages of conversations have, not messages of chats."""
 _ITEMS = ("reasoning", "function_call", "function_call_output")
 """The kinds of items other than messages with which a list often begins."""
 _SILENT = ("critic", "discriminator", "unknown")
