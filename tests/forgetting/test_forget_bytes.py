@@ -143,7 +143,7 @@ async def test_what_expires_leaves_no_byte(opened: tuple[AsyncMemory, Path], mon
     await gone(path)
 
 
-async def test_a_forgetting_whose_caller_has_gone_is_scrubbed_too(
+async def test_a_forgetting_whose_caller_disconnected_is_scrubbed_too(
     opened: tuple[AsyncMemory, Path], monkeypatch: pytest.MonkeyPatch
 ):
     memory, path = opened

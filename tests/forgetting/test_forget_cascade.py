@@ -115,7 +115,7 @@ async def test_other_wordings_of_the_same_go_also_in_other_threads_and_before_th
     assert await contents(memory) == ["bike=red and fast"]
 
 
-async def test_what_else_the_turn_told_stays_without_its_quote(memory: AsyncMemory):
+async def test_other_memories_from_the_turn_stay_without_their_quote(memory: AsyncMemory):
     await tell(memory, "t1", "fact: locker code=4711\nfact: city=Lisbon, by the river")
     receipt = await memory.user("alice").forget((await fact(memory, "locker code=4711")).id)
     (kept,) = receipt.kept
@@ -425,7 +425,7 @@ def said(number: int) -> dict[str, object]:
     return {"id": f"turn-{number}", "role": "user", "content": ["", "I bought a lamp", "Rome is far"][number]}
 
 
-async def test_a_cleared_view_stays_cleared_and_names_nothing_that_went(memory: AsyncMemory):
+async def test_a_cleared_view_stays_cleared_and_names_no_forgotten_turn(memory: AsyncMemory):
     chat = memory.user("alice").thread("t1")
     await tell(memory, "t1", "fact: old=from before the clearing", "fact: locker code=4711")
     await chat.clear()
@@ -490,7 +490,7 @@ async def test_a_correction_made_meanwhile_is_forgotten_too(memory: AsyncMemory,
     assert await alice.memories(include_superseded=True) == []
 
 
-async def test_what_another_conversation_says_itself_stays_though_it_took_the_place_of_what_goes(memory: AsyncMemory):
+async def test_a_memory_of_another_conversation_stays_though_it_replaced_a_forgotten_one(memory: AsyncMemory):
     await tell(memory, "t1", "fact: pet=a parrot called Polly")
     await tell(memory, "t2", "fact: pet=a parrot, called Polly!", day=1)
     later = await fact(memory, "pet=a parrot, called Polly!")

@@ -171,7 +171,7 @@ async def test_a_time_range_takes_the_summaries_that_cover_it_and_rest_on_what_e
     assert await scan(memory, "7391") == []
 
 
-async def test_what_is_left_of_a_conversation_is_summarised_again(memory: AsyncMemory):
+async def test_the_rest_of_a_conversation_is_summarised_again(memory: AsyncMemory):
     user = await summarised(memory)
     await user.thread("t").add("user", "The garden needs water on Sundays")
     await user.thread("t").process("summarize")
@@ -243,7 +243,7 @@ async def test_an_archived_stretch_is_forgotten_with_its_first_day_though_its_tu
     assert bool(await scan(memory, "7391")) is left
 
 
-async def test_a_dry_run_tells_of_expired_talk_beside_what_is_still_there(memory: AsyncMemory):
+async def test_a_dry_run_lists_expired_turns_beside_stored_ones(memory: AsyncMemory):
     user = await told(memory)
     await user.thread("t").add("user", "The gym closes at nine on Sundays", id="still there")
     await memory.drain()

@@ -61,7 +61,7 @@ async def test_a_place_that_was_forgotten_stays_empty(memory: AsyncMemory, place
     assert bool(await derived(memory)) is comes_back
 
 
-async def test_what_was_said_for_no_project_is_of_none_that_was_forgotten(memory: AsyncMemory):
+async def test_turns_without_a_project_belong_to_no_forgotten_project(memory: AsyncMemory):
     await bury(memory.runtime.store, "alice", [of_place("alice", Place(project_id="p1"), NOON)])
     await memory.user("alice").thread("t1").add("user", "fact: it was said before noon", created_at=NOON - HOUR)
     assert await derived(memory) == ["it was said before noon"] * 2

@@ -127,7 +127,7 @@ async def test_only_users_whose_run_failed_are_retried_after_a_while(chat: Scrip
         assert (await clock(memory))["waiting"] == {}
 
 
-async def test_who_has_spent_the_budget_waits_for_tomorrow(chat: ScriptedChat):
+async def test_a_user_who_has_spent_the_budget_waits_for_tomorrow(chat: ScriptedChat):
     async with opened(chat) as memory:
         await tell(memory)
         await passed(memory, 25)

@@ -169,7 +169,9 @@ async def test_of_a_half_usable_answer_the_good_half_counts(
     assert sum(one.usage.model_calls for one in results) == 2
 
 
-async def test_what_no_answer_can_be_had_for_is_a_dead_letter_of_its_own_step(shared: AsyncMemory, chat: ScriptedChat):
+async def test_turns_without_a_usable_answer_become_a_dead_letter_of_their_step(
+    shared: AsyncMemory, chat: ScriptedChat
+):
     chat.fault = lambda task, call: ModelError("no JSON in it") if task in (BOTH, "extract") else None
     await run(shared)
     letters = await shared.dead_letters()

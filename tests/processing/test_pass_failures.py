@@ -25,7 +25,7 @@ async def tell(memory: AsyncMemory) -> None:
 
 
 @pytest.mark.parametrize("step", ["profile", "reconcile", "reflect"])
-async def test_who_is_erased_while_a_model_fails_does_not_come_back_with_the_record_of_it(
+async def test_the_record_of_a_failure_does_not_bring_back_an_erased_user(
     memory: AsyncMemory, chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch, step: str
 ):
     alice = memory.user("alice")

@@ -40,7 +40,7 @@ async def test_facts_carry_what_they_rest_on(memory: AsyncMemory):
     assert (fact.model, fact.prompt_version, fact.embedding_model) == ("scripted", "script-1", "hashing-384")
 
 
-async def test_a_plan_is_known_from_when_it_was_told(memory: AsyncMemory, chat: ScriptedChat):
+async def test_a_plan_is_known_from_when_it_was_said(memory: AsyncMemory, chat: ScriptedChat):
     said, june = "Our wedding is on the 5th of June", MARCH + timedelta(days=90)
     found = ExtractedMemory(type="fact", content=said, quote=said, turns=["t1"], valid_from=june)
     chat.outputs["extract"] = lambda _: ExtractOutput(memories=[found])

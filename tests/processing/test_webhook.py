@@ -78,7 +78,7 @@ def hook(receiver: Receiver) -> Webhook:
     return Webhook(receiver.url, SECRET, allow_private=True)
 
 
-async def test_changes_are_sent_once_the_receiver_took_them(memory: AsyncMemory, receiver: Receiver):
+async def test_each_change_is_sent_once_if_the_receiver_confirms_it(memory: AsyncMemory, receiver: Receiver):
     alice, notifier = memory.user("alice"), Notifier(memory.runtime.store, hook(receiver))
     async with session_for(hook(receiver)) as session:
         assert await notifier.send(session) == 0
@@ -93,7 +93,7 @@ async def test_changes_are_sent_once_the_receiver_took_them(memory: AsyncMemory,
         assert "tea" not in receiver.got[-1][1].decode()
 
 
-async def test_what_was_before_the_webhook_is_passed_over(memory: AsyncMemory, receiver: Receiver):
+async def test_changes_from_before_the_webhook_are_skipped(memory: AsyncMemory, receiver: Receiver):
     store = memory.runtime.store
     await memory.user("alice").remember("I like tea")
     parts = [{"range": part} for part in await store.feed_ranges("memories")]
@@ -106,7 +106,7 @@ async def test_what_was_before_the_webhook_is_passed_over(memory: AsyncMemory, r
     assert lease["parts"][0]["continuation"]
 
 
-async def test_what_was_not_taken_is_sent_again_also_by_another_process(memory: AsyncMemory, receiver: Receiver):
+async def test_unconfirmed_changes_are_sent_again_also_by_another_process(memory: AsyncMemory, receiver: Receiver):
     alice = memory.user("alice")
     async with session_for(hook(receiver)) as session:
         await Notifier(memory.runtime.store, hook(receiver)).send(session)

@@ -86,7 +86,7 @@ async def test_the_budget_is_a_ceiling(memory: AsyncMemory):
     assert "Parcel" not in context.text
 
 
-async def test_a_fact_and_its_turn_are_told_once(memory: AsyncMemory):
+async def test_a_fact_and_its_turn_are_shown_once(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.thread("t1").add("user", "fact: the gate code=4711, please keep it in mind for the next visit")
     await alice.thread("t1").process("index")
@@ -100,7 +100,7 @@ def hit(memory, relevance: float, similarity: float | None = 0.5) -> Hit:
     return Hit(memory=memory, score=1, similarity=similarity, relevance=relevance)
 
 
-async def test_what_is_long_must_be_more_relevant_and_a_few_may_be_less(memory: AsyncMemory):
+async def test_long_memories_must_be_more_relevant_and_the_first_few_may_be_less(memory: AsyncMemory):
     alice = memory.user("alice")
     found = [await alice.remember(f"Note number {number} about the garden and its old gate") for number in range(12)]
     chosen = bearing([hit(one, 0.5 - 0.001 * n) for n, one in enumerate(found)], ASKED, 0.1, 20, HASHING, 240)
@@ -114,7 +114,7 @@ async def test_what_is_long_must_be_more_relevant_and_a_few_may_be_less(memory: 
     assert [one.memory.id for one in chosen] == [found[1].id]
 
 
-async def test_what_is_far_from_everything_is_not_told_unless_something_has_no_cosine_yet(memory: AsyncMemory):
+async def test_a_context_leaves_out_distant_memories_unless_a_fresh_turn_has_no_cosine(memory: AsyncMemory):
     alice = memory.user("alice")
     cat = await alice.remember("The cat is called Tom")
     far = [hit(cat, 0.2, similarity=MINILM.unrelated)]
@@ -128,7 +128,7 @@ async def test_what_is_far_from_everything_is_not_told_unless_something_has_no_c
     assert bearing(far, ASKED, 0.01, 20, HASHING, 240) == far
 
 
-async def test_after_the_first_eight_nothing_far_behind_the_best_is_told(memory: AsyncMemory):
+async def test_after_the_first_eight_nothing_far_behind_the_best_is_shown(memory: AsyncMemory):
     cat = await memory.user("alice").remember("The cat is called Tom")
     hits = [hit(cat.model_copy(update={"id": f"m{place}"}), 0.9 if place == 0 else 0.04) for place in range(10)]
     assert bearing(hits, ASKED, 0.01, 20, MINILM, 240) == hits[:8]
@@ -137,7 +137,7 @@ async def test_after_the_first_eight_nothing_far_behind_the_best_is_told(memory:
     assert bearing(nearer, ASKED, 0.01, 20, MINILM, 240) == nearer
 
 
-def test_the_relevance_of_several_is_that_one_of_them_answers():
+def test_the_relevance_of_several_hits_is_the_probability_that_one_answers():
     assert relevance_of_all([]) == 0
 
 

@@ -64,7 +64,7 @@ def test_a_question_is_read_with_the_names_of_the_turns(question: str, read: str
     assert with_names_of_turns(question, CALLED) == read
 
 
-async def test_a_search_finds_the_turns_of_who_is_called_otherwise(memory: AsyncMemory):
+async def test_a_search_finds_turns_of_a_speaker_by_another_name(memory: AsyncMemory):
     user = memory.user("alice")
     await user.thread("t").add_many(
         [{"role": "user", "name": one.speaker, "content": f"{one.text} It was fun."} for one in GREETINGS]

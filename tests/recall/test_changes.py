@@ -64,7 +64,7 @@ def test_a_newer_value_overtakes_the_older_one(query: str, old: str, new: str):
         ("Where do I live?", "I like Porto.", "The weather changed."),
     ],
 )
-def test_what_only_looks_like_a_change_is_none(query: str, one: str, other: str):
+def test_memories_that_only_look_like_a_change_are_not_one(query: str, one: str, other: str):
     assert changed(query, one, other) == set()
 
 
@@ -222,7 +222,7 @@ def test_a_fact_that_was_said_again_shows_why_it_is_the_newer_one():
     assert "again" not in lines_of(hall)[0]
 
 
-def test_what_only_repeats_a_memory_makes_it_no_older():
+def test_a_repetition_does_not_mark_a_memory_as_older():
     one, again = fact("a", "The router is on the bookshelf.", 0), fact("b", "The router is on the bookshelf!", 5)
     assert not any("newer told" in line for line in lines_of(one, again))
 

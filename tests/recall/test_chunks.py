@@ -150,12 +150,12 @@ def test_talk_of_a_denied_subject_is_left_out_under_any_name():
         assert screen_talk(turn(name), "bees fly", rules, PolicySettings()) == Spoken(name, "bees fly")
 
 
-def test_a_part_of_a_turn_said_earlier_in_the_same_words_tells():
+def test_a_part_of_a_turn_said_earlier_in_the_same_words_counts_as_information():
     chunk = chunk_of(turn("Agent 7: Bond", "Oolong"), "Oolong", "m", name="Agent 7: Bond")
     assert not repeats_question(chunk, "Oolong", now() + timedelta(minutes=1))
 
 
-async def test_a_turn_of_another_conversation_is_told_though_it_has_the_id_of_a_shown_one(memory: AsyncMemory):
+async def test_a_turn_of_another_conversation_is_shown_though_it_has_the_id_of_a_shown_one(memory: AsyncMemory):
     alice = memory.user("alice")
     await alice.thread("t1").add("user", "The locker of the gym is number 18.", id="same", created_at=DAY)
     await alice.thread("t1").process("index")

@@ -298,7 +298,7 @@ async def test_as_of_leaves_out_what_only_holds_now(memory: AsyncMemory):
 @pytest.mark.parametrize(
     "wrong", [{"limit": "many"}, {"budget": None}, {"limit": 0}, {"format": "html"}, {"strategy": 3}]
 )
-async def test_wrong_arguments_are_told_and_not_raised(memory: AsyncMemory, wrong: dict):
+async def test_a_context_reports_wrong_arguments_and_does_not_raise(memory: AsyncMemory, wrong: dict):
     alice = memory.user("alice")
     await alice.remember("The cat is called Tom")
     for scope in (alice, alice.thread("t")):

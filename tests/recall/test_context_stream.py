@@ -108,7 +108,7 @@ async def test_over_http_a_line_arrives_before_the_search_ends(memory: AsyncMemo
         assert [one.text async for one in group.context_stream(QUESTION) if "4711" in one.text] == []
 
 
-async def test_what_goes_wrong_is_told_in_the_whole(memory: AsyncMemory, held: Held):
+async def test_the_last_part_of_a_stream_reports_errors(memory: AsyncMemory, held: Held):
     ada = memory.user("ada")
     [only] = [one async for one in ada.context_stream(7)]  # type: ignore[arg-type]
     assert only.context is not None

@@ -37,7 +37,7 @@ def test_times_are_understood(question: str, inside: datetime, outside: datetime
 
 
 @pytest.mark.parametrize("question", ["What may I eat?", "Did we march on?", "", "Who am I?", "2 + 2", "31.2.2026?"])
-def test_what_is_no_time_is_none(question: str):
+def test_a_text_without_a_time_gives_no_period(question: str):
     assert periods(question, NOW) == []
 
 

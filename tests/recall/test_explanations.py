@@ -70,7 +70,7 @@ async def test_all_parts_that_settings_can_add_are_explained(chat: ScriptedChat)
                 check(hit)
 
 
-def test_what_a_link_leads_to_says_so():
+def test_a_hit_found_by_a_link_says_so():
     assert explained({}, ("link",), 0.4, ()) == "0.000; found by a link from a hit"
 
 

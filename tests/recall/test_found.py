@@ -61,7 +61,9 @@ async def test_what_two_queries_find_is_sent_once(memory: AsyncMemory, monkeypat
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["finds none", "fails"])
-async def test_what_words_do_not_bring_is_read_by_id(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, fails: bool):
+async def test_memories_that_the_word_query_misses_are_read_by_id(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, fails: bool
+):
     alice = memory.user("alice")
     for animal in ANIMALS:
         await alice.remember(f"The {animal} of the neighbours is called Tom")

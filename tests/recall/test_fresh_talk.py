@@ -138,7 +138,7 @@ async def test_it_can_be_switched_off():
         assert await texts(alice, "plumber") == []
 
 
-async def test_what_keeps_talk_out_of_the_index_keeps_it_out_of_this(idle: AsyncMemory):
+async def test_what_keeps_turns_out_of_the_index_keeps_them_out_of_fresh_search(idle: AsyncMemory):
     alice = idle.user("alice")
     chat = alice.thread("home")
     await chat.update_settings(enabled=False)
@@ -237,7 +237,7 @@ async def test_a_missing_container_costs_only_its_part(idle: AsyncMemory, caplog
         assert any(reason.startswith("fresh turns: ") for reason in context.degraded)
 
 
-async def test_what_is_found_is_forgotten_by_the_id_under_which_it_was_told(idle: AsyncMemory):
+async def test_a_fresh_hit_is_forgotten_by_the_id_that_search_returned(idle: AsyncMemory):
     alice = idle.user("alice")
     await alice.thread("home").add("user", SAID)
     await alice.thread("home").add("user", "The piano is out of tune")
@@ -291,7 +291,7 @@ async def test_a_context_that_comes_back_as_a_turn_is_not_found(idle: AsyncMemor
     assert await texts(alice, "plumber") == [SAID]
 
 
-async def test_what_may_not_be_derived_from_is_not_found(idle: AsyncMemory):
+async def test_turns_of_a_thread_with_auto_store_off_are_not_found(idle: AsyncMemory):
     alice = idle.user("alice")
     await alice.thread("home").add("user", SAID)
     await alice.thread("home").update_settings(auto_store=False)

@@ -81,7 +81,7 @@ async def test_a_context_says_what_is_shared(memory: AsyncMemory):
 
 
 @pytest.mark.parametrize("turn_id", ["same", "another"])
-async def test_what_a_group_says_overtakes_nothing_of_a_user(memory: AsyncMemory, turn_id: str):
+async def test_memories_of_a_group_replace_nothing_of_a_user(memory: AsyncMemory, turn_id: str):
     """Another member must not make a user's own words look outdated."""
     alice, team = memory.user("alice"), memory.group("team", member="mallory")
     await alice.thread("t1").add("user", "My budget for the Hawaii trip is $10,000.", id="same")
@@ -119,7 +119,7 @@ async def test_standing_requests_of_a_group_are_no_orders(memory: AsyncMemory):
     assert not any(used.get("standing") for used in context.used)
 
 
-async def test_each_switch_holds_for_its_own(memory: AsyncMemory):
+async def test_each_switch_affects_only_its_own_group_or_user(memory: AsyncMemory):
     alice, team = memory.user("alice"), memory.group("team")
     await team.remember("The office chair budget is 300 euros")
     await alice.remember("My office chair is blue")

@@ -175,7 +175,7 @@ async def test_a_hint_takes_no_more_than_its_share(hinting: AsyncMemory):
     assert context.tokens < 200
 
 
-async def test_no_vector_no_hint(chat: Any):
+async def test_without_a_vector_there_is_no_hint(chat: Any):
     embeddings = BrokenEmbeddings()
     async with AsyncMemory.local(
         chat_model=chat, embedding_model=embeddings, cadence=ON_DEMAND, recall=RecallSettings(hints=3)

@@ -139,9 +139,7 @@ async def test_two_processes_and_two_users():
 
 
 @pytest.mark.parametrize("made", [True, False], ids=["made all the same", "not made"])
-async def test_a_write_whose_answer_was_lost_may_have_been_made_so_what_was_searched_is_searched_again(
-    monkeypatch: pytest.MonkeyPatch, made: bool
-):
+async def test_a_write_whose_answer_was_lost_invalidates_cached_searches(monkeypatch: pytest.MonkeyPatch, made: bool):
     async with opened(HashingEmbeddings()) as memory:
         alice, container = memory.user("alice"), memory.runtime.store.container(MEMORIES)
         await alice.remember("The cat is called Tom")
@@ -159,7 +157,7 @@ async def test_a_write_whose_answer_was_lost_may_have_been_made_so_what_was_sear
         assert len(await alice.search("How is the cat called?")) == 1 + made
 
 
-async def test_without_it_nothing_is_marked_and_with_it_nothing_remains_of_a_user_who_is_gone():
+async def test_without_the_cache_nothing_is_marked_and_with_it_an_erased_user_leaves_nothing():
     async with opened(HashingEmbeddings(), recall=RecallSettings()) as memory:
         await memory.user("alice").remember("The cat is called Tom")
         assert await memory.runtime.store.read_mark("alice") is None
@@ -187,7 +185,7 @@ def test_entries_expire_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch):
     assert cache_key("a", "b") != cache_key("ab")
 
 
-async def test_the_days_of_a_cached_hit_are_those_where_the_user_is():
+async def test_a_cached_hit_shows_days_in_the_zone_of_the_user():
     async with opened(HashingEmbeddings()) as memory:
         alice = memory.user("alice")
         late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)

@@ -127,7 +127,9 @@ def test_a_sole_process_knows_that_no_other_wrote(clock: Clock, monkeypatch: pyt
     assert alone.may_be_fresh("bob", 60), "what does not fit is not known"
 
 
-def test_who_is_not_alone_relies_on_what_it_saw_for_a_moment(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_shares_a_store_trusts_its_cache_only_for_a_moment(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
     shared = Known(alone=False)
     clock.now += 100
     assert shared.may_be_fresh("alice", 60)

@@ -95,7 +95,7 @@ async def test_nothing_is_counted_unless_it_is_set(monkeypatch: pytest.MonkeyPat
     assert asked[0] == asked[1], "the call itself asks for nothing more"
 
 
-async def test_only_a_share_is_looked_at(monkeypatch: pytest.MonkeyPatch):
+async def test_only_a_share_of_searches_is_checked(monkeypatch: pytest.MonkeyPatch):
     async with opened(0.25) as memory:
         maya = memory.user("maya")
         await maya.remember(CATS[0])
@@ -108,7 +108,7 @@ async def test_only_a_share_is_looked_at(monkeypatch: pytest.MonkeyPatch):
         assert (await measured(memory, 1)).measured == 1
 
 
-async def test_one_is_looked_at_at_a_time_and_the_caller_does_not_wait(monkeypatch: pytest.MonkeyPatch):
+async def test_one_search_is_checked_at_a_time_and_the_caller_does_not_wait(monkeypatch: pytest.MonkeyPatch):
     async with opened(1.0) as memory:
         maya = memory.user("maya")
         for text in CATS:
@@ -136,7 +136,9 @@ async def test_one_is_looked_at_at_a_time_and_the_caller_does_not_wait(monkeypat
     assert running.cancelled(), "it ends with the memory"
 
 
-async def test_its_failure_reaches_nobody(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+async def test_a_failed_check_does_not_reach_the_caller(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     async with opened(1.0) as memory:
         maya = memory.user("maya")
         await maya.remember(CATS[0])

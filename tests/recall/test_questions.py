@@ -68,7 +68,7 @@ class Writer(OfflineChat):
         ("", False),
     ],
 )
-def test_what_says_what_it_is_about(query: str, whole: bool):
+def test_self_contained_questions_are_recognised(query: str, whole: bool):
     assert is_self_contained(query) == whole
 
 

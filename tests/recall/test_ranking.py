@@ -306,7 +306,7 @@ def test_what_has_no_place_in_the_talk_is_not_left_behind():
     assert hits[0].why["unplaced"] > 0
 
 
-def test_what_the_one_said_who_is_asked_about_comes_first():
+def test_turns_of_the_speaker_in_the_question_come_first():
     found = [chunk("ann's", 0.71, 0, "Ann"), chunk("will's", 0.7, 10, "Will"), chunk("low", 0.4, 20, "Ann")]
     assert ids(fuse(found, "Where did Will go?", thread_lift=0))[0] == "will's"
     assert ids(fuse(found, "where did will go?", thread_lift=0))[0] == "will's"

@@ -98,13 +98,13 @@ def test_nothing_renders_as_nothing(form: ContextFormat):
     assert render([], form) == ""
 
 
-def test_what_is_over_says_until_when_it_held():
+def test_a_memory_that_ended_shows_until_when_it_was_true():
     over = memory("f", superseded_by="g", valid_to=datetime(2026, 5, 1, tzinfo=UTC))
     assert memory_line(over).dated == "f (said 5 March 2026, until 1 May 2026)"
 
 
 @pytest.mark.req("S0-096")
-def test_a_state_is_told_value_by_value():
+def test_a_state_is_shown_value_by_value():
     state = {"topic": "Hawaii", "budget": 15000, "decisions": ["ANA flight", "hotel"], "open": [], "note": None}
     assert [line.text for line in state_lines(state)] == [
         "topic: Hawaii",

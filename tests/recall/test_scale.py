@@ -62,7 +62,7 @@ async def milliseconds(memory: AsyncMemory, user_id: str) -> float:
 @pytest.mark.acceptance
 @pytest.mark.req("S0-093")
 @pytest.mark.parametrize("strict", ["0", "1"], ids=["fast", "as in Azure"])
-async def test_what_is_asked_of_the_store_does_not_grow_with_the_memories(
+async def test_requests_to_the_store_do_not_grow_with_the_memories(
     chat: ScriptedChat, monkeypatch: pytest.MonkeyPatch, strict: str
 ):
     """`benchmarks/trips.py` has bytes, request units and milliseconds (`docs/operations.md`)."""

@@ -66,7 +66,7 @@ async def test_what_the_question_is_about_is_shown_if_there_is_no_room_for_all(m
     assert len(context.left_out) == 200 - len(told)
 
 
-async def test_another_process_tells_it_within_a_minute(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
+async def test_another_process_shows_a_new_seed_within_a_minute(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
     await memory.user("sarah").context("remote work")
     await static.write_facts(memory.runtime.store, static.make_facts(FACTS))
     assert (await memory.user("sarah").context("remote work")).text == ""
@@ -86,7 +86,7 @@ async def test_another_process_tells_it_within_a_minute(memory: AsyncMemory, mon
         [object()],
     ],
 )
-async def test_what_cannot_be_seeded_is_refused_whole(memory: AsyncMemory, facts):
+async def test_one_invalid_fact_refuses_the_whole_seed(memory: AsyncMemory, facts):
     with pytest.raises(InvalidInput, match=r"static fact|characters"):
         await memory.static.seed([FACTS[0], *facts])
     assert await memory.static.list() == []

@@ -233,12 +233,12 @@ async def select_place(corpus: Corpus, place: Place, limit: int) -> Selection:
                 selection.add_turn(turn, "said there")
     selection.memories = {m.id: "of that place" for m in corpus.memories.values() if _lies_in(place, m)}
     for memory in corpus.memories.values():
-        if memory.id not in selection.memories and await _tells_of_expired(corpus, place, memory):
+        if memory.id not in selection.memories and await _covers_expired_turns(corpus, place, memory):
             selection.memories[memory.id] = "is from that time, and its sources have expired"
     return selection
 
 
-async def _tells_of_expired(corpus: Corpus, place: Place, memory: Memory) -> bool:
+async def _covers_expired_turns(corpus: Corpus, place: Place, memory: Memory) -> bool:
     """Whether the episode of a session began in a place and ended after it, and some of its turns have expired.
 
     Turns that still exist are found by their own times.

@@ -214,12 +214,12 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
     weight = _weights(read)
     top = max((one.hit.score for one in read), default=0.0) or 1.0
     nearest = max((one.hit.similarity or 0.0 for one in read), default=0.0) or 1.0
-    telling = {one.memory.id: _telling(one.statements, asked, weight) for one in read}
+    telling = {one.memory.id: _most_relevant(one.statements, asked, weight) for one in read}
     places = {one.memory.id: place for place, one in enumerate(read, 1)}
     best = told[0].memory.id if told else None
     told_ids = {hit.memory.id for hit in told}
     olds = [one for one in read if one.memory.id in told_ids and one.memory.source == "user"]
-    news = [one for one in _telling_more(read) if one.memory.source == "user"]
+    news = [one for one in _without_questions(read) if one.memory.source == "user"]
     for old in olds:
         for new in news:
             if not _may_overtake(new.memory, old.memory):
@@ -252,12 +252,12 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
             yield signs, shown, old.memory, new.memory
 
 
-def _telling_more(read: Sequence[_Read]) -> list[_Read]:
+def _without_questions(read: Sequence[_Read]) -> list[_Read]:
     """The hits that do more than ask, because a question replaces nothing."""
     return [one for one in read if not only_asks(words_of(one.memory))]
 
 
-def _telling(
+def _most_relevant(
     statements: Sequence[_Statement], asked: frozenset[str], weight: Mapping[str, float]
 ) -> Sequence[_Statement]:
     """The sentences most relevant to a question; at least one."""
@@ -358,10 +358,10 @@ def _value(sentence: str, figure: str, start: int, end: int, words: Sequence[tup
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word.lower()) for word in WORD.findall(text) if _tells(word.lower()))
+    return frozenset(stem(word.lower()) for word in WORD.findall(text) if _is_distinctive(word.lower()))
 
 
-def _tells(word: str) -> bool:
+def _is_distinctive(word: str) -> bool:
     return len(word) > 1 and not word.isdigit() and word not in QUESTION_WORDS and word not in FUNCTION_WORDS
 
 

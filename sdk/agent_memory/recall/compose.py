@@ -119,7 +119,7 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     found = [hit for hit in hits if hit.memory.id not in standing]
     current = found if wanted.as_of is not None else [hit for hit in found if not _is_overtaken(hit)]
     best = bearing(current, query, settings.context_least, wanted.limit, cosines, _longest(wanted))
-    near = [hit for hit in _once([*parts.standing, *best]) if hit.memory.id not in standing][: wanted.limit]
+    near = [hit for hit in _without_repeats([*parts.standing, *best]) if hit.memory.id not in standing][: wanted.limit]
     newer = _newer(found, query, near) if wanted.as_of is None else {}
     told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
@@ -218,7 +218,7 @@ def _why_empty(context: Context, parts: Parts) -> str | None:
     return "memory did not answer" if parts.degraded else "nothing is known that would help"
 
 
-def _once(best_first: Sequence[Hit]) -> list[Hit]:
+def _without_repeats(best_first: Sequence[Hit]) -> list[Hit]:
     """The hits without each fact whose turn ranks above it, and without each turn whose fact ranks above it."""
     chunks: dict[tuple[str, str, str], set[str]] = {}
     facts: set[tuple[str, str, str]] = set()

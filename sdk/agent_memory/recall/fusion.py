@@ -114,9 +114,9 @@ def rank(
         by_agent = {key: score for key, score in _totals(parts).items() if found[key].memory.source == "agent"}
         _add(parts, "agent", {key: (settings.agent_weight - 1) * score for key, score in by_agent.items()})
     scores = _totals(parts)
-    told_twice = _told_twice(memories, own)
+    repeated = _repeated_turns(memories, own)
     ranked = sorted(
-        (candidate.memory for key, candidate in found.items() if key not in told_twice),
+        (candidate.memory for key, candidate in found.items() if key not in repeated),
         key=lambda memory: (
             -scores[memory.id],
             memory.id in asked_just_now,
@@ -210,7 +210,7 @@ def _for_the_unplaced(own: Mapping[str, float], lifted: Mapping[str, float], tal
     return {key: gain * own[key] for key in own if gain and talk.spot(key) is None}
 
 
-def _told_twice(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[str]:
+def _repeated_turns(memories: Sequence[Memory], scores: Mapping[str, float]) -> set[str]:
     """The ids of turns that rank no better than a memory derived from them, which has at least part of their words."""
     derived: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:

@@ -140,7 +140,7 @@ async def _search(
         _standing(searcher, sought, degraded) if standing else _nothing(),
         return_exceptions=True,
     )
-    fresh, found, orders = (_given(results[0]), _given(results[1]), _given(results[2]))
+    fresh, found, orders = (_result_or_raise(results[0]), _result_or_raise(results[1]), _result_or_raise(results[2]))
     least = filters.get("threshold")
     threshold = searcher.settings.threshold(searcher.embeddings.model_id) if least is None else least
     found = related(found, terms, threshold)
@@ -191,7 +191,7 @@ def _living(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if not hit.memory.is_expired]
 
 
-def _given(result: T | BaseException) -> T:
+def _result_or_raise(result: T | BaseException) -> T:
     """The result of one of several awaited calls; raises its error."""
     if isinstance(result, BaseException):
         raise result

@@ -84,7 +84,7 @@ async def think(step: Step, tools: Tools, request: StepRequest) -> Draft | None:
         PROFILE, ProfileInput(earlier=view, facts=view_facts(newest_first), gone=view_facts(untold, "g"))
     )
     # Its memories passed the screen; the model's text passes it again; their labels show what is allowed.
-    policy = _minding(tools.policy, [*([earlier.content] if earlier else []), *(one.content for one in current)])
+    policy = _profile_policy(tools.policy, [*([earlier.content] if earlier else []), *(one.content for one in current)])
     kept = screen_values(answer.output.model_dump(), replace(tools.rules, allow=None), policy)
     profile = _merge(request.user_id, earlier, ProfileOutput.model_validate(kept), current, gone).model_copy(
         update={"model": answer.model, "prompt_version": answer.prompt_version}
@@ -115,7 +115,7 @@ STEP = Step(
 )
 
 
-def _minding(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
+def _profile_policy(policy: PolicySettings, told: Iterable[str]) -> PolicySettings:
     """The policy for a profile. It allows orders to a model only if the user has approved a memory with one."""
     approved = any(find_instructions(text) or find_powers(text) for text in told)
     return replace(policy, instructions="allow") if approved else policy

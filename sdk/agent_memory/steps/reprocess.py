@@ -107,7 +107,7 @@ def likeness(one: Memory, two: Memory) -> float:
     """How much of two memories is the same, from 0 to 1; 0 if they are not taken for versions of one."""
     if one.type != two.type:
         return 0.0
-    words, others = _telling_words(one.content), _telling_words(two.content)
+    words, others = _content_words(one.content), _content_words(two.content)
     share = len(words & others) / len(words | others) if words | others else 0.0
     quotes = (one.quote or "").casefold(), (two.quote or "").casefold()
     same_words = all(quotes) and (quotes[0] in quotes[1] or quotes[1] in quotes[0])
@@ -118,7 +118,7 @@ def _says_the_same(one: Memory, two: Memory) -> bool:
     return one.type == two.type and one.content_hash == two.content_hash
 
 
-def _telling_words(text: str) -> set[str]:
+def _content_words(text: str) -> set[str]:
     return {word for word in WORD.findall(text.casefold()) if len(word) > 3 or word.isdigit()}
 
 

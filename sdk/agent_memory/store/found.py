@@ -22,7 +22,7 @@ _LISTED = ("id", "thread_id", "content", "created_at", "recorded_at", "source", 
 _LINKS = "near_ids"
 _OF_CHUNKS = ("valid_to", "agent_id", "project_id", "run_id", "contributor_id")
 """Further fields that a chunk may have."""
-_TOLD = ("user_id", "content_hash", _LINKS)
+_KNOWN = ("user_id", "content_hash", _LINKS)
 """Fields that are known or computed: the hash of the content; and links, unless requested."""
 _LIKE_OTHERS = {"valid_from": "c.created_at", "embedding_model": "@model"}
 """Fields that mostly equal another one. A row leaves them out if they do, and has null if they are absent."""
@@ -46,7 +46,7 @@ def found_fields(*, links: bool, elsewhere: str | None = None) -> str:
     # An element that is undefined would move the others.
     listed = ", ".join(f"(c.{name} ?? null)" for name in _LISTED)
     near = (_LINKS,) if links else ()
-    others = (name for name in Memory.model_fields if name not in (*_LISTED, *_TOLD))
+    others = (name for name in Memory.model_fields if name not in (*_LISTED, *_KNOWN))
     row = f"[{listed}, ({_AS_MADE}) ? {_object(*_OF_CHUNKS, *near)} : {_object(*others, *near)}]"
     return f"{row} AS m" if elsewhere is None else f"({elsewhere} ? c.id : {row}) AS m"
 
