@@ -285,7 +285,9 @@ async def delete_memory(memory: OpenMemory, user_id: UserId, memory_id: str) -> 
     The receipt has the ids of everything deleted, by type. To delete a wrong memory and keep the turns, call `POST
     /v1/memory/forget` with its `id` and `include_sources: false`.
     """
-    return await memory.user(user_id).forget(memory_id)
+    owner = memory.user(user_id)
+    await owner.get(memory_id)  # A deleted memory is 404 here, while `forget` answers a repeated request.
+    return await owner.forget(memory_id)
 
 
 @router.get("/stats", responses=documented(), operation_id="account_stats")
