@@ -190,7 +190,9 @@ async def get(memory: OpenMemory, user_id: UserId, memory_id: str) -> StoredMemo
 @router.delete("/{memory_id}", responses=documented(NotFound), operation_id="responses_forget")
 async def forget(memory: OpenMemory, user_id: UserId, memory_id: str) -> ForgetReceipt:
     """Forgets a memory, with the turns that say it and everything derived from them."""
-    return await memory.user(user_id).forget(memory_id)
+    owner = memory.user(user_id)
+    await owner.get(memory_id)  # A deleted memory is 404 here, while `forget` answers a repeated request.
+    return await owner.forget(memory_id)
 
 
 @router.delete("", responses=documented(), operation_id="responses_forget_scope")
