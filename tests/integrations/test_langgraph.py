@@ -229,6 +229,13 @@ async def test_a_value_that_the_policy_would_change_is_refused_and_the_old_one_s
     assert await store.aget(HERS, "new") is None
 
 
+async def test_a_namespace_that_the_policy_would_change_is_refused(memory: AsyncMemory):
+    store = MemoryStore(memory)
+    with pytest.raises(MemoryDisabled):
+        await store.aput((*HERS, SECRET), "key", {"text": "fine"})
+    assert await store.aget((*HERS, SECRET), "key") is None
+
+
 async def test_puts_of_one_key_at_once_leave_one_of_them(memory: AsyncMemory):
     store = MemoryStore(memory)
     await asyncio.gather(*(store.aput(HERS, "key", {"n": number}) for number in range(6)))

@@ -26,6 +26,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NSJ9." + "c2lnbmF0dXJlLXNpZ25hd
         ("Das Passwort ist geheim123", "geheim123"),
         ("Charge it to 4111 1111 1111 1111 please", "4111 1111 1111 1111"),
         ("card 5500-0000-0000-0004", "5500-0000-0000-0004"),
+        ("card4111111111111111 of build 5d3842693687449992302a0591f8b886", "4111111111111111"),
         ("-----BEGIN PRIVATE KEY-----\nMIIabc\n-----END PRIVATE KEY----- that one", "MIIabc"),
     ],
 )
@@ -47,6 +48,9 @@ def test_secrets_are_taken_out(text: str, secret: str):
         "We meet on 2026-03-15 at 10:00 in room 4711",
         "My email is alice@example.com, see https://example.com/a?b=c",
         "Order 0000000000000000 and commit 3b5fbf74eace16dbc17f1468cfd0ab594c2506b1",
+        "Build 5d3842693687449992302a0591f8b886, run 38381747647943229ae4c0d81d00d397",
+        "job_0565a725a3524dd0a6b6162405797723",
+        "Trace 38381747-6479-4322-9ae4-c0d81d00d397 of user 64696f36e3f44c4587441765",
         "The keyboard has a great pin layout",
         "eyJhbGciOiJIUzI1NiJ9 looks like a token, eyJub3QganNvbg.eyJub3QganNvbg.eyJub3QganNvbg does so too",
     ],

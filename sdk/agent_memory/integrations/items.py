@@ -76,8 +76,9 @@ def is_version(made: Made, kept: Memory) -> bool:
 
 def is_exact(made: Made, kept: Memory) -> bool:
     """Whether an item was stored as it was given, and is shown."""
-    stored = (kept.metadata.get(_VALUE), kept.metadata.get(_KEY), kept.content, kept.status)
-    return stored == (made.metadata[_VALUE], made.metadata[_KEY], folded(made.content).strip(), "active")
+    stored = [kept.metadata.get(name) for name in (_VALUE, _NAMESPACE, _KEY)]
+    given = [made.metadata[name] for name in (_VALUE, _NAMESPACE, _KEY)]
+    return stored == given and (kept.content, kept.status) == (folded(made.content).strip(), "active")
 
 
 def refusal(namespace: Sequence[str], key: str) -> MemoryDisabled:

@@ -225,12 +225,16 @@ _CARD_GROUPS = ((4, 4, 4, 4, 3), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4))
 """How many digits each group has when a card number is written in groups."""
 _ISSUERS = "3456"
 """The first digits of payment cards (ISO/IEC 7812-1)."""
+_SHORTEST_ID = 24
+"""Hexadecimal digits of the shortest usual identifier (MongoDB's ObjectId; a UUID has 32, a commit 40)."""
+_HEXADECIMAL = linear(rf"[0-9A-Fa-f-]{{{_SHORTEST_ID},}}")
 
 
 def numbers(text: str) -> Iterator[tuple[str, int, int]]:
     """Yields each secret number in a text: what it is, its start and its end."""
-    for run in _DIGITS.finditer(text):
-        yield from (("card number", start, end) for start, end in _cards(text, run.start(), run.end()))
+    without_ids = _HEXADECIMAL.sub(_hidden_if_id, text) if _DIGITS.search(text) else ""
+    for run in _DIGITS.finditer(without_ids):
+        yield from (("card number", start, end) for start, end in _cards(without_ids, run.start(), run.end()))
     for found in _ACCOUNT.finditer(text):
         end = _end_of_account(found[0])
         if end:
@@ -268,6 +272,12 @@ def is_account(text: str) -> bool:
 def is_social(area: str, group: str, serial: str) -> bool:
     """Whether the Social Security Administration issues numbers with these parts."""
     return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
+
+
+def _hidden_if_id(word: re.Match[str]) -> str:
+    """A word of the same length without digits if it is an identifier: one in a thousand holds digits like a card's."""
+    digits = word[0].replace("-", "")
+    return "x" * len(word[0]) if len(digits) >= _SHORTEST_ID and not digits.isdecimal() else word[0]
 
 
 def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
