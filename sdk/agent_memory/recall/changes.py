@@ -137,6 +137,11 @@ class _Read:
     """The chunk of the turn that it comes from; its own id if it comes from none."""
     links: frozenset[str]
     """The links of that chunk, if the search found it."""
+    turns: frozenset[tuple[str, str]]
+    """The threads and ids of the turns that it comes from."""
+    speaker: str | None
+    """Who said it, of a chunk; None for other memories."""
+    is_change: bool
 
     @property
     def memory(self) -> Memory:
@@ -168,17 +173,19 @@ def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict
     for evidence, old, new, shown, linked in pairs:
         if evidence < LEAST:
             break
-        if old.id in found or restates(told_by(old), told_by(new)) == "duplicate":
+        is_told = new.id in told_ids or new.id in added
+        if is_told:
+            is_surer = shown or sure.get(old.id, 0.0) <= evidence + SURER
+            may_mark = is_surer and len(found) < MARKED + len(added)
+        else:
+            may_mark = bool(linked or shown) and len(added) < ADDED
+        # Sentences are compared last, because that takes longest.
+        if not may_mark or old.id in found or restates(told_by(old), told_by(new)) == "duplicate":
             continue
-        if new.id in told_ids or new.id in added:
-            doubtful = not shown and sure.get(old.id, 0.0) > evidence + SURER
-            if len(found) < MARKED + len(added) and not doubtful:
-                found[old.id] = Newer(new.id, shown)
-                sure.setdefault(new.id, evidence)
-        elif (linked or shown) and len(added) < ADDED:
+        if not is_told:
             added.add(new.id)
-            found[old.id] = Newer(new.id, shown)
-            sure.setdefault(new.id, evidence)
+        found[old.id] = Newer(new.id, shown)
+        sure.setdefault(new.id, evidence)
     found |= _other_parts(told, found)
     return {old_id: Newer(_newest(newer.id, found), newer.is_change) for old_id, newer in found.items()}
 
@@ -222,7 +229,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
     news = [one for one in _without_questions(read) if one.memory.source == "user"]
     for old in olds:
         for new in news:
-            if not _may_overtake(new.memory, old.memory):
+            if not _may_overtake(new, old):
                 continue
             common = old.words & new.words
             linked = old.talk_id in new.links or new.talk_id in old.links
@@ -245,7 +252,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
                 new_similarity=similarity,
                 new_place=1 / places[new.memory.id],
                 anchor=max((weight[word] for word in common), default=0.0),
-                change=any(one.is_change for one in new.statements),
+                change=new.is_change,
                 figures=figures,
                 linked=linked,
             )
@@ -283,8 +290,12 @@ def _read(hits: Sequence[Hit]) -> list[_Read]:
         statements = _statements(told_by(hit.memory))
         figures = {figure for one in statements for _, figure in one.values if len(figure) > 1}
         words = frozenset(figures).union(*(one.stems for one in statements))
-        talk_id = _talk_id(hit.memory)
-        read.append(_Read(hit, statements, words, talk_id, links.get(talk_id, frozenset())))
+        memory, talk_id = hit.memory, _talk_id(hit.memory)
+        turns = frozenset((memory.thread_id, turn_id) for turn_id in memory.source_turn_ids)
+        speaker = speaker_of(memory) if memory.kind == "chunk" else None
+        is_change = any(one.is_change for one in statements)
+        linked = links.get(talk_id, frozenset[str]())
+        read.append(_Read(hit, statements, words, talk_id, linked, turns, speaker, is_change))
     return read
 
 
@@ -294,15 +305,11 @@ def _talk_id(memory: Memory) -> str:
     return chunk_id(memory.user_id, memory.thread_id, memory.source_turn_ids[-1])
 
 
-def _may_overtake(new: Memory, old: Memory) -> bool:
-    """Whether the same speaker said one later than the other, in another turn."""
-    if new.last_said_at <= old.last_said_at or new.source != old.source:
+def _may_overtake(new: _Read, old: _Read) -> bool:
+    """Whether the same speaker may have said one later than the other, in another turn."""
+    if new.memory.last_said_at <= old.memory.last_said_at or not new.turns.isdisjoint(old.turns):
         return False
-    if not set(new.source_turn_ids).isdisjoint(old.source_turn_ids) and new.thread_id == old.thread_id:
-        return False
-    if new.kind == old.kind == "chunk":
-        return speaker_of(new) == speaker_of(old)
-    return True
+    return new.speaker is None or old.speaker is None or new.speaker == old.speaker
 
 
 def _overtakes(new: _Statement, old: _Statement, asked: frozenset[str]) -> bool:

@@ -301,11 +301,12 @@ async def _beside(
     to = [near for memory in first for near in memory.near_ids]
     of = [chunk_id(one.user_id, one.thread_id, one.source_turn_ids[0]) for one in first if one.source_turn_ids]
     vector = await sought.vector
-    sql = search_queries.chunks_around(sought.where, len(spans), similarity=vector is not None, links=sought.links)
+    sql = search_queries.chunks_around(
+        sought.where, len(spans), similarity=vector is not None, linked=len(of), links=sought.links
+    )
     parameters: dict[str, Any] = {**sought.parameters, "ids": [*own, *to]}
     parameters["known"] = [candidate.memory.id for candidate in found]
-    if sought.links:
-        parameters["linked"] = of
+    parameters |= {f"linked{number}": memory_id for number, memory_id in enumerate(of)}
     if vector is not None:
         parameters["vector"] = vector
     for number, span in enumerate(spans):

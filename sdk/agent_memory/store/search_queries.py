@@ -118,19 +118,19 @@ SOME_TEXTS = (
 """Some texts of a user and who said them, in an order unrelated to their content."""
 
 
-def chunks_around(where: str, spans: int, *, similarity: bool, links: bool = False) -> str:
-    """Chunks by id (`@ids`), by their links (`@linked`) and by position: `@from0` to `@to0` in `@thread0`, ….
+def chunks_around(where: str, spans: int, *, similarity: bool, linked: int = 0, links: bool = False) -> str:
+    """Chunks by id (`@ids`), by their links (`@linked0`, …) and by position: `@from0` to `@to0` in `@thread0`, ….
 
-    Without known ones (`@known`). With their cosines if requested.
+    Without known ones (`@known`). With their cosines if requested, and with their links.
     """
     stretches = "".join(
         f" OR (c.thread_id = @thread{i} AND c.metadata.position >= @from{i} AND c.metadata.position <= @to{i})"
         for i in range(spans)
     )
-    linked = " OR EXISTS(SELECT VALUE n FROM n IN c.near_ids WHERE ARRAY_CONTAINS(@linked, n))" if links else ""
+    to_them = "".join(f" OR ARRAY_CONTAINS(c.near_ids, @linked{i})" for i in range(linked))
     cosine = f", {FOUND_COSINE}" if similarity else ""
     return (
-        f"SELECT {found_fields(links=links)}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){linked}{stretches})"
+        f"SELECT {found_fields(links=links)}{cosine} FROM c WHERE (ARRAY_CONTAINS(@ids, c.id){to_them}{stretches})"
         f" AND NOT ARRAY_CONTAINS(@known, c.id) AND {CHUNK} AND {where}"
     )
 

@@ -42,6 +42,7 @@ leaves = st.one_of(
     st.tuples(st.just("compare"), st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), paths, values, st.booleans()),
     st.tuples(st.just("in"), paths, st.lists(values, min_size=1, max_size=4)),
     st.tuples(st.just("member"), st.lists(values, max_size=4), paths),
+    st.tuples(st.just("element"), paths, scalars),
     st.tuples(st.just("between"), paths, scalars, scalars),
     st.tuples(st.just("test"), st.sampled_from(sorted(TESTS)), paths),
     st.tuples(st.just("path"), paths),
@@ -121,6 +122,9 @@ def evaluate(condition: Condition, document: Any) -> Any:
         case ("in", path, items) | ("member", items, path):
             found = look_up(document, path)
             return UNDEFINED if found is UNDEFINED else any(same(found, item) for item in items)
+        case ("element", path, item):
+            found = look_up(document, path)
+            return any(same(one, item) for one in found) if isinstance(found, list) else UNDEFINED
         case ("between", path, low, high):
             found = look_up(document, path)
             return both([compare(">=", found, low), compare("<=", found, high)])
@@ -157,6 +161,8 @@ def sql(condition: Condition) -> str:
             return f"({sql_path(path)} IN ({', '.join(map(json.dumps, items))}))"
         case ("member", items, path):
             return f"ARRAY_CONTAINS({json.dumps(items)}, {sql_path(path)})"
+        case ("element", path, item):
+            return f"ARRAY_CONTAINS({sql_path(path)}, {json.dumps(item)})"
         case ("between", path, low, high):
             return f"({sql_path(path)} BETWEEN {json.dumps(low)} AND {json.dumps(high)})"
         case ("test", name, path):

@@ -23,6 +23,8 @@ QUERIES = [
     "SELECT VALUE c.id FROM c",
     "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 5",
     "SELECT VALUE c.id FROM c WHERE c.n IN (1, 2, 'x', null) OR NOT IS_DEFINED(c.n)",
+    "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 'fig') OR c.n > 8",
+    "SELECT VALUE c.id FROM c WHERE NOT ARRAY_CONTAINS(c.tags, 'fig')",
     "SELECT TOP 5 VALUE c.id FROM c ORDER BY c.n DESC",
     "SELECT TOP 5 VALUE c.id FROM c WHERE c.word > 'b' ORDER BY c.word",
     "SELECT TOP 4 c.id, VectorDistance(c.v, [1, 2, 3]) AS s FROM c ORDER BY VectorDistance(c.v, [1, 2, 3])",
@@ -39,6 +41,7 @@ def document(rng: random.Random, rid: int) -> dict[str, Any]:
         "n": rng.choice([rng.randint(0, 9), rng.random() * 9, "x", None, True]),
         "word": "".join(rng.choices("abcd", k=3)),
         "v": rng.choice([[rng.randint(-3, 3) for _ in range(3)], [0.5, 0.25, rng.random()], "none"]),
+        "tags": rng.choice([rng.choices([*WORDS, 1], k=rng.randint(0, 3)), "fig"]),
         "text": " ".join(rng.choices(WORDS, k=rng.randint(0, 6))),
     }
     made.update({name: value for name, value in optional.items() if rng.random() < 0.8})

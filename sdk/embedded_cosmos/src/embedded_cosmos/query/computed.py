@@ -37,10 +37,11 @@ def with_computed_properties(query: ast.Query, properties: ContainerProperties) 
     definitions = {name: _definition(text) for name, text in properties.computed_properties.items()}
 
     def replace(node: Any) -> Any:
-        if isinstance(node, ast.SelectItem) and node.alias is None:
+        if isinstance(node, ast.SelectItem):
             # The column keeps the name of the replaced property.
             expression = ast.transform(node.expression, replace)
-            return node if expression is node.expression else ast.SelectItem(expression, implied_name(node.expression))
+            name = node.alias if node.alias is not None else implied_name(node.expression)
+            return node if expression is node.expression else ast.SelectItem(expression, name)
         if isinstance(node, ast.OrderItem) and ast.transform(node.expression, replace) is not node.expression:
             raise bad_request("ORDER BY takes stored properties only; computed ones are not covered.")
         place = path_of(node) if isinstance(node, ast.Member) else None

@@ -120,7 +120,7 @@ class _Execution:
         rest = self._rest
         if rest.select.kind == "star" and self._bound:
             return True
-        columns = (item.expression for item in rest.select.items)
+        columns = (item.expression for item in rest.select.items if self._functions.may_read_vectors(item))
         parts = (*columns, *rest.sources[self._bound :], rest.where, *rest.group_by, *rest.order_by)
         known = tuple(component.call for component in self._shown)
         return any(part is not None and self._functions.reads_vectors(part, known) for part in parts)

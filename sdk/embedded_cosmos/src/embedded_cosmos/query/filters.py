@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedded_cosmos.query.columns import NO_CODE, Column, Kind, Mask, Slots, kind_of
-from embedded_cosmos.query.index import Shard
+from embedded_cosmos.query.index import Keys, Shard
 from embedded_cosmos.query.search import FULL_TEXT_PREDICATES, SearchFunctions
 from embedded_cosmos.sql import ast
 from embedded_cosmos.sql.evaluate import path_of
@@ -104,6 +104,8 @@ class Filter:
                 return self._membership(operand, _literals(items), truth)
             case ast.Call(name, (ast.Literal(list() as values), operand)) if name == "ARRAY_CONTAINS":
                 return self._membership(operand, values, truth)
+            case ast.Call(name, (operand, ast.Literal(str() as text))) if name == "ARRAY_CONTAINS":
+                return self._element(operand, text, truth)
             case ast.Call(name, (operand,)) if name in _KIND_TESTS:
                 return self._kind_test(operand, _KIND_TESTS[name], truth)
             case ast.Call(name) if name in FULL_TEXT_PREDICATES:
@@ -134,11 +136,13 @@ class Filter:
             found |= mask
         return found
 
-    def _column(self, operand: ast.Expression) -> Column | None:
+    def _keys(self, operand: ast.Expression) -> Keys | None:
         place = path_of(operand)
-        if place is None or place[0] != self.functions.alias or not place[1]:
-            return None
-        return self.shard.column(place[1])
+        return place[1] if place is not None and place[0] == self.functions.alias and place[1] else None
+
+    def _column(self, operand: ast.Expression) -> Column | None:
+        keys = self._keys(operand)
+        return None if keys is None else self.shard.column(keys)
 
     def _here(self, of_slots: NDArray[_T]) -> NDArray[_T]:
         """The values of an array over all slots, for these items."""
@@ -216,6 +220,13 @@ class Filter:
         if codes:
             found |= (kinds == Kind.STRING) & _any_of(stored, codes)
         return found if truth else (kinds != Kind.UNDEFINED) & ~found
+
+    def _element(self, operand: ast.Expression, text: str, truth: bool) -> Mask | None:
+        keys = self._keys(operand)
+        if keys is None or self.shard.is_vector(keys):
+            return None
+        found = self._here(self.shard.elements(keys).having(text, self.shard.size))
+        return found if truth else (self._kinds(self.shard.column(keys)) == Kind.ARRAY) & ~found
 
     def _full_text(self, call: ast.Call, truth: bool) -> Mask:
         predicate = self.functions.text_predicate(call)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from embedded_cosmos.properties import ContainerProperties, JsonObject, path_segments
 from embedded_cosmos.query.analysis import Analyzer
 from embedded_cosmos.query.columns import Column, Mask, Slots, grown
+from embedded_cosmos.query.elements import ElementIndex
 from embedded_cosmos.query.fulltext import TextIndex
 from embedded_cosmos.query.vectors import VectorIndex
 from embedded_cosmos.sql.operators import member
@@ -79,6 +80,7 @@ class Shard:
         self._columns: dict[Keys, Column] = {}
         self._vectors: dict[Keys, VectorIndex] = {}
         self._texts: dict[Keys, TextIndex] = {}
+        self._elements: dict[Keys, ElementIndex] = {}
         self._is_quick: dict[str, bool] = {}
 
     def put(self, rid: int, document: JsonObject, epk: str) -> None:
@@ -101,6 +103,8 @@ class Shard:
                 self._is_quick.clear()
         for keys, texts in self._texts.items():
             texts.add(slot, value_at(document, keys))
+        for keys, elements in self._elements.items():
+            elements.add(slot, value_at(document, keys))
         for keys, vectors in self._vectors.items():
             vectors.put(slot, value_at(document, keys))
 
@@ -185,6 +189,14 @@ class Shard:
             self._texts, keys, lambda: TextIndex(analyzer, len(self._rids)), _each(TextIndex.add), whole=False
         )
 
+    def elements(self, keys: Keys) -> ElementIndex:
+        """The strings in the lists of a property that is no vector of the policy."""
+        return self._built(self._elements, keys, ElementIndex, _each(ElementIndex.add), whole=False)
+
+    def is_vector(self, keys: Keys) -> bool:
+        """Whether a path is that of a vector of the policy, or of what contains one or is in one."""
+        return any(overlap(keys, of_vector) for of_vector in self._dimensions)
+
     def _built(
         self,
         indexes: dict[Keys, _I],
@@ -248,6 +260,8 @@ class Shard:
             vectors.discard(slot)
         for keys, texts in self._texts.items():
             texts.discard(slot, value_at(document, keys))
+        for keys, elements in self._elements.items():
+            elements.discard(slot, value_at(document, keys))
 
     def _grow(self, capacity: int) -> None:
         self._rids = grown(self._rids, capacity)
@@ -260,6 +274,7 @@ class Shard:
         yield from self._columns.values()
         yield from self._vectors.values()
         yield from self._texts.values()
+        yield from self._elements.values()
 
     def _compact(self) -> None:
         epks = self._epks

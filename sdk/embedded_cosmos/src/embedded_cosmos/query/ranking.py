@@ -70,10 +70,13 @@ def ranking_of(query: ast.Query, functions: SearchFunctions) -> Ranking | None:
     return None
 
 
+_SHOWN = frozenset({"VECTORDISTANCE", *PLANNED_SCORES})
+
+
 def scores_shown(query: ast.Query, ranking: Ranking | None, functions: SearchFunctions) -> tuple[Component, ...]:
     """The scores in SELECT that are computed for all rows at once: distances, and in a ranked query those of plans."""
     components: list[Component] = []
-    columns = [item.expression for item in query.select.items if ast.property_of(item.expression) is None]
+    columns = [item.expression for item in query.select.items if item.may_call(_SHOWN)]
     calls = (node for column in columns for node in ast.walk(column, into_subqueries=False) if type(node) is ast.Call)
     for call in calls:
         is_planned = ranking is not None and call.name in PLANNED_SCORES

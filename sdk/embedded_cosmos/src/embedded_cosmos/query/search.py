@@ -106,6 +106,10 @@ class SearchFunctions:
                 return VectorScore(place[1], vector, self._function(call), indexed)
         return None
 
+    def may_read_vectors(self, item: ast.SelectItem) -> bool:
+        """Whether a column has to be looked at with `reads_vectors`."""
+        return item.may_read(self._first_keys)
+
     def reads_vectors(self, node: object, known: Sequence[ast.Call] = ()) -> bool:
         """Whether evaluating the expression or source looks at a vector of the policy, or at what contains one.
 

@@ -97,7 +97,7 @@ def accumulator(name: str) -> Accumulator:
 
 def aggregates_of(query: ast.Query) -> tuple[ast.Call, ...]:
     """The aggregate calls of the SELECT clause, those of its subqueries left out; raises 400 for malformed ones."""
-    columns = (item.expression for item in query.select.items if ast.property_of(item.expression) is None)
+    columns = (item.expression for item in query.select.items if item.may_call(AGGREGATES))
     calls = [call for expression in columns for call in _aggregates_in(expression)]
     for call in calls:
         if len(call.arguments) != 1:

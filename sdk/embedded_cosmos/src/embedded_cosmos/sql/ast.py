@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Container, Iterator
+from dataclasses import dataclass, field, fields
 from typing import Any
 from typing import Literal as OneOf
 
@@ -151,11 +151,32 @@ Expression = (
 
 
 @dataclass(frozen=True, slots=True)
+class Mentions:
+    """What an expression mentions, so that a column that cannot matter is not walked through for each execution."""
+
+    functions: frozenset[str]
+    """The names of the functions that it calls outside of subqueries."""
+    properties: frozenset[str] | None
+    """The names that follow an alias; None if it uses an alias in any other way."""
+
+
+@dataclass(frozen=True, slots=True)
 class SelectItem:
     """One column of a SELECT list."""
 
     expression: Expression
     alias: str | None
+    mentions: Mentions | None = field(default=None, compare=False)
+    """None: not known. Parameters do not change it."""
+
+    def may_call(self, functions: Collection[str]) -> bool:
+        """Whether it may call one of these functions outside of a subquery."""
+        return self.mentions is None or not self.mentions.functions.isdisjoint(functions)
+
+    def may_read(self, properties: Collection[str | int]) -> bool:
+        """Whether it may read one of these properties of an alias."""
+        known = None if self.mentions is None else self.mentions.properties
+        return known is None or not known.isdisjoint(properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +255,20 @@ def walk(node: Any, into_subqueries: bool = True) -> Iterator[Any]:
         yield node
         if type(node) not in _LEAVES and (into_subqueries or type(node) is not Subquery):
             pending.extend(reversed(children(node)))
+
+
+def mentions_of(expression: Expression) -> Mentions:
+    """The functions and properties that an expression mentions."""
+    functions = frozenset(node.name for node in walk(expression, into_subqueries=False) if type(node) is Call)
+    aliases = plain = 0
+    properties: set[str] = set()
+    for node in walk(expression):
+        aliases += type(node) is Identifier
+        place = property_of(node)
+        if place is not None:
+            plain += 1
+            properties.add(place[1])
+    return Mentions(functions, frozenset(properties) if aliases == plain else None)
 
 
 def holders(node: Any, kind: type) -> frozenset[int]:

@@ -115,12 +115,14 @@ class _Parser:
         if self._accept("*"):
             return ast.Select("star", (), distinct, top)
         if self._accept("VALUE"):
-            return ast.Select("value", (ast.SelectItem(self._expression(), None),), distinct, top)
+            value = self._expression()
+            return ast.Select("value", (ast.SelectItem(value, None, ast.mentions_of(value)),), distinct, top)
         return ast.Select("list", self._list(self._select_item), distinct, top)
 
     def _select_item(self) -> ast.SelectItem:
         expression = self._expression()
-        return ast.SelectItem(expression, self._name() if self._accept("AS") else None)
+        alias = self._name() if self._accept("AS") else None
+        return ast.SelectItem(expression, alias, ast.mentions_of(expression))
 
     def _sources(self) -> tuple[ast.Source, ...]:
         sources = [self._source()]
