@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agent_memory.cli.main import app
-from agent_memory.cli.subjects import subjects
+from agent_memory.cli.quickstart import subjects
 
 SAID = [
     ("user", "My sister is called Ana and lives in Porto."),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group, RenderableType
 
-from agent_memory.cli.extraction import by_judge, by_labels
-from agent_memory.cli.options import JsonOption, examples
+from agent_memory.cli.answered import by_judge, by_labels
+from agent_memory.cli.options import BudgetOption, ConversationsOption, JsonOption, examples
 from agent_memory.cli.terminal import emit, one_line, progress, stdout
 from agent_memory.cli.views import heading, miss_view, table
 from agent_memory.errors import ConfigurationError, InvalidInput
@@ -54,10 +54,8 @@ def evaluate(
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Whether to measure plain searches for comparison.")
     ] = True,
-    conversations: Annotated[
-        int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
-    ] = None,
-    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Token budget of a context.")] = 650,
+    conversations: ConversationsOption = None,
+    budget: BudgetOption = 650,
     store: Annotated[
         Path | None,
         typer.Option("--store", metavar="PATH", help="Keep the ingested conversations for the next run."),

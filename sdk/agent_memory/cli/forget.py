@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,13 +11,13 @@ from agent_memory.cli.ids import full_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     JsonOption,
+    SinceOption,
     StoreOption,
+    UntilOption,
     UserOption,
     examples,
     existing_store,
     one_user,
-    parse_date,
-    parse_since,
 )
 from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
 from agent_memory.cli.views import table
@@ -43,14 +42,8 @@ def forget(
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation.")] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="ID", help="A project.")] = None,
-    since: Annotated[
-        datetime | None,
-        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later, like 2026-04-01."),
-    ] = None,
-    until: Annotated[
-        datetime | None,
-        typer.Option("--until", metavar="DATE", parser=parse_date, help="Said up to the end of that day."),
-    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     everything: Annotated[bool, typer.Option("--everything", help="The user, with all their data.")] = False,
     keep_turns: Annotated[
         bool, typer.Option("--keep-turns", help="Keep the turns: only the memories derived from them are wrong.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_memory.cli.options import JsonOption, examples, invocation
+from agent_memory.cli.options import BudgetOption, ConversationsOption, JsonOption, examples, invocation
 from agent_memory.cli.terminal import emit, progress, stderr, stdout
 from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
@@ -20,10 +20,8 @@ def judge(
     dataset: Annotated[Path | None, typer.Argument(metavar="DATASET", help="A file in LoCoMo's format.")] = None,
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Number of samples of each kind.")] = 50,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the random samples.")] = 0,
-    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Token budget of a context.")] = 650,
-    conversations: Annotated[
-        int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
-    ] = None,
+    budget: BudgetOption = 650,
+    conversations: ConversationsOption = None,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="PATH", help="Keep the ingested conversations, as `eval` does.")
     ] = None,

@@ -16,12 +16,9 @@ except ImportError as error:
     raise SystemExit(f"the command line needs its extra: {how_to_install('cli,local')}") from error
 
 from agent_memory.cli import (
-    audit,
-    custom,
     doctor,
     estimate,
     evaluate,
-    explore,
     forget,
     ingest,
     judge,
@@ -29,18 +26,13 @@ from agent_memory.cli import (
     operate,
     quickstart,
     reembed,
-    reflect,
     remember,
-    reprocess,
-    review,
     search,
     serve,
     settings,
     show,
     status,
-    threads,
     transfer,
-    why,
 )
 from agent_memory.cli.failures import Commands, end_on_sigterm
 from agent_memory.cli.options import examples
@@ -78,19 +70,19 @@ app.command(epilog=quickstart.EXAMPLES)(quickstart.quickstart)
 app.command(epilog=ingest.EXAMPLES)(ingest.ingest)
 app.command(epilog=search.SEARCH_EXAMPLES)(search.search)
 app.command(epilog=search.CONTEXT_EXAMPLES)(search.context)
-app.command(epilog=reflect.EXAMPLES)(reflect.reflect)
+app.command(epilog=search.REFLECT_EXAMPLES)(search.reflect)
 app.command(epilog=show.EXAMPLES)(show.show)
-app.command(epilog=threads.EXAMPLES)(threads.threads)
+app.command(epilog=show.THREADS_EXAMPLES)(show.threads)
 app.command(epilog=remember.REMEMBER_EXAMPLES)(remember.remember)
 app.command(epilog=remember.UPDATE_EXAMPLES)(remember.update)
-app.command(epilog=why.EXAMPLES)(why.why)
+app.command(epilog=remember.WHY_EXAMPLES)(remember.why)
 app.command(epilog=operate.PROCESS_EXAMPLES)(operate.process)
-app.command(epilog=reprocess.EXAMPLES)(reprocess.reprocess)
+app.command(epilog=operate.REPROCESS_EXAMPLES)(operate.reprocess)
 app.command(epilog=reembed.EXAMPLES)(reembed.reembed)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
-app.command(epilog=custom.EXAMPLES)(custom.extraction)
-app.command(epilog=review.EXAMPLES)(review.review)
-app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=settings.EXTRACTION_EXAMPLES)(settings.extraction)
+app.command(epilog=remember.REVIEW_EXAMPLES)(remember.review)
+app.command(epilog=settings.AUDIT_EXAMPLES)(settings.audit)
 app.command(epilog=forget.EXAMPLES)(forget.forget)
 app.command(epilog=transfer.EXPORT_EXAMPLES)(transfer.export)
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(transfer.import_)
@@ -98,7 +90,7 @@ app.command(epilog=status.EXAMPLES)(status.status)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command(epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("dead-letters", epilog=operate.LETTERS_EXAMPLES)(operate.dead_letters)
-app.command(epilog=explore.EXAMPLES)(explore.explore)
+app.command(epilog=serve.EXPLORE_EXAMPLES)(serve.explore)
 app.command(epilog=serve.SERVE_EXAMPLES)(serve.serve)
 app.command(epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("api-key", epilog=serve.KEY_EXAMPLES)(serve.api_key)

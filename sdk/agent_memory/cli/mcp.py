@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from agent_memory.cli.failures import INTERRUPTED, TERMINATED, with_hint
-from agent_memory.cli.options import DEFAULT_STORE, examples
+from agent_memory.cli.options import DEFAULT_STORE, StoreFileOption, examples
 from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput
 from agent_memory.extras import how_to_install
 
@@ -31,12 +31,7 @@ def mcp(
         str | None,
         typer.Option("--user", metavar="ID", envvar="AGENT_MEMORY_USER", help="The user whose memory it serves."),
     ] = None,
-    store: Annotated[
-        str,
-        typer.Option(
-            "--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; created if missing."
-        ),
-    ] = DEFAULT_STORE,
+    store: StoreFileOption = DEFAULT_STORE,
     url: Annotated[
         str | None,
         typer.Option(

@@ -19,7 +19,7 @@ import typer
 
 from agent_memory.cli.failures import with_hint
 from agent_memory.cli.terminal import stderr
-from agent_memory.cli.zone import show_utc, show_zone_of
+from agent_memory.cli.views import show_utc, show_zone_of
 from agent_memory.errors import ConfigurationError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -114,6 +114,33 @@ FilterOption = Annotated[
         parser=parse_filter,
         help='Only memories that match: \'{"metadata": {"city": "Lisbon"}}\'. The docs describe filters.',
     ),
+]
+
+
+AgentOption = Annotated[
+    str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
+]
+ProjectOption = Annotated[
+    str | None, typer.Option("--project", metavar="ID", help="Only from conversations in this project.")
+]
+SinceOption = Annotated[
+    datetime | None,
+    typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later, like 2026-04-01."),
+]
+UntilOption = Annotated[
+    datetime | None,
+    typer.Option("--until", metavar="DATE", parser=parse_date, help="Said until the end of that day."),
+]
+TypesOption = Annotated[
+    list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type: {TYPES}{REPEAT}.")
+]
+StoreFileOption = Annotated[
+    str,
+    typer.Option("--store", metavar="PATH", envvar="AGENT_MEMORY_STORE", help="The store file; created if missing."),
+]
+BudgetOption = Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Token budget of a context.")]
+ConversationsOption = Annotated[
+    int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N conversations.")
 ]
 
 

@@ -1,4 +1,4 @@
-"""`agent-memory remember` and `update`: memories written and corrected by hand."""
+"""Memories one by one: `agent-memory remember`, `update`, `why` and `review`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from agent_memory.cli.ids import full_id
+from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     DEFAULT_USER,
@@ -19,12 +21,13 @@ from agent_memory.cli.options import (
     existing_store,
     one_user,
 )
-from agent_memory.cli.terminal import emit, stdout
-from agent_memory.cli.views import memory_table
+from agent_memory.cli.terminal import clean, emit, one_line, stdout
+from agent_memory.cli.views import day, day_and_time, heading, memory_table, table
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
     from agent_memory.models import Memory as Remembered
+    from agent_memory.models import Provenance, Turn
 
 REMEMBER_EXAMPLES = examples(
     'remember "Allergic to peanuts" --user ann',
@@ -138,3 +141,124 @@ def _show(made: Remembered, as_json: bool) -> None:
     stdout().print(memory_table([made]))
     if made.status != "active":
         stdout().print(f"It waits for review ({made.review_reason or made.status}): agent-memory review")
+
+
+WHY_EXAMPLES = examples("why ID", "why ID --user maya --json")
+
+
+def why(
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id, as `show` and `search` print it.")],
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show why something is remembered.
+
+    Shows who said it, when and in which words, what derived it, and what it replaced.
+    """
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        found = scope.why(full_id(scope, memory_id))
+    if as_json:
+        emit(found)
+        return
+    console = stdout()
+    console.print(memory_table([found.memory]), _facts(found.memory), sep="\n")
+    if found.turns:
+        console.print(heading("Said"), _turn_table(found.turns), sep="\n")
+    if found.missing_turn_ids:
+        console.print(f"No longer kept: {', '.join(map(clean, found.missing_turn_ids))}")
+    if found.sources:
+        console.print(heading("Made from"), memory_table(found.sources), sep="\n")
+    if found.related:
+        console.print(heading("Linked with"), memory_table(found.related), sep="\n")
+    if len(found.history) > 1:
+        console.print(heading("Versions"), _version_table(found), sep="\n")
+
+
+def _facts(memory: Remembered) -> Table:
+    lines = Table.grid(padding=(0, 2))
+    derived = f"{memory.model}, prompt {memory.prompt_version}" if memory.model else "written by hand, or edited"
+    lines.add_row("  derived by", Text(one_line(derived)))
+    lines.add_row("  quote", Text(one_line(memory.quote)) if memory.quote else "(none)")
+    lines.add_row("  said by", f"{memory.source}, {memory.status}{', pinned' if memory.pinned else ''}")
+    return lines
+
+
+def _turn_table(turns: list[Turn]) -> Table:
+    made = table("when", "thread", "who", "words")
+    for turn in turns:
+        who = turn.name or turn.role
+        when, thread = day_and_time(turn.created_at), one_line(turn.thread_id, 24)
+        made.add_row(when, thread, one_line(who, 16), one_line(turn.content))
+    return made
+
+
+def _version_table(found: Provenance) -> Table:
+    made = table("said", "remembered", "why")
+    for version in found.history:
+        mark = " (this one)" if version.id == found.memory.id else ""
+        made.add_row(day(version.created_at), one_line(version.content) + mark, version.supersede_reason or "holds")
+    return made
+
+
+REVIEW_EXAMPLES = examples(
+    "review", "review approve ID", 'review approve ID --content "Pays by bank transfer"', "review reject ID"
+)
+
+Verdict = Literal["approve", "reject"]
+
+
+def review(
+    verdict: Annotated[
+        Verdict | None, typer.Argument(metavar="ACTION", help="What to do; default: list what is waiting.")
+    ] = None,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The memory's id, as `review` lists it.")
+    ] = None,
+    content: Annotated[
+        str | None, typer.Option("--content", metavar="TEXT", help="Approve it in these words instead.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what waits for review, approve or reject it."""
+    if (verdict is None) != (memory_id is None):
+        raise InvalidInput("give both the action and the memory's ID, or neither")
+    if content is not None and verdict != "approve":
+        raise InvalidInput("--content only works with approve")
+    with existing_store(store) as memory:
+        scope = one_user(memory, user)
+        if verdict is None or memory_id is None:
+            _show_waiting(scope.review(), as_json)
+        elif verdict == "approve":
+            approved = scope.approve(full_id(scope, memory_id), content=content)
+            _say(approved, f"Remembered: {one_line(approved.content)}", as_json)
+        else:
+            _say(
+                scope.reject(full_id(scope, memory_id)),
+                "Rejected; earlier turns will not bring it back.",
+                as_json,
+            )
+
+
+def _show_waiting(waiting: list[Remembered], as_json: bool) -> None:
+    if as_json:
+        emit({"waiting": waiting})
+        return
+    console = stdout()
+    if not waiting:
+        console.print("Nothing is waiting for review.")
+        return
+    for memory in waiting:
+        reason = memory.review_reason or f"said by {memory.source}"
+        console.print(f"{short_id(memory)}  {day(memory.created_at)}  {one_line(reason)}")
+        console.print(f"  {one_line(memory.content)}")
+
+
+def _say(result: object, text: str, as_json: bool) -> None:
+    if as_json:
+        emit(result)
+    else:
+        stdout().print(text)

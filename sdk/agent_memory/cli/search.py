@@ -1,31 +1,34 @@
-"""`agent-memory search` and `agent-memory context`: what a person, and what an agent, gets back."""
+"""`agent-memory search`, `context` and `reflect`: what a person, and what an agent, gets back."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from agent_memory.cli.options import (
     DEFAULT_STORE,
     REPEAT,
-    TYPES,
+    AgentOption,
     AsOfOption,
     FilterOption,
     JsonOption,
+    ProjectOption,
+    SinceOption,
     StoreOption,
+    TypesOption,
+    UntilOption,
     UserOption,
     examples,
     existing_store,
     one_user,
-    parse_date,
-    parse_since,
 )
-from agent_memory.cli.terminal import emit, emit_line, stdout
-from agent_memory.cli.views import context_view, hit_table, section_view
+from agent_memory.cli.terminal import clean, emit, emit_line, one_line, stdout
+from agent_memory.cli.views import context_view, day, hit_table, section_view
 
 if TYPE_CHECKING:
+    from agent_memory.models import Reflection
     from agent_memory.recall.early import ContextOptions
 
 SEARCH_EXAMPLES = examples(
@@ -53,9 +56,7 @@ def search(
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of results.")] = 5,
-    types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type: {TYPES}{REPEAT}.")
-    ] = None,
+    types: TypesOption = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,14 +64,8 @@ def search(
         ),
     ] = None,
     tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help=f"With this tag{REPEAT}.")] = None,
-    since: Annotated[
-        datetime | None,
-        typer.Option("--since", metavar="DATE", parser=parse_since, help="Said on that day or later, like 2026-04-01."),
-    ] = None,
-    until: Annotated[
-        datetime | None,
-        typer.Option("--until", metavar="DATE", parser=parse_date, help="Said until the end of that day."),
-    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     as_of: AsOfOption = None,
     confidence: Annotated[
         float | None, typer.Option("--min-confidence", metavar="0-1", min=0, max=1, help="Minimum confidence.")
@@ -89,12 +84,8 @@ def search(
         ),
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only from this conversation.")] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
-    ] = None,
-    project: Annotated[
-        str | None, typer.Option("--project", metavar="ID", help="Only from conversations in this project.")
-    ] = None,
+    agent: AgentOption = None,
+    project: ProjectOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
     explain: Annotated[
@@ -138,9 +129,7 @@ def context(
         str | None, typer.Option("--thread", metavar="ID", help="The conversation that the question belongs to.")
     ] = None,
     budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", min=1, help="Maximum size.")] = 650,
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="ID", help="Only from conversations with this agent.")
-    ] = None,
+    agent: AgentOption = None,
     as_of: AsOfOption = None,
     filters: FilterOption = None,
     groups: GroupsOption = None,
@@ -178,3 +167,60 @@ def context(
         emit(found)
     elif not as_json and found is not None:
         stdout().print(context_view(found))
+
+
+REFLECT_EXAMPLES = examples(
+    'reflect "What does she care about when she travels?" --user maya',
+    'reflect "How did my plans for Hawaii change?" --user maya --json',
+)
+
+
+def reflect(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question about the user.")],
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of memories that are read.")
+    ] = 20,
+    agent: AgentOption = None,
+    project: ProjectOption = None,
+    as_of: AsOfOption = None,
+    filters: FilterOption = None,
+    groups: GroupsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question about a user, with the evidence.
+
+    Asks the chat model that the environment names; without one, shows the memories that bear on the question.
+    """
+    with existing_store(store) as memory:
+        found = one_user(memory, user).reflect(
+            question,
+            limit=limit,
+            groups=groups or (),
+            agent_id=agent,
+            project_id=project,
+            as_of=as_of,
+            filters=filters,
+        )
+    if as_json:
+        emit(found)
+    else:
+        stdout().print(_reflection_view(found))
+
+
+def _reflection_view(found: Reflection) -> Text:
+    shown = Text()
+    for sentence in found.sentences:
+        shown.append(f"{one_line(sentence.text, 1000)}\n")
+        for one in sentence.evidence:
+            group = f", group {one_line(one.group, 40)}" if one.group else ""
+            place = f"{day(one.said_at)}{group}, {one.memory_id}"
+            shown.append(f"  “{one_line(one.quote, 160)}” ({place})\n", style="dim")
+    if not found.sentences:
+        shown.append(clean(found.skipped_reason or "What is remembered does not answer this."))
+        shown.append("\n")
+    for reason in found.rejected:
+        shown.append(f"left out: {one_line(reason, 200)}\n", style="dim")
+    shown.rstrip()
+    return shown

@@ -1,7 +1,10 @@
-"""`agent-memory settings`: the switches of a user or a thread."""
+"""`agent-memory settings`, `extraction` and `audit`: what is remembered, and who read or changed it."""
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,15 +14,18 @@ from agent_memory.cli.options import (
     JsonOption,
     StoreOption,
     UserOption,
+    any_store,
     examples,
     existing_store,
     one_user,
+    parse_since,
 )
-from agent_memory.cli.terminal import emit, one_line, stdout
+from agent_memory.cli.terminal import clean, counted, emit, one_line, stdout
+from agent_memory.cli.views import table
 from agent_memory.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from agent_memory.models import ScopeSettings
+    from agent_memory.models import Extraction, ScopeSettings
 
 EXAMPLES = examples(
     "settings",
@@ -129,3 +135,101 @@ def _show(now: ScopeSettings) -> None:
     }
     for name, value in lines.items():
         stdout().print(f"{name}: {one_line(value)}")
+
+
+EXTRACTION_EXAMPLES = examples("extraction", "extraction invoices.json", "extraction --group team --clear")
+
+
+def extraction(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="JSON with instructions, kinds and categories.")
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the custom extraction.")] = False,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="ID", help="Only for the memory of this group.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show or set the custom extraction.
+
+    It tells the model what to extract in addition: your instructions, custom kinds and categories. `reprocess` derives
+    older memories again. The rules that work without a model ignore it.
+
+    FILE is JSON: {"instructions": "…", "kinds": [{"name": "invoice", "description": "…"}], "categories": {"tag": "…"}}.
+    """
+    if file is not None and clear:
+        raise InvalidInput("give a file or --clear, not both")
+    given = None if file is None else _read(file)
+    with (any_store if given is not None else existing_store)(store) as memory:
+        if file is not None or clear:
+            memory.set_extraction(given, group_id=group)
+        now = memory.extraction(group_id=group)
+    if as_json:
+        emit({"extraction": now})
+    else:
+        _show_extraction(now)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(file.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{file} is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{file} must contain a JSON object with instructions, kinds or categories")
+    return given
+
+
+def _show_extraction(now: Extraction | None) -> None:
+    if now is None:
+        stdout().print("Nothing beyond the usual is extracted.")
+        return
+    lines = [f"version {now.version}", *([f"instructions: {now.instructions}"] if now.instructions else [])]
+    for kind in now.kinds:
+        fields = ", ".join((kind.data_schema or {}).get("properties", {}))
+        lines.append(f"kind {kind.name}: {kind.description}" + (f" (data: {fields})" if fields else ""))
+    lines += [f"category {name}: {meaning}" for name, meaning in now.categories.items()]
+    stdout().print(clean("\n".join(lines)), soft_wrap=True)
+
+
+AUDIT_EXAMPLES = examples("audit", "audit --since 2026-04-01", "audit --user maya --limit 20 --json")
+
+
+def audit(
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            "--since",
+            metavar="DATE",
+            parser=parse_since,
+            help="On that day or later, like 2026-04-01 or 2026-04-01T12:00Z.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="Maximum number of entries.")
+    ] = 50,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List who read or changed a user's data.
+
+    MEMORY_AUDIT_DAYS sets for how many days this is recorded.
+    """
+    with existing_store(store) as memory:
+        entries = one_user(memory, user).audit(since=since, limit=limit)
+    if as_json:
+        emit({"entries": entries})
+        return
+    if not entries:
+        stdout().print("Nothing is recorded. Set MEMORY_AUDIT_DAYS=90 to record reads and changes for 90 days.")
+        return
+    made = table("when (UTC)", "who", "how", "what", "of")
+    for entry in entries:
+        who = f"{entry.actor} ({entry.address})" if entry.address else entry.actor
+        what = f"{entry.action}, {counted(entry.count, 'id')}" if entry.count else entry.action
+        made.add_row(f"{entry.at:%Y-%m-%d %H:%M:%S}", one_line(who), entry.via, what, one_line(entry.thread_id or ""))
+    stdout().print(made)

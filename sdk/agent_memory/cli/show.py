@@ -1,4 +1,4 @@
-"""`agent-memory show`: what is remembered of a user, of one thread, or one memory with its history."""
+"""`agent-memory show` and `threads`: what is remembered of a user, of one thread, or one memory with its history."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import typer
 from agent_memory.cli.ids import full_id, short_id
 from agent_memory.cli.options import (
     DEFAULT_STORE,
-    REPEAT,
-    TYPES,
     AsOfOption,
     FilterOption,
     JsonOption,
     StoreOption,
+    TypesOption,
     UserOption,
     examples,
     existing_store,
@@ -28,12 +27,13 @@ from agent_memory.cli.views import (
     heading,
     memory_table,
     profile_view,
+    show_zone_of,
     summary_lines,
     summary_view,
     superseded_pairs,
     superseded_table,
+    table,
 )
-from agent_memory.cli.zone import show_zone_of
 from agent_memory.errors import NotFound
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     user: UserOption = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Only this conversation.")] = None,
-    types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help=f"Only this type: {TYPES}{REPEAT}.")
-    ] = None,
+    types: TypesOption = None,
     superseded: Annotated[
         bool, typer.Option("--superseded", help="Also show replaced memories, and what replaced them.")
     ] = False,
@@ -164,3 +162,29 @@ def _show_history(console: Console, versions: list[Remembered]) -> None:
         since = f"true from {day(version.valid_from or version.created_at)}{until}"
         reason = f", replaced ({version.supersede_reason})" if version.superseded_at else ""
         console.print(f"  {short_id(version)}: {since}{reason}; from turns {', '.join(version.source_turn_ids)}")
+
+
+THREADS_EXAMPLES = examples("threads --user maya", "threads --user maya --limit 5 --json")
+
+
+def threads(
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number; default: all.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the conversations of a user, the newest first."""
+    with existing_store(store) as memory:
+        found = one_user(memory, user).threads(limit=limit)[:limit]
+    if as_json:
+        emit(found)
+        return
+    if not found:
+        stdout().print("There are no conversations.")
+        return
+    made = table("thread", "turns", "waiting", "newest", right=["turns", "waiting"])
+    for info in found:
+        made.add_row(one_line(info.thread_id), str(info.turns), str(info.unprocessed_turns), day(info.last_turn_at))
+    stdout().print(made)

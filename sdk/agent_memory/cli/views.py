@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from contextvars import ContextVar
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -14,11 +15,12 @@ from rich.text import Text
 
 from agent_memory.cli.ids import short_id
 from agent_memory.cli.terminal import clean, counted, one_line
-from agent_memory.cli.zone import local
+from agent_memory.errors import AgentMemoryError
 
 if TYPE_CHECKING:
     from agent_memory.evaluation import Miss
     from agent_memory.models import Context, ContextSection, Hit, Memory, ThreadSummary, UserProfile
+    from agent_memory.sync import ThreadScope, UserScope
 
 _SECTIONS = ("personal", "preferences", "current_work", "environment", "constraints")
 _ID_WIDTH = 24
@@ -201,3 +203,36 @@ def _kind(memory: Memory) -> str:
     if memory.kind == "chunk":
         return "talk"
     return memory.kind or memory.type if memory.type == "fact" else memory.type
+
+
+_zone: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
+
+
+def show_utc() -> None:
+    """From now on, days are those of UTC: nothing is known of a user yet."""
+    _zone.set(UTC)
+
+
+def show_zone_of(*scopes: UserScope | ThreadScope) -> None:
+    """From now on, days are those of the first of these scopes whose settings name a time zone; else of UTC.
+
+    A scope whose settings cannot be read counts as one without: no command fails for its days.
+    """
+    show_utc()
+    for scope in scopes:
+        try:
+            name = scope.settings().time_zone
+        except AgentMemoryError:
+            continue
+        if name is not None:
+            from agent_memory.models import time_zone
+
+            _zone.set(time_zone(name))
+            return
+
+
+def local(moment: datetime) -> datetime:
+    """A time where the user is."""
+    from agent_memory.models import there
+
+    return there(moment, _zone.get())
