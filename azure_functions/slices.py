@@ -16,7 +16,7 @@ from agent_memory.forgetting.deletion import carry_out
 from agent_memory.processing.clock import Deepening, end_deepening
 from agent_memory.processing.maintenance import recount
 from agent_memory.processing.sweeps import begin_of, note_swept, waiting
-from agent_memory.steps.effects import finish
+from agent_memory.steps.step import finish
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
 from azure_functions.starts import (

@@ -31,7 +31,7 @@ from agent_memory.processing.intake import (
     user_total,
 )
 from agent_memory.processing.workflows import VERSION
-from agent_memory.rules.budgets import over_budget
+from agent_memory.rules.quotas import over_budget
 from agent_memory.store.counted import ThreadCounter, UserCounter
 from agent_memory.store.vectors import field_of
 from agent_memory.telemetry import change_feed_failures

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from agent_memory import AsyncMemory
 from agent_memory.evaluation import AgentMemory, Conversation
-from agent_memory.evaluation.dataset import ADVERSARIAL
-from agent_memory.evaluation.metrics import CUT, distinct, recall
-from agent_memory.evaluation.reading import read_dataset
+from agent_memory.evaluation.dataset import ADVERSARIAL, read_dataset
+from agent_memory.evaluation.harness import CUT, distinct, recall
 from agent_memory.recall.search import search
 from agent_memory.settings import RecallSettings
 

@@ -25,7 +25,7 @@ from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.embedding_model import check_embedding_model
 from agent_memory.store.ids import STORE_USER, group_of
-from agent_memory.store.preferences import EXTRACTION, TIER, change_settings, read_document
+from agent_memory.store.scope_documents import EXTRACTION, TIER, change_settings, read_document
 
 logger = logging.getLogger("agent_memory")
 

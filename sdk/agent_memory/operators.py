@@ -9,7 +9,7 @@ from agent_memory.backend import StoreBackend
 from agent_memory.language.tasks import EmbeddingModel
 from agent_memory.models import DeadLetter, Extraction, Health, ProcessResult, ReembedPlan, ReembedResult
 from agent_memory.processing.reembed import Progress as ReembedProgress
-from agent_memory.screening.extraction import checked_extraction
+from agent_memory.screening.screen import checked_extraction
 from agent_memory.store.ids import STORE_USER, check_id, group_owner
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ async def filled(memory: AsyncMemory) -> str:
 
 
 async def test_an_export_comes_over_and_goes_in_pieces(memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("agent_memory.remote.pieces.REQUEST_BYTES", 2500)
+    monkeypatch.setattr("agent_memory.remote.http.REQUEST_BYTES", 2500)
     await filled(memory)
     async with serving(memory) as url, AsyncMemory.remote(url) as remote:
         lines: list[str] = []

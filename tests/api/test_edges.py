@@ -11,7 +11,7 @@ from api_world import client_of, serving
 
 from agent_memory import AsyncMemory
 from agent_memory.api import ApiSettings, server
-from agent_memory.api.body_limit import BodyLimit
+from agent_memory.api.guard import BodyLimit
 from agent_memory.api.origin import is_cross_site, is_local
 from agent_memory.errors import ConfigurationError
 

@@ -108,7 +108,7 @@ async def test_a_remote_handle_carries_its_configuration(remote: AsyncMemory):
 
 async def test_long_listings_and_writes_go_in_pieces(remote: AsyncMemory, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("agent_memory.remote.scopes.MAX_PAGE", 7)
-    monkeypatch.setattr("agent_memory.remote.pieces.MAX_TURNS", 10)
+    monkeypatch.setattr("agent_memory.remote.http.MAX_TURNS", 10)
     chat = remote.user("alice").thread("t1")
     turns = [{"role": "user", "content": str(n), "id": f"t{n}"} for n in range(33)]
     receipt = await chat.add_many(turns)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from agent_memory.cli.main import app
 from agent_memory.evaluation import Conversation, Question, Told, ToldLine, baselines, evaluate
 from agent_memory.evaluation.baselines import Index, smoothed
-from agent_memory.evaluation.metrics import distinct, hit, measures, ndcg, recall
-from agent_memory.evaluation.reading import read_dataset
+from agent_memory.evaluation.dataset import read_dataset
+from agent_memory.evaluation.harness import distinct, hit, measures, ndcg, recall
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import TurnInput
 from agent_memory.recall.bm25 import Bm25

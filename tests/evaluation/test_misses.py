@@ -7,9 +7,8 @@ from typer.testing import CliRunner
 
 from agent_memory.cli.main import app
 from agent_memory.evaluation import Told, misses
-from agent_memory.evaluation.dataset import Conversation
+from agent_memory.evaluation.dataset import Conversation, read_dataset
 from agent_memory.evaluation.misses import CLASSES
-from agent_memory.evaluation.reading import read_dataset
 
 CHATTER = [
     {"speaker": "Ann", "dia_id": f"D3:{number}", "text": f"The canoe club met for the {number}th time; canoe, canoe!"}

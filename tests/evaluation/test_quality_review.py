@@ -9,8 +9,7 @@ from typer.testing import CliRunner, Result
 
 from agent_memory import InvalidInput
 from agent_memory.cli.main import app
-from agent_memory.evaluation.marks import Mark, page, read_page, summary
-from agent_memory.evaluation.samples import Sample
+from agent_memory.evaluation.samples import Mark, Sample, page, read_page, summary
 
 WORDS = ["canoe", "violin", "telescope", "tractor", "parrot", "kiln"]
 TALK = {"session_1_date_time": "1:56 pm on 8 May, 2023"} | {

@@ -16,7 +16,7 @@ from explorer_world import Looking, World
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import ModelError
-from agent_memory.evaluation.reading import read_dataset
+from agent_memory.evaluation.dataset import read_dataset
 from agent_memory.language.offline import OfflineChat
 
 pytestmark = pytest.mark.acceptance

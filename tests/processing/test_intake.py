@@ -14,7 +14,7 @@ from agent_memory.processing.sweeps import waiting
 from agent_memory.processing.workflows import Call, Checkpoint, alone
 from agent_memory.remembering.untold import Told
 from agent_memory.steps.dead_letters import INTAKE
-from agent_memory.steps.effects import Draft, Intents, commit
+from agent_memory.steps.step import Draft, Intents, commit
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS
 from agent_memory.store.counters import Counters
 

@@ -11,7 +11,7 @@ from agent_memory.errors import ConfigurationError, InvalidInput, ModelError
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.openai_chat import OpenAIChat
 from agent_memory.models import content_hash
-from agent_memory.steps.effects import Draft, commit
+from agent_memory.steps.step import Draft, commit
 
 MARCH = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

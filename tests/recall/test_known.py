@@ -11,7 +11,7 @@ from agent_memory import AsyncMemory
 from agent_memory.store import known as known_module
 from agent_memory.store.containers import SUMMARIES, TURNS
 from agent_memory.store.known import OTHERS_SECONDS, SETTINGS_SECONDS, Known, KnownSettings
-from agent_memory.store.preferences import change_settings, known_document
+from agent_memory.store.scope_documents import change_settings, known_document
 
 
 class Clock:

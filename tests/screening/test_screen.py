@@ -11,9 +11,8 @@ from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, MemoryDisabled, QuotaExceeded
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.models import Memory, Turn, content_hash, now
-from agent_memory.rules.categories import is_kept
 from agent_memory.rules.quotas import choose
-from agent_memory.rules.switches import Rules
+from agent_memory.rules.switches import Rules, is_kept
 from agent_memory.screening.screen import screen_memory, screen_talk, screen_values
 from agent_memory.settings import PolicySettings, Tier
 from agent_memory.store.containers import MEMORIES, SUMMARIES, TURNS

@@ -54,7 +54,7 @@ from agent_memory.language.tasks import (
 from agent_memory.models import Memory, Signals, content_hash
 from agent_memory.recall import bm25, gate, questions, render, talk
 from agent_memory.recall import dates as recall_dates
-from agent_memory.rules import categories
+from agent_memory.rules import switches
 from agent_memory.rules.switches import Rules
 from agent_memory.screening import orders, screen, secrets
 from agent_memory.screening.injected import without_injected
@@ -246,7 +246,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "screen a memory": lambda text: screen.screen_memories([memory(text)], RULES, POLICY),
     "secrets": secrets.find_secrets,
     "instructions": orders.find_instructions,
-    "categories": categories.categories_of,
+    "categories": switches.categories_of,
     "folding": lambda text: (folded(text), seen(text)),
     "injected": without_injected,
     "extract": lambda text: extract(ExtractInput(before=[turn(text, "b1")], turns=[turn(text)])),

@@ -6,8 +6,8 @@ import pytest
 
 from agent_memory import AsyncMemory
 from agent_memory.forgetting import deletion
-from agent_memory.steps import effects as module
-from agent_memory.steps.effects import Draft, Effects, Intents, Supersession, commit, finish
+from agent_memory.steps import step as module
+from agent_memory.steps.step import Draft, Effects, Intents, Supersession, commit, finish
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import Document

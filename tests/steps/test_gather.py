@@ -9,7 +9,7 @@ from agent_memory.models import Turn, iso, now
 from agent_memory.steps import gather
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import Cursor
-from agent_memory.store.windows import Window
+from agent_memory.store.turns import Window
 
 
 @pytest.mark.parametrize(("gone", "read"), [((1, 2), [1, 2]), ((2,), []), ((1, 3), [1])])

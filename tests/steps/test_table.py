@@ -21,10 +21,9 @@ from agent_memory.processing.due import due_work, enabled_steps, ending_steps, u
 from agent_memory.processing.intake import count_turns, due_user_work, mark
 from agent_memory.processing.workflows import workflow_names
 from agent_memory.scopes import ThreadStep, UserStep
-from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
 from agent_memory.steps.over_turns import over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Step
 from agent_memory.steps.table import steps
 from agent_memory.store.containers import SUMMARIES, TURNS
 from agent_memory.store.documents import to_document

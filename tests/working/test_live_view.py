@@ -13,7 +13,7 @@ from agent_memory.errors import Conflict, InvalidInput, ModelError
 from agent_memory.scopes import AsyncThreadScope
 from agent_memory.steps.gather import StepRequest
 from agent_memory.store.calls import metered
-from agent_memory.store.windows import WINDOW_ID
+from agent_memory.store.turns import WINDOW_ID
 
 
 async def talk(chat: AsyncThreadScope, *lines: str) -> list[str]:

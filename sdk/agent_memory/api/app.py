@@ -1,25 +1,55 @@
-"""The ASGI app."""
+"""The ASGI app and its OpenAPI document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.utils import get_openapi
 
-from agent_memory.api import account, events, operator, responses, routes, stream, transfer
-from agent_memory.api.body_limit import BodyLimit
+from agent_memory.api import account, events, operator, responses, routes, transfer
+from agent_memory.api.credentials import KEY_HEADER
 from agent_memory.api.errors import AnswerUnexpected, add_error_handlers
 from agent_memory.api.explorer import Explorer, UnderPage
 from agent_memory.api.explorer import router as explorer_routes
-from agent_memory.api.guard import Guard
-from agent_memory.api.identity import Identity
+from agent_memory.api.guard import BodyLimit, Guard, Rates
+from agent_memory.api.identity import USER_HEADER, Identity
 from agent_memory.api.mcp import McpOptions, add_mcp
-from agent_memory.api.openapi import describe
 from agent_memory.api.processing import Processing
-from agent_memory.api.rates import Rates
 from agent_memory.api.sessions import SessionIdentity
 from agent_memory.memory import AsyncMemory
+
+_SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer", "description": "A token of the issuer, or an API key."},
+    "key": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
+    "user": {
+        "type": "apiKey",
+        "in": "header",
+        "name": USER_HEADER,
+        "description": "Whom a service acts for. Alone, it is believed for development only.",
+    },
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The document of an app, made once."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, description=app.description, routes=app.routes
+        )
+        for path, operations in document["paths"].items():
+            for operation in operations.values():
+                # FastAPI expects its own answer to invalid input, which is a 400 here.
+                operation["responses"].pop("422", None)
+                operation["security"] = [] if path == "/health" else [{name: []} for name in _SCHEMES]
+        document["components"]["securitySchemes"] = _SCHEMES
+        for name in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(name, None)
+        app.openapi_schema = document
+    return app.openapi_schema
+
 
 VERSION = "1"
 """The version of the API: the first part of most paths."""
@@ -92,7 +122,7 @@ def create_app(
 # An app that included the routers would build each route anew at its first request, which takes a tenth of a second.
 _ROUTES = [
     route
-    for router in (routes.router, stream.router, events.router, responses.router, transfer.router, operator.router)
+    for router in (routes.router, events.router, responses.router, transfer.router, operator.router)
     for route in router.routes
 ]
 _BY_ACCOUNT = APIRouter()

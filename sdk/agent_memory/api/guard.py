@@ -1,16 +1,113 @@
-"""Requests refused before anything else: from other sites' pages, with two lengths, or with a path that is not text."""
+"""Requests refused before anything reads them: from other sites' pages, too large, too slow, too many."""
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
 from collections.abc import Set
 from urllib.parse import unquote_to_bytes
 
+from limits import RateLimitItem, parse_many
+from limits.storage import MemoryStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent_memory.api.errors import error_response
 from agent_memory.api.origin import is_cross_site
-from agent_memory.errors import InvalidInput
+from agent_memory.errors import ConfigurationError, InvalidInput
+
+BODY_SECONDS = 30.0
+"""How long a body may take: the largest one at 1 Mbit/s. Whoever sends a byte a second holds nothing for hours."""
+
+
+class _TooLarge(Exception):
+    """The body is larger than it may be."""
+
+
+class BodyLimit:
+    """Answers 413 to a larger body and 408 to a slower one, before anything reads it."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float = BODY_SECONDS) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on with its whole body, unless that is too large or too slow."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(scope, receive)
+        except _TooLarge:
+            refusal = error_response(413, "too_large", f"a request has at most {self._max_bytes} bytes")
+            await refusal(scope, receive, send)
+        except TimeoutError:
+            message = f"the body was not there after {self._seconds:g} seconds"
+            refusal = error_response(408, "too_slow", message, headers={"Connection": "close"})
+            await refusal(scope, receive, send)
+        else:
+            if body is not None:
+                await self._app(scope, replayed(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body; None when the client has gone."""
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._max_bytes:
+            raise _TooLarge
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._max_bytes:
+                raise _TooLarge
+            more = message.get("more_body", False)
+        return bytes(body)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, to be read again."""
+    sent = False
+
+    async def again() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class Rates:
+    """Limits such as `20/second;600/minute`, for each caller and the user that it acts for. Without text: no limit."""
+
+    def __init__(self, text: str | None = None) -> None:
+        try:
+            self._limits: list[RateLimitItem] = parse_many(text) if text else []
+        except ValueError as error:
+            raise ConfigurationError(f"{text!r} is not a rate limit such as 600/minute") from error
+        self._window = SlidingWindowCounterRateLimiter(MemoryStorage())
+
+    def take(self, caller: str, user_id: str) -> None:
+        """Counts a request.
+
+        Raises:
+            HTTPException: 429, if it is one too many.
+        """
+        for limit in self._limits:
+            if not self._window.hit(limit, caller, user_id):
+                resets = self._window.get_window_stats(limit, caller, user_id).reset_time
+                wait = max(1, math.ceil(resets - time.time()))
+                raise HTTPException(429, f"at most {limit}", headers={"Retry-After": str(wait)})
+
 
 OPEN_PATHS = frozenset({"/", "/health", "/openapi.json", "/docs", "/redoc"})
 """What a link on any page may lead to: it does nothing, and holds nothing of anybody's."""

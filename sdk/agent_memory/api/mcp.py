@@ -19,8 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from agent_memory.api.body_limit import replayed
 from agent_memory.api.errors import error_response
+from agent_memory.api.guard import replayed
 from agent_memory.api.identity import caller_of, user_of
 from agent_memory.api.origin import is_rebound
 from agent_memory.api.processing import Processing

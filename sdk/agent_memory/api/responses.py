@@ -15,8 +15,7 @@ from agent_memory.api.binding import IdempotencyKey, answer_once, scope_of
 from agent_memory.api.errors import documented
 from agent_memory.api.identity import UserId
 from agent_memory.api.routes import OpenMemory
-from agent_memory.contract.stored import STORED, RouterType, StoredMemory, as_stored
-from agent_memory.contract.wire import Body, Params, WireTime
+from agent_memory.contract.wire import STORED, Body, Params, RouterType, StoredMemory, WireTime, as_stored
 from agent_memory.errors import Conflict, InvalidInput, MemoryDisabled, ModelError, NotFound, QuotaExceeded
 from agent_memory.models import Context, ForgetReceipt, Hit, Model, Receipt
 from agent_memory.recall.context import DEFAULT_BUDGET

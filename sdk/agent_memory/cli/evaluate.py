@@ -105,9 +105,9 @@ def evaluate(
     from agent_memory.evaluation import evaluate as run
     from agent_memory.evaluation.adapters import CachedEmbeddings
     from agent_memory.evaluation.answering import cases
+    from agent_memory.evaluation.dataset import read_dataset
     from agent_memory.evaluation.misses import misses
     from agent_memory.evaluation.misses import report as misses_report
-    from agent_memory.evaluation.reading import read_dataset
     from agent_memory.language.defaults import default_embeddings
 
     given, skipped = read_dataset(dataset)

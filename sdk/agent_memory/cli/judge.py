@@ -40,8 +40,7 @@ def judge(
     they correct?). Next to each mark the page shows two automatic checks: whether the memory comes from the evidence of
     the data set, and whether the fact's quote was said.
     """
-    from agent_memory.evaluation.marks import Mark, page, read_page, summary
-    from agent_memory.evaluation.samples import draw
+    from agent_memory.evaluation.samples import Mark, draw, page, read_page, summary
 
     if (dataset is None) == (marks is None):
         raise InvalidInput("give a DATASET to draw samples from, or --marks FILE to add up")
@@ -49,7 +48,7 @@ def judge(
         report = summary(read_page(_text(marks)))
     elif dataset is not None:
         from agent_memory.evaluation import AgentMemory
-        from agent_memory.evaluation.reading import read_dataset
+        from agent_memory.evaluation.dataset import read_dataset
 
         if out.exists():
             raise InvalidInput(f"{out} already exists and may hold marks: choose another --out")

@@ -18,10 +18,9 @@ from agent_memory.portal import Portal
 from agent_memory.sync import StaticScope, UserScope
 from agent_memory.working import LongTermBlock, ShortTermMemory
 from agent_memory.working.blocks import Message
-from agent_memory.working.content import MemoryContent
+from agent_memory.working.content import RETRIEVAL_PROMPT, MemoryContent, selected_by
 from agent_memory.working.messages import read_message
 from agent_memory.working.overflow import MAX_TOKENS, Flush, Overflow, Summarize, Trim
-from agent_memory.working.selection import RETRIEVAL_PROMPT, selected_by
 
 __all__ = [
     "Agent",

@@ -12,7 +12,7 @@ from typing import overload
 from pydantic import Field
 
 from agent_memory import models
-from agent_memory.contract.stored import STORED, RouterType, StoredMemory, as_stored
+from agent_memory.contract.wire import STORED, RouterType, StoredMemory, as_stored
 from agent_memory.errors import ModelError
 from agent_memory.models import ForgetReceipt, Hit, Model, ProcessResult
 from agent_memory.sync import Memory

@@ -11,7 +11,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, m
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from agent_memory.models import Filter, MemoryConfig, Model, TurnInput, UtcTime
+from agent_memory.models import Filter, Memory, MemoryConfig, Model, TurnInput, UtcTime
+from agent_memory.scopes import RememberedType
 from agent_memory.store.documents import MAX_LEVELS, check_json, read_json
 
 
@@ -128,3 +129,39 @@ def _translate(annotation: Any, wire: Mapping[Any, Any]) -> Any:
 
 def _is_mapping(annotation: Any) -> bool:
     return isinstance(get_origin(annotation), type) and issubclass(get_origin(annotation), Mapping)
+
+
+RouterType = Literal["episodic", "semantic", "procedural"]
+
+STORED: dict[str, RememberedType] = {"semantic": "fact", "episodic": "episodic", "procedural": "procedural"}
+"""Our type for each type of that system."""
+_NAMED: dict[str, RouterType] = {"fact": "semantic", "episodic": "episodic", "procedural": "procedural"}
+
+
+class StoredMemory(Model):
+    """A memory with the fields of that system."""
+
+    user_id: str
+    content: str
+    type: RouterType = "semantic"
+    id: str | None = Field(default=None, description="Made by the store.")
+    project_id: str | None = None
+    source: str | None = None
+    created_at: UtcTime | None = None
+    access_count: int = 0
+    importance: float = Field(default=0.5, ge=0, le=1)
+
+
+def as_stored(memory: Memory) -> StoredMemory:
+    """A memory as that system shows it. Types that it does not know become `semantic`."""
+    return StoredMemory(
+        id=memory.id,
+        user_id=memory.user_id,
+        content=memory.content,
+        type=_NAMED.get(memory.type, "semantic"),
+        project_id=memory.project_id,
+        source=memory.metadata.get("source", "conversation" if memory.source_turn_ids else memory.source),
+        created_at=memory.created_at,
+        access_count=memory.access_count,
+        importance=memory.importance,
+    )

@@ -1,4 +1,7 @@
-"""One run: every question put to every system, the answers kept as they came, and the figures over them."""
+"""One run: puts every question to every system, keeps the answers as they came, and computes their figures.
+
+All figures of a ranking are shares from 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,40 @@ from typing import Any
 
 from agent_memory.evaluation.adapters import Adapter, Told
 from agent_memory.evaluation.dataset import ADVERSARIAL, UNANSWERABLE, Conversation, Question
-from agent_memory.evaluation.metrics import CUT, DEPTHS, distinct, measures
+
+DEPTHS = (5, 10, 20)
+"""Where recall is measured."""
+CUT = 10
+"""Where hit and nDCG are measured."""
+
+
+def distinct(hits: Iterable[Sequence[str]]) -> list[str]:
+    """The source turns of hits, best hit first, each turn once: a hit that cites three turns takes three places."""
+    return list(dict.fromkeys(turn for hit in hits for turn in hit))
+
+
+def recall(ranking: Sequence[str], evidence: frozenset[str], depth: int) -> float:
+    """The share of the evidence among the first turns."""
+    return len(evidence.intersection(ranking[:depth])) / len(evidence)
+
+
+def hit(ranking: Sequence[str], evidence: frozenset[str], depth: int) -> float:
+    """1 if any of the evidence is among the first turns."""
+    return float(not evidence.isdisjoint(ranking[:depth]))
+
+
+def ndcg(ranking: Sequence[str], evidence: frozenset[str], depth: int) -> float:
+    """Discounted cumulative gain by the best possible one (Järvelin and Kekäläinen 2002; gain 1, log2 discount)."""
+    gain = sum(1 / math.log2(place + 2) for place, turn in enumerate(ranking[:depth]) if turn in evidence)
+    best = sum(1 / math.log2(place + 2) for place in range(min(len(evidence), depth)))
+    return gain / best
+
+
+def measures(ranking: Sequence[str], evidence: frozenset[str]) -> dict[str, float]:
+    """The figures of one question."""
+    recalls = {f"recall@{depth}": recall(ranking, evidence, depth) for depth in DEPTHS}
+    return {**recalls, f"hit@{CUT}": hit(ranking, evidence, CUT), f"ndcg@{CUT}": ndcg(ranking, evidence, CUT)}
+
 
 Progress = Callable[[int, int], None]
 """Told how many turns and questions are dealt with, and of how many."""

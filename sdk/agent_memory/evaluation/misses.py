@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_memory.evaluation.adapters import Adapter, Result
 from agent_memory.evaluation.dataset import ADVERSARIAL, Conversation, Question
-from agent_memory.evaluation.metrics import CUT, DEPTHS, distinct
+from agent_memory.evaluation.harness import CUT, DEPTHS, distinct
 from agent_memory.recall.explain import shared_terms
 from agent_memory.store.chunks import chunk_text
 from agent_memory.store.turns import make_turns

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory.errors import ConfigurationError, InvalidInput
-from agent_memory.evaluation.metrics import DEPTHS
+from agent_memory.evaluation.harness import DEPTHS
 from agent_memory.extras import how_to_install
 
 Points = Sequence[tuple[float, float | None]]

@@ -37,8 +37,8 @@ from agent_memory.store.ids import (
     user_summary_id,
 )
 from agent_memory.store.replies import forget_replies
+from agent_memory.store.turns import Position, put_window, read_window
 from agent_memory.store.updates import change_existing, racing, until_written
-from agent_memory.store.windows import Position, put_window, read_window
 
 SOURCES = 1000
 """How many turns one query for chunks names."""

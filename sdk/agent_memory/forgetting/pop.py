@@ -21,9 +21,8 @@ from agent_memory.store.containers import MEMORIES, TURNS
 from agent_memory.store.counters import Counters
 from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import FORGOTTEN_THREAD, new_turn_id
-from agent_memory.store.turns import last_turns
+from agent_memory.store.turns import last_turns, read_window
 from agent_memory.store.updates import LostRace, until_written
-from agent_memory.store.windows import read_window
 
 logger = logging.getLogger("agent_memory")
 

@@ -13,10 +13,9 @@ from mcp.server.mcpserver.tools.base import Tool
 
 from agent_memory.extras import DISTRIBUTION
 from agent_memory.mcp.door import Door
-from agent_memory.mcp.forgetting import forgetting_tool
 from agent_memory.mcp.reading import reading_tools
 from agent_memory.mcp.resources import add_prompts, add_resources
-from agent_memory.mcp.writing import writing_tools
+from agent_memory.mcp.writing import forgetting_tool, writing_tools
 
 INSTRUCTIONS = (
     "The long-term memory of one user, across conversations and programs. At the start of a task call context with what"

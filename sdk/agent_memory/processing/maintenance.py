@@ -16,8 +16,8 @@ from agent_memory.forgetting.erasure import pending_erasures
 from agent_memory.processing.activities import Activity
 from agent_memory.processing.driver import run_workflow
 from agent_memory.processing.intake import AT_ONCE, DAMAGED, count_batch, together
-from agent_memory.steps.effects import finish
 from agent_memory.steps.gather import Tools
+from agent_memory.steps.step import finish
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES, SUMMARIES

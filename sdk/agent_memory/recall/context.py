@@ -33,7 +33,7 @@ from agent_memory.store.documents import Document
 from agent_memory.store.ids import check_id
 from agent_memory.store.scope_documents import ScopeDocuments
 from agent_memory.store.static import StaticFacts
-from agent_memory.store.windows import LiveTurn, last_turns_written
+from agent_memory.store.turns import LiveTurn, last_turns_written
 from agent_memory.text.asked_back import trigger_in
 from agent_memory.text.tokens import TokenCounter
 

@@ -28,7 +28,7 @@ from agent_memory.rules.switches import Rules
 from agent_memory.settings import PolicySettings, RecallSettings
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
-from agent_memory.store.found import cosine_of, found_memory, read_elsewhere
+from agent_memory.store.search_queries import cosine_of, found_memory, read_elsewhere
 
 
 @dataclass(slots=True)

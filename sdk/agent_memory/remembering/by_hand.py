@@ -12,8 +12,7 @@ from agent_memory.models import Memory, content_hash, iso, now
 from agent_memory.remembering import untold
 from agent_memory.remembering.kinds import USUAL, kind_and_data
 from agent_memory.rules.quotas import keep_within, require_room
-from agent_memory.rules.retention import with_retention
-from agent_memory.rules.switches import Rules
+from agent_memory.rules.switches import Rules, with_retention
 from agent_memory.screening.screen import FORBIDDEN, screen_memories
 from agent_memory.settings import PolicySettings
 from agent_memory.store.client import Store

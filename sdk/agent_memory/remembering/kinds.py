@@ -10,7 +10,7 @@ from agent_memory.language.conclusions import Ungrounded
 from agent_memory.language.custom import fitted
 from agent_memory.models import CustomKind, FactKind
 from agent_memory.store.client import Store
-from agent_memory.store.preferences import extraction_of
+from agent_memory.store.scope_documents import extraction_of
 
 USUAL: tuple[str, ...] = get_args(FactKind)
 

@@ -1,4 +1,4 @@
-"""Requests to the HTTP API: credentials, retries, and errors turned back into ours."""
+"""Requests to the HTTP API: their size, credentials, retries, and errors turned back into ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import random
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from io import BytesIO
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +18,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from yarl import URL
 
 from agent_memory import errors
-from agent_memory.contract.schemas import NDJSON
+from agent_memory.contract.schemas import MAX_TURNS, NDJSON
 from agent_memory.errors import AgentMemoryError, ConfigurationError, InvalidInput, ModelError, StoreUnavailable
+from agent_memory.models import TurnInput
 from agent_memory.store.ids import group_of
 
 if TYPE_CHECKING:
@@ -281,3 +282,53 @@ def _plain(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values for a query string: lists as repeated names, booleans as in JSON."""
     pairs = [(name, one) for name, value in values.items() for one in (value if isinstance(value, list) else [value])]
     return [(name, str(one).lower() if isinstance(one, bool) else str(one)) for name, one in pairs]
+
+
+REQUEST_BYTES = 3_000_000
+"""Maximum bytes of the turns in one request; the server accepts 4 MB."""
+
+
+def in_requests(turns: list[TurnInput]) -> list[list[TurnInput]]:
+    """Turns in pieces that a request can hold."""
+    parts: list[list[TurnInput]] = []
+    room = 0
+    for turn in turns:
+        size = len(turn.model_dump_json().encode())
+        if not parts or size > room or len(parts[-1]) == MAX_TURNS:
+            parts.append([])
+            room = REQUEST_BYTES
+        parts[-1].append(turn)
+        room -= size
+    return parts
+
+
+def pieces(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """An export in independent pieces, each with the number of lines done after it.
+
+    Each begins with the header, and with the line of the thread that the turns in it belong to.
+    """
+    head = thread = ""
+    piece: list[str] = []
+    size = done = 0
+    for line in lines:
+        text = line.rstrip("\r\n")
+        if piece and size + len(text.encode()) > REQUEST_BYTES:
+            yield "\n".join(piece), done
+            piece, size = [one for one in (head, thread) if one], len(head.encode()) + len(thread.encode())
+        done += 1
+        head = head or text
+        if _is_thread(text):
+            thread = text
+        piece.append(text)
+        size += len(text.encode()) + 1
+    if piece:
+        yield "\n".join(piece), done
+
+
+def _is_thread(line: str) -> bool:
+    """Whether a line of an export begins a thread; the server refuses invalid JSON."""
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(read, dict) and read.get("type") == "thread"

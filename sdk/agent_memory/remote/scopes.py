@@ -33,8 +33,7 @@ from agent_memory.models import (
     Usage,
 )
 from agent_memory.recall.early import ContextOptions, whole
-from agent_memory.remote.http import Http, MemberHttp, error_of
-from agent_memory.remote.pieces import in_requests, pieces
+from agent_memory.remote.http import Http, MemberHttp, error_of, in_requests, pieces
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes import AsyncGroupScope, AsyncStaticScope, AsyncThreadScope, AsyncUserScope
 from agent_memory.scopes.listing import Start

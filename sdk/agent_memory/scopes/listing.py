@@ -1,15 +1,19 @@
-"""The listing of memories: its filters and pages."""
+"""How a scope lists memories in pages, and searches the memory of groups together with its own."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from agent_memory.errors import InvalidInput
-from agent_memory.models import Filter, Memory, Page
+from agent_memory.models import Filter, Hit, Memory, Page, SearchFilters
+from agent_memory.recall.groups import check_groups, merged
+from agent_memory.rules.switches import Asked
 from agent_memory.runtime import Runtime
-from agent_memory.scopes.shared import checked_filter, checked_time, memory_types
+from agent_memory.scopes.shared import bounded, checked_filter, checked_time, find, memory_types
+from agent_memory.store.ids import group_owner
 from agent_memory.store.memories import list_memories
 from agent_memory.store.pages import before_of
 
@@ -61,3 +65,31 @@ async def listed(
         limit=start.limit,
         filters=checked_filter(filters),
     )
+
+
+async def find_too(
+    runtime: Runtime,
+    partition: tuple[str, ...],
+    query: str,
+    limit: int | None,
+    given: SearchFilters,
+    asked: Asked,
+    groups: Sequence[str],
+) -> list[Hit]:
+    """Searches a partition of a user, and the memory of these groups by their own rules.
+
+    The user's switches and limits apply to everything, those of a group to its part.
+
+    Raises:
+        InvalidInput: if an argument is invalid.
+        StoreUnavailable: if every part of one of the searches failed.
+    """
+    named = check_groups(groups)
+    own = await find(runtime, partition, query, limit, given, asked)
+    if not named:
+        return own
+    most = await bounded(runtime, partition, limit, asked)
+    if not most:
+        return []
+    found = await asyncio.gather(*(find(runtime, (group_owner(group),), query, most, given, asked) for group in named))
+    return merged(own, dict(zip(named, found, strict=True)))[:most]

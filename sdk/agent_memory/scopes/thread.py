@@ -29,13 +29,12 @@ from agent_memory.recall.early import ContextOptions, stream
 from agent_memory.rules.switches import read_rules
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, delete_thread, forget, make_place
-from agent_memory.scopes.groups import find_too
-from agent_memory.scopes.listing import Start, listed
+from agent_memory.scopes.listing import Start, find_too, listed
 from agent_memory.scopes.shared import check_recent, count_stats, settings_changes, tell
 from agent_memory.scopes.thread_talk import ThreadTalk
 from agent_memory.settings import QueryStrategy
 from agent_memory.steps.table import ThreadStep, check_option, check_step
-from agent_memory.store.preferences import change_settings, read_document, scope_settings
+from agent_memory.store.scope_documents import change_settings, read_document, scope_settings
 from agent_memory.store.threads import read_state, read_summary
 
 

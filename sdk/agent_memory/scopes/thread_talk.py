@@ -17,8 +17,7 @@ from agent_memory.steps import live_view
 from agent_memory.steps.table import ThreadStep, check_step
 from agent_memory.store.calls import metered
 from agent_memory.store.ids import check_id, check_owner
-from agent_memory.store.turns import last_turns, make_turns, write_turns
-from agent_memory.store.windows import live_turns, read_window
+from agent_memory.store.turns import last_turns, live_turns, make_turns, read_window, write_turns
 
 
 class ThreadTalk:

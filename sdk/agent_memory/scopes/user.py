@@ -27,10 +27,10 @@ from agent_memory.processing.worker import Progress
 from agent_memory.recall.context import DEFAULT_BUDGET, DEFAULT_LIMIT, ContextRequest
 from agent_memory.recall.early import ContextOptions, stream
 from agent_memory.recall.reflection import reflect_on
-from agent_memory.rules.budgets import budget_of, over_budget
+from agent_memory.rules.quotas import budget_of, over_budget
 from agent_memory.rules.switches import Asked
 from agent_memory.scopes.audited import audited
-from agent_memory.scopes.groups import find_too
+from agent_memory.scopes.listing import find_too
 from agent_memory.scopes.shared import check_material, check_recent, count_stats, tell, thread_infos
 from agent_memory.scopes.thread import AsyncThreadScope
 from agent_memory.scopes.user_changes import UserChanges

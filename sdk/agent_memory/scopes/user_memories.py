@@ -13,7 +13,7 @@ from agent_memory.recall.provenance import why
 from agent_memory.remembering.by_hand import Desk, correct, corrected_before, current, links, mark, remember
 from agent_memory.remembering.kinds import kind_and_data
 from agent_memory.rules.quotas import keep_within, require_room
-from agent_memory.rules.retention import check_expiry
+from agent_memory.rules.switches import check_expiry
 from agent_memory.scopes.audited import audited
 from agent_memory.scopes.forgetting import ForgetRequest, forget
 from agent_memory.scopes.listing import Start, listed

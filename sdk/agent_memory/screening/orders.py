@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_memory.models import Source
-from agent_memory.screening.findings import Finding, apart
 from agent_memory.screening.phrases import (
     ADDRESSING,
     ADDRESSING_NEEDS,
@@ -34,6 +33,7 @@ from agent_memory.screening.phrases import (
     UNBOUND_NEEDS,
     WITHIN,
 )
+from agent_memory.screening.secrets import Finding, apart
 from agent_memory.text.folding import hides, seen, unaccented
 from agent_memory.text.patterns import Linear, linear
 

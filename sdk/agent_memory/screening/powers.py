@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from agent_memory.screening.findings import Finding
 from agent_memory.screening.phrases import WITHIN
+from agent_memory.screening.secrets import Finding
 from agent_memory.text.folding import seen, unaccented
 from agent_memory.text.instructions import ALWAYS, FROM_NOW_ON, NEVER, POLITE, standing_instruction
 from agent_memory.text.patterns import linear

@@ -6,19 +6,20 @@ categories forbid, removes secrets, and sets aside what reads as an order to a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from agent_memory.models import Memory, Source, Turn, content_hash
-from agent_memory.rules.categories import is_kept
-from agent_memory.rules.switches import Rules
-from agent_memory.screening.findings import Finding, redacted
+from agent_memory.errors import InvalidInput
+from agent_memory.models import Extraction, Memory, Source, Turn, content_hash
+from agent_memory.rules.switches import Rules, is_kept
 from agent_memory.screening.orders import UNSEEN, find_instructions
 from agent_memory.screening.powers import find_powers
-from agent_memory.screening.secrets import find_secrets
+from agent_memory.screening.secrets import Finding, find_secrets, redacted
 from agent_memory.settings import PolicySettings
 from agent_memory.store.chunks import heads_of
+from agent_memory.store.documents import check_json, validated
 from agent_memory.text.folding import bare, folded, hides
 from agent_memory.text.patterns import WORD, linear
 
@@ -245,3 +246,20 @@ def _without_denied(memory: Memory, rules: Rules) -> Memory:
         return value if not isinstance(value, str) or is_kept(value, (), rules.deny, None) else None
 
     return memory.model_copy(update={"quote": kept(memory.quote), "metadata": _filtered(memory.metadata, kept, kept)})
+
+
+def checked_extraction(given: Extraction | Mapping[str, Any]) -> Extraction:
+    """A custom extraction that may be stored and shown to a model.
+
+    Raises:
+        InvalidInput: if a part of it is invalid, holds a secret, or holds invisible characters.
+    """
+    fields = given.model_dump() if isinstance(given, Extraction) else dict(given)
+    check_json(fields, "the extraction")
+    made = validated(Extraction, fields, "extraction: ")
+    text = json.dumps(made.model_dump(), ensure_ascii=False)
+    if found := find_secrets(text):
+        raise InvalidInput(f"extraction: it holds a secret ({found[0].what}), which would go to the model each time")
+    if hides(text):
+        raise InvalidInput("extraction: it holds characters that nobody sees")
+    return made

@@ -2,11 +2,18 @@
 
 from agent_memory.settings.environment import Environment, env_variable
 from agent_memory.settings.models import (
+    CHAT_PREFIX,
     CHAT_VARIABLE,
     EMBEDDINGS_VARIABLE,
+    NO_MODEL,
+    ROLES,
+    ChatRole,
     ModelName,
+    RoleSettings,
     names_provider,
     read_model_name,
+    read_roles,
+    role_variable,
 )
 from agent_memory.settings.policy import (
     NO_TIER,
@@ -27,7 +34,6 @@ from agent_memory.settings.recall import (
     RecallSettings,
     read_recall,
 )
-from agent_memory.settings.roles import CHAT_PREFIX, NO_MODEL, ROLES, ChatRole, RoleSettings, read_roles, role_variable
 from agent_memory.settings.webhook import Webhook, is_public
 from agent_memory.settings.work import DEFAULT_CADENCE, Cadence, Limits
 

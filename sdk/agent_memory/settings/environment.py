@@ -10,7 +10,15 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent_memory.errors import ConfigurationError
-from agent_memory.settings.models import CHAT_VARIABLE, EMBEDDINGS_VARIABLE, ModelName, read_model_name
+from agent_memory.settings.models import (
+    CHAT_VARIABLE,
+    EMBEDDINGS_VARIABLE,
+    ChatRole,
+    ModelName,
+    RoleSettings,
+    read_model_name,
+    read_roles,
+)
 from agent_memory.settings.policy import (
     NO_TIER,
     TIERS,
@@ -20,7 +28,6 @@ from agent_memory.settings.policy import (
     read_tiers,
 )
 from agent_memory.settings.recall import QueryStrategy, RecallSettings, read_recall
-from agent_memory.settings.roles import ChatRole, RoleSettings, read_roles
 from agent_memory.settings.webhook import Webhook
 from agent_memory.settings.work import DEFAULT_CADENCE, Cadence
 

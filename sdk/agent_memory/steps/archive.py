@@ -13,10 +13,9 @@ from agent_memory.forgetting.tombstones import forgotten_turns
 from agent_memory.language.tasks import ARCHIVE, ArchiveInput, ArchiveOutput
 from agent_memory.models import Memory, ProcessResult, Turn, content_hash, iso, now
 from agent_memory.screening.screen import FORBIDDEN, screen_values
-from agent_memory.steps.effects import Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, view_turns
 from agent_memory.steps.over_turns import over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Effects, Step
 from agent_memory.store.documents import to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.text.asked_back import note_of, telling

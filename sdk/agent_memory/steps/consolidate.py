@@ -12,10 +12,9 @@ from __future__ import annotations
 from agent_memory.errors import InvalidInput, NotFound
 from agent_memory.language.tasks import CONSOLIDATE, ConsolidateInput
 from agent_memory.models import Memory, ProcessResult, now
-from agent_memory.steps.effects import Draft, Supersession
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.over_memories import alike, conclude, digest, read_known, taken_together, view_groups
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Step, Supersession
 from agent_memory.store import queries
 from agent_memory.store.cursors import StoredCursor
 from agent_memory.store.ids import USER_THREAD

@@ -24,14 +24,13 @@ from agent_memory.screening.orders import find_instructions
 from agent_memory.screening.screen import screen_memories
 from agent_memory.settings import PolicySettings
 from agent_memory.steps import index
-from agent_memory.steps.effects import Effects, Reaffirmation, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, on_record, portions, view_turns
 from agent_memory.steps.over_turns import Refusals, over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Effects, Reaffirmation, Retirement, Step, Supersession
 from agent_memory.store.documents import check_json, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash, nearest_active
-from agent_memory.store.preferences import extraction_of
+from agent_memory.store.scope_documents import extraction_of
 from agent_memory.store.turns import turns_before
 from agent_memory.telemetry import exact_dedup_skipped
 from agent_memory.text.likeness import cosine

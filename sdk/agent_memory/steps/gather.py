@@ -19,8 +19,7 @@ from agent_memory.settings import Limits, PolicySettings
 from agent_memory.store.client import Store
 from agent_memory.store.cursors import Cursor, StoredCursor, read_ahead, read_cursor
 from agent_memory.store.documents import from_document
-from agent_memory.store.turns import in_order, new_turns, recent_turns, turns_by_id
-from agent_memory.store.windows import position_of, read_window
+from agent_memory.store.turns import in_order, new_turns, position_of, read_window, recent_turns, turns_by_id
 from agent_memory.telemetry import note_usage
 from agent_memory.text.folding import folded
 from agent_memory.text.patterns import Linear, linear

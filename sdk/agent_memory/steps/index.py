@@ -20,10 +20,9 @@ from agent_memory.language.tasks import Vector
 from agent_memory.models import Memory, ProcessResult, Turn
 from agent_memory.screening.injected import without_injected
 from agent_memory.screening.screen import Spoken, screen_talk
-from agent_memory.steps.effects import Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, cut, on_record
 from agent_memory.steps.over_turns import over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Effects, Step
 from agent_memory.store import search_queries
 from agent_memory.store.chunks import SHORTEST, Asked, chunk_of, spoken
 from agent_memory.store.containers import MEMORIES

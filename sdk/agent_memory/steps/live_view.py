@@ -13,8 +13,8 @@ from agent_memory.store.containers import SUMMARIES, TURNS
 from agent_memory.store.cursors import Cursor, StoredCursor, advance, read_ahead, read_cursor
 from agent_memory.store.documents import Document, delete
 from agent_memory.store.ids import state_id, summary_id
+from agent_memory.store.turns import LiveTurn, live_turns, position_of, put_window, read_window
 from agent_memory.store.updates import racing, until_written
-from agent_memory.store.windows import LiveTurn, live_turns, position_of, put_window, read_window
 
 
 async def retire(store: Store, user_id: str, thread_id: str, through: str, covered_by: Sequence[str]) -> int:

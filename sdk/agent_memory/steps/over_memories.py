@@ -10,9 +10,8 @@ from agent_memory.calibration import calibration_of
 from agent_memory.language.tasks import FactView, Group, Vector
 from agent_memory.models import Memory, ProcessResult, Source, content_hash, now
 from agent_memory.screening.screen import screen_memories
-from agent_memory.steps.effects import Draft, Effects, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Retirement, Step, Supersession
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import StoredCursor
 from agent_memory.store.documents import from_document, to_document

@@ -22,9 +22,8 @@ from pydantic import ConfigDict, Field
 from agent_memory.errors import AgentMemoryError, ModelError
 from agent_memory.models import DeadLetter, Model, ProcessResult, Turn, Usage, content_hash
 from agent_memory.steps.dead_letters import make_dead_letter
-from agent_memory.steps.effects import Draft, Effects, finish
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, gather_turns
-from agent_memory.steps.step import Step, Thinker
+from agent_memory.steps.step import Draft, Effects, Step, Thinker, finish
 from agent_memory.store.documents import Document, to_document
 from agent_memory.text.patterns import linear
 

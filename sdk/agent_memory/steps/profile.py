@@ -19,9 +19,8 @@ from agent_memory.screening.orders import find_instructions
 from agent_memory.screening.powers import find_powers
 from agent_memory.screening.screen import screen_values
 from agent_memory.settings import PolicySettings
-from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Step
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES, SUMMARIES
 from agent_memory.store.cursors import StoredCursor

@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 
 from agent_memory.models import Memory, ProcessResult, iso, now
 from agent_memory.rules.quotas import STRENGTH_DAYS, retention
-from agent_memory.steps.effects import Draft, Effects, Retirement
 from agent_memory.steps.gather import StepRequest, Tools
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Retirement, Step
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES

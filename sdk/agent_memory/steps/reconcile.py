@@ -21,9 +21,8 @@ from agent_memory.calibration import calibration_of
 from agent_memory.language.roles import model_of
 from agent_memory.language.tasks import RECONCILE, ReconcileInput, ReconcileOutput
 from agent_memory.models import Memory, ProcessResult, content_hash, iso, now
-from agent_memory.steps.effects import Draft, Effects, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Step, Supersession
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import StoredCursor, read_cursor

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from agent_memory.language.tasks import REFLECT, Insight, ReflectInput
 from agent_memory.models import Memory, ProcessResult
-from agent_memory.steps.effects import Draft, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, view_facts
 from agent_memory.steps.over_memories import conclude, digest, is_derived, revoked, taken_together
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Step, Supersession
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import StoredCursor

@@ -21,17 +21,16 @@ from agent_memory.language.tasks import EXTRACT, EXTRACT_AND_SUMMARIZE
 from agent_memory.models import FactKind, Memory, ProcessResult
 from agent_memory.remembering.replacing import Merged, unmerged
 from agent_memory.steps import extract
-from agent_memory.steps.effects import Draft, Effects, Reaffirmation, Release, Retirement, Supersession
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange
 from agent_memory.steps.over_turns import think_over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Reaffirmation, Release, Retirement, Step, Supersession
 from agent_memory.store import queries
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.cursors import StoredCursor
 from agent_memory.store.documents import from_document, to_document
 from agent_memory.store.ids import derived_id
 from agent_memory.store.memories import active_by_hash
-from agent_memory.store.preferences import extraction_of
+from agent_memory.store.scope_documents import extraction_of
 from agent_memory.text.patterns import WORD
 
 _ENOUGH = 0.5

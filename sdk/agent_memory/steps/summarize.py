@@ -23,10 +23,9 @@ from agent_memory.remembering.untold import mark_again, untold_threads
 from agent_memory.screening.screen import screen_values
 from agent_memory.steps.corrections import Untold, read_untold, within_tokens
 from agent_memory.steps.dead_letters import make_untold_letter
-from agent_memory.steps.effects import Draft, Effects
 from agent_memory.steps.gather import StepRequest, Tools, TurnRange, portions, view_turns
 from agent_memory.steps.over_turns import think_over_turns
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Effects, Step
 from agent_memory.store.containers import SUMMARIES
 from agent_memory.store.cursors import read_cursor
 from agent_memory.store.documents import to_document

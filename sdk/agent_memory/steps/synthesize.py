@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from agent_memory.language.tasks import SYNTHESIZE, SynthesizeInput
 from agent_memory.models import Memory, ProcessResult
-from agent_memory.steps.effects import Draft, Supersession
 from agent_memory.steps.gather import StepRequest, Tools
 from agent_memory.steps.over_memories import (
     alike,
@@ -24,7 +23,7 @@ from agent_memory.steps.over_memories import (
     taken_together,
     view_groups,
 )
-from agent_memory.steps.step import Step
+from agent_memory.steps.step import Draft, Step, Supersession
 from agent_memory.store import queries
 from agent_memory.store.cursors import StoredCursor
 from agent_memory.store.ids import PROCEDURES_THREAD

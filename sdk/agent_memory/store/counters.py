@@ -22,8 +22,8 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, TURNS
 from agent_memory.store.counted import USER, ThreadCounter, UserCounter, read_counter, read_user_counter
 from agent_memory.store.documents import Document, Operation
+from agent_memory.store.embedding_model import keeps_totals
 from agent_memory.store.ids import COUNTERS_THREAD
-from agent_memory.store.schema import keeps_totals
 from agent_memory.store.updates import change_document, racing, until_written
 
 T = TypeVar("T")

@@ -2,6 +2,10 @@
 
 One document has its name. While the store moves to another model, the document records that too (`move`), and the model
 changes last, with one write.
+
+It also has the version of the stored documents that the store was created with. A document of an earlier version is
+read as it is, and written in the new form when it changes next. The version only says which older forms the store
+cannot contain.
 """
 
 from __future__ import annotations
@@ -16,8 +20,19 @@ from agent_memory.store.client import Store
 from agent_memory.store.containers import COUNTER, MEMORIES, SUMMARIES
 from agent_memory.store.documents import Document
 from agent_memory.store.ids import SETTINGS_THREAD, STORE_USER
-from agent_memory.store.schema import SCHEMA
 from agent_memory.store.vectors import FIRST
+
+SCHEMA = 2
+"""What new stores begin with. 2: a user's counter holds the total of all turns. 1 is not written anywhere."""
+
+
+async def keeps_totals(store: Store) -> bool:
+    """Whether every user of a store has had a total from their first turn. One point read for each process."""
+    if store.known.schema is None:
+        document = await store.read(COUNTER, "store", (STORE_USER, SETTINGS_THREAD))
+        store.known.schema = int((document or {}).get("schema", 1))
+    return store.known.schema >= 2
+
 
 ID = "store"
 PARTITION = (STORE_USER, SETTINGS_THREAD)

@@ -1,14 +1,17 @@
-"""The small documents of a scope that every context reads, in one query: settings, profile, summary, state, window.
+"""The small documents of a scope: settings, which change under their ETags; profile, summary, state, window.
 
-Most scopes lack most of them. One query shows this, while each point read would cost a request and find nothing.
+Every context reads them all, in one query. Most scopes lack most of them. One query shows this, while each point read
+would cost a request and find nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from agent_memory.models import ScopeSettings, ThreadState, ThreadSummary, UserProfile
+from agent_memory.errors import Conflict
+from agent_memory.models import Extraction, ScopeSettings, ThreadState, ThreadSummary, UserProfile, iso, now
 from agent_memory.store import queries
 from agent_memory.store.client import Store
 from agent_memory.store.containers import SUMMARIES
@@ -16,13 +19,96 @@ from agent_memory.store.documents import Document, from_document
 from agent_memory.store.ids import (
     SETTINGS_ID,
     SETTINGS_THREAD,
+    STORE_USER,
     USER_SUMMARY_THREAD,
+    group_of,
     state_id,
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.preferences import THREADS_OFF, TIER
-from agent_memory.store.windows import WINDOW_FIELDS, WINDOW_ID, Window, window_of
+from agent_memory.store.turns import WINDOW_FIELDS, WINDOW_ID, Window, window_of
+from agent_memory.store.updates import change_document
+
+THREADS_OFF = "threads_off"
+"""The field of a user's settings that lists the threads that are off. Recall reads it instead of asking each thread."""
+
+TIER = "tier"
+"""The field of a user's settings with the tier that the operator put them into."""
+
+
+EXTRACTION = "extraction"
+"""The field of the settings of a group, or of `STORE_USER` for all, with the operator's custom extraction."""
+
+
+async def extraction_of(store: Store, owner: str) -> Extraction | None:
+    """The custom extraction for a user or a group: the group's own, else the store's. Read as settings are (`Known`).
+
+    Raises:
+        StoreUnavailable: if it must be read and cannot be.
+    """
+    owners = (owner, STORE_USER) if group_of(owner) is not None else (STORE_USER,)
+    for one in owners:
+        given = (await known_document(store, one)).get(EXTRACTION)
+        if given is not None:
+            return Extraction.model_validate(given)
+    return None
+
+
+async def read_document(store: Store, user_id: str, thread_id: str | None = None) -> Document:
+    """The settings document of a user or a thread; empty if nothing was ever set. Costs one point read."""
+    return await store.read(SUMMARIES, SETTINGS_ID, (user_id, thread_id or SETTINGS_THREAD)) or {}
+
+
+async def known_document(store: Store, user_id: str, thread_id: str | None = None) -> Mapping[str, Any]:
+    """The settings document from this process's cache (`store.known`); reads it if it is not cached."""
+    key = (user_id, thread_id or SETTINGS_THREAD)
+    return await store.known.settings.get(key, lambda: read_document(store, user_id, thread_id))
+
+
+def says_something(document: Document) -> bool:
+    """Whether a settings document holds any setting, and not only the notes that are stored with them."""
+    return any(name in document for name in ScopeSettings.model_fields)
+
+
+def scope_settings(document: Mapping[str, Any]) -> ScopeSettings:
+    """The settings in a document, with defaults for those it lacks."""
+    fields = {name: document[name] for name in ScopeSettings.model_fields if name in document}
+    return ScopeSettings.model_validate(fields | {"etag": document.get("_etag")})
+
+
+async def change_settings(
+    store: Store, user_id: str, thread_id: str | None, changes: dict[str, Any], if_match: str | None = None
+) -> ScopeSettings:
+    """Sets fields of a settings document. Creates the document if needed.
+
+    Raises:
+        Conflict: if `if_match` is given and is not the ETag of the stored settings.
+    """
+
+    def change(document: Document) -> Document:
+        if if_match is not None and document.get("_etag") != if_match:
+            raise Conflict("the settings have changed: read them again")
+        return document | {"type": "settings"} | changes | {"updated_at": iso(now())}
+
+    partition = (user_id, thread_id or SETTINGS_THREAD)
+    settings = scope_settings(await change_document(store, SUMMARIES, SETTINGS_ID, partition, change))
+    if thread_id is not None and "enabled" in changes:
+        await _note_whether_on(store, user_id, thread_id, on=settings.enabled)
+    return settings
+
+
+async def _note_whether_on(store: Store, user_id: str, thread_id: str, *, on: bool) -> None:
+    """Notes in the user's settings whether a thread is off. Repeating it repairs what a crash left."""
+
+    def note(document: Document) -> Document:
+        off = set(document.get(THREADS_OFF, ())) - {thread_id} | (set() if on else {thread_id})
+        if not off and not document.get(THREADS_OFF):
+            return document
+        return document | {"type": "settings", THREADS_OFF: sorted(off)}
+
+    if not on or (await read_document(store, user_id)).get(THREADS_OFF):
+        await change_document(store, SUMMARIES, SETTINGS_ID, (user_id, SETTINGS_THREAD), note)
+
 
 SOURCES_UNTIL = "sources_until"
 """The field of a profile's document with the time, in seconds, from which retention may delete one of its sources."""

@@ -25,7 +25,7 @@ from agent_memory.store.ids import (
     group_of,
     user_summary_id,
 )
-from agent_memory.store.preferences import THREADS_OFF, says_something
+from agent_memory.store.scope_documents import THREADS_OFF, says_something
 from agent_memory.store.turns import in_order
 
 FORMAT = "agent-memory"

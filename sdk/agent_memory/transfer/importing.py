@@ -39,8 +39,7 @@ from agent_memory.models import (
     now,
 )
 from agent_memory.rules.quotas import room_left
-from agent_memory.rules.retention import check_retention, with_retention
-from agent_memory.rules.switches import Rules, read_rules
+from agent_memory.rules.switches import Rules, check_retention, read_rules, with_retention
 from agent_memory.screening.screen import is_clean, screen_memories
 from agent_memory.steps.gather import Tools
 from agent_memory.store import queries
@@ -59,7 +58,7 @@ from agent_memory.store.ids import (
     summary_id,
     user_summary_id,
 )
-from agent_memory.store.preferences import change_settings, read_document, says_something, scope_settings
+from agent_memory.store.scope_documents import change_settings, read_document, says_something, scope_settings
 from agent_memory.store.turns import write_turns
 from agent_memory.store.updates import racing, until_written
 from agent_memory.transfer.export import FORMAT, VERSION

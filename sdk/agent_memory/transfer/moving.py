@@ -17,12 +17,12 @@ from agent_memory.models import iso, now
 from agent_memory.transfer import hindsight
 from agent_memory.transfer.formats import as_export, lines_of, records_of
 from agent_memory.transfer.imported import NoMemories, Record
-from agent_memory.transfer.langgraph_sqlite import is_sqlite, items_in
 from agent_memory.transfer.origins import Origin
 from agent_memory.transfer.readers import Format
 from agent_memory.transfer.readers.files import is_zip, unpacked
 from agent_memory.transfer.readers.transcripts import read_transcript
 from agent_memory.transfer.readers.utterances import NothingSaid, Utterance
+from agent_memory.transfer.systems import is_sqlite, items_in
 
 _TALK = {
     Origin.ZEP: Format.MESSAGES,

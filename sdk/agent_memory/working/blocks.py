@@ -22,7 +22,7 @@ Message = ChatMessage | Mapping[str, Any]
 FactSelection = Callable[[str, Sequence[Memory]], Any]
 """Chooses among the facts that a search found for a message. The async blocks await it.
 
-`agent_memory.working.selection` makes one from a model.
+`agent_memory.working.content` makes one from a model.
 """
 EXTRACTED = ("fact", "procedural", "event")
 """The types that extraction creates. Chunks and archived conversations are episodic too, but do not belong to them."""
