@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import azure.durable_functions as df
 import azure.functions as func
 
+from agent_memory.errors import AgentMemoryError
 from azure_functions.wiring import Parts, open_parts
 
 if TYPE_CHECKING:
@@ -60,12 +61,21 @@ MAKERS = {"api": _api, "explorer": _explorer}
 async def _answer(
     name: str, req: func.HttpRequest, client: df.DurableOrchestrationClient, context: func.Context
 ) -> func.HttpResponse:
-    """Lets an ASGI app answer; it is made at its first request, after the models are loaded."""
-    parts = await open_parts()
-    async with _lock:
-        if name not in _apps:
-            await parts.memory.warm()
-            _apps[name] = func.AsgiMiddleware(MAKERS[name](parts))  # type: ignore[no-untyped-call]
+    """Lets an ASGI app answer; it is made at its first request, after the models are loaded.
+
+    A memory that cannot be opened is an error as the API has them, and the next request tries again.
+    """
+    try:
+        parts = await open_parts()
+        async with _lock:
+            if name not in _apps:
+                await parts.memory.warm()
+                _apps[name] = func.AsgiMiddleware(MAKERS[name](parts))  # type: ignore[no-untyped-call]
+    except AgentMemoryError as error:
+        from agent_memory.api.errors import response_to
+
+        found = response_to(error)
+        return func.HttpResponse(bytes(found.body), status_code=found.status_code, headers=dict(found.headers))
     from azure_functions.pull import durable_client
 
     token = durable_client.set(client)

@@ -46,15 +46,16 @@ SHORTEST_PURGE = 60
 _Status = df.OrchestrationRuntimeStatus
 
 
-def start_of(name: str, slices: Sequence[Slice], end: Json | None = None) -> Start:
-    """The start of a sweep. There is one of each name at a time."""
-    return Start(SWEEP, f"{SWEEP}-{name}", {"slices": list(slices), **({"end": end} if end else {})})
+def start_of(name: str, slices: Sequence[Slice], **more: Json) -> Start:
+    """The start of a sweep, with its `end` and its `spread` if it has them. There is one of each name at a time."""
+    return Start(SWEEP, f"{SWEEP}-{name}", {"slices": list(slices), **more})
 
 
 async def start_of_new(parts: Parts, name: str, until: int) -> Start:
     """The start of a sweep through what came after the last one of this name, up to a time (seconds since 1970)."""
     begin = await begin_of(parts.runtime.store, name, until)
-    return start_of(name, [[name, begin, until]], {"swept": name, "until": until})
+    end, spread = {"swept": name, "until": until}, {"since": begin, "until": until}
+    return start_of(name, [[name, begin, until]], end=end, spread=spread)
 
 
 def slices_of_histories(until: int) -> list[Slice]:

@@ -32,6 +32,7 @@ from agent_memory.processing.intake import (
 )
 from agent_memory.processing.workflows import VERSION
 from agent_memory.rules.quotas import over_budget
+from agent_memory.steps.extract import NAME as EXTRACT
 from agent_memory.store.counted import ThreadCounter, UserCounter
 from agent_memory.store.vectors import field_of
 from agent_memory.telemetry import change_feed_failures
@@ -239,6 +240,8 @@ async def finish(parts: Parts, client: df.DurableOrchestrationClient, workflow: 
                 await mark(counters, Work(workflow, user_id, thread_id, count, 1))
         if drifted:  # `finish` checks again after that work
             return drifted
+        if any(counts) and EXTRACT not in steps_of(workflow):  # what counts extractions starts when one has finished
+            return await _start_first(parts, client, due_by_turns(await counters.user(user_id), parts.cadence))
     return await start_due_of_user(parts, client, user_id, but=workflow)
 
 

@@ -2,11 +2,16 @@
 
 Timers start it. Its input names the slices: what to look for, from when, until when. A slice that holds too much is
 halved. After some rounds it continues as new, with the slices that are left. Replay runs this code many times.
+
+A sweep with a `spread` goes through its span of time evenly (`SPREAD`), so that the users of a large store are not all
+reached in the same minute. A span that fits one slice is handled at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import azure.durable_functions as df
@@ -22,6 +27,8 @@ AT_ONCE = 4
 """Slices at the same time. The platform spreads them over instances."""
 ROUNDS = 25
 """Rounds in one history."""
+SPREAD = timedelta(minutes=40)
+"""The duration of a sweep with a `spread`. A choice: it ends before the timer starts the next one, each hour."""
 
 Json = dict[str, Any]
 Slice = list[Any]
@@ -34,12 +41,23 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
     request: Json = given["request"]
     slices: list[Slice] = request["slices"]
     done: Json = request.get("done", {"handled": 0, "failed": 0})
+    spread: Json | None = request.get("spread")
+    if spread is not None:
+        spread = {"began": context.current_utc_datetime.isoformat()} | spread
+        request = request | {"spread": spread}
     rounds = 0
     while slices:
         if rounds == ROUNDS:
             context.continue_as_new(given | {"request": request | {"slices": slices, "done": done}})
             return None
-        now, slices = slices[:AT_ONCE], slices[AT_ONCE:]
+        size = AT_ONCE
+        if spread is not None:
+            slices = sorted(slices, key=itemgetter(1))
+            turns = [_turn_of(piece, spread) for piece in slices[:AT_ONCE]]
+            if turns[0] > context.current_utc_datetime:
+                yield context.create_timer(turns[0])
+            size = max(1, sum(turn <= context.current_utc_datetime for turn in turns))
+        now, slices = slices[:size], slices[size:]
         outcomes = yield context.task_all([context.call_activity_with_retry(SLICE, RETRY, piece) for piece in now])
         for (of, since, until, *_), outcome in zip(now, outcomes, strict=True):
             if outcome["halve"]:
@@ -53,6 +71,12 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
     if "end" in request:
         yield context.call_activity_with_retry(END, RETRY, request["end"] | done)
     return done
+
+
+def _turn_of(piece: Slice, spread: Json) -> datetime:
+    """When a slice is due: as far into the time of the sweep as the slice lies in its span."""
+    passed: float = (piece[1] - spread["since"]) / max(1, spread["until"] - spread["since"])
+    return datetime.fromisoformat(spread["began"]) + SPREAD * passed
 
 
 @blueprint.function_name(SWEEP)

@@ -10,7 +10,7 @@ import azure.durable_functions as df
 import azure.functions as func
 
 from agent_memory.processing.clock import claim_deepening, end_deepening
-from agent_memory.processing.intake import count_batch
+from agent_memory.processing.intake import count_batch, together
 from agent_memory.telemetry import change_feed_failures
 from azure_functions.lanes import DEEPENING, of_backfill, of_deepenings
 from azure_functions.slices import slices_of_histories, start_of, start_of_new
@@ -64,8 +64,7 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
     quiet = (await open_parts()).cadence.idle_seconds
     if quiet > 0:
         until = int(time.time() - quiet) + 1
-        await start(client, start_of("idle", [["idle", 0, until]]))
-        await start(client, of_backfill(until))
+        await together([start(client, start_of("idle", [["idle", 0, until]])), start(client, of_backfill(until))])
 
 
 @blueprint.function_name("maintain")
@@ -74,21 +73,26 @@ async def settle_idle_threads(timer: func.TimerRequest, client: df.DurableOrches
 async def maintain(timer: func.TimerRequest, client: df.DurableOrchestrationClient) -> None:
     """Finishes work that crashes left, counts missed turns, starts due work, and deletes old histories.
 
-    Each is a separate sweep, so none waits for another.
+    Each is a separate sweep, so none waits for another. One that cannot be started does not stop the others.
     """
     parts = await open_parts()
     moving = of_reembedding(parts)
-    if moving is not None:
-        await start(client, moving)
     now = int(time.time())
     settled, old = (now - int(ago.total_seconds()) for ago in (IN_FLIGHT, KEEP_HISTORIES))
-    for name in ("intents", "intents of summaries", "forgettings", "erasures"):
-        await start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]]))
-    await start(client, await start_of_new(parts, "recount", settled))
-    await start(client, await start_of_new(parts, "extracted", now + 1))
-    if parts.cadence.summarize > 0:
-        await start(client, await start_of_new(parts, "untold", settled))
-    await start(client, start_of("purge", slices_of_histories(old)))
+    news = {"recount": settled, "extracted": now + 1} | ({"untold": settled} if parts.cadence.summarize > 0 else {})
+
+    async def start_new(name: str, until: int) -> bool:
+        return await start(client, await start_of_new(parts, name, until))
+
+    left = ("intents", "intents of summaries", "forgettings", "erasures")
+    await together(
+        [
+            *([] if moving is None else [start(client, moving)]),
+            *(start(client, start_of(name.replace(" ", "-"), [[name, 0, now + 1]])) for name in left),
+            *(start_new(*one) for one in news.items()),
+            start(client, start_of("purge", slices_of_histories(old))),
+        ]
+    )
 
 
 @blueprint.function_name("deepen_memories")

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("azure_functions_runtime", reason="Microsoft's worker library needs Python 3.13")
 
-from durable_replay import play
+from durable_replay import START, play
 from scripted_model import ScriptedChat
 from simulation import Machine, World, open_on
 
@@ -247,3 +247,22 @@ class Refusing:
 
     async def purge_instance_history_by(self, *given: Any) -> Any:
         raise ValueError("refused")
+
+
+def test_a_large_sweep_goes_through_its_span_evenly_and_a_small_one_does_not_wait(monkeypatch: pytest.MonkeyPatch):
+    """Ten thousand users who wrote within an hour are not all reached in the same minute."""
+    monkeypatch.setattr(sweeps, "ROUNDS", 5)
+    span = {"since": NOW - 3600, "until": NOW}
+    one, _, _ = swept([NOW - 3000], 8, slices=[["x", NOW - 3600, NOW]], spread=span)
+    assert [task.kind for task in one.tasks] == ["activity"]
+
+    times = [NOW - 3600 + 9 * n for n in range(400)]
+    many, handled, _ = swept(times, 8, slices=[["x", NOW - 3600, NOW]], spread=span)
+    assert handled == Counter(range(len(times)))
+    assert many.output == {"handled": len(times), "failed": 0}
+    waits = [task.fire_at for task in many.tasks if task.fire_at is not None]
+    assert len(waits) > 10
+    assert waits == sorted(waits)
+    minutes = [(at - START).total_seconds() / 60 for at in waits]
+    assert 0 < minutes[0] < 5
+    assert 35 < minutes[-1] < 40

@@ -109,6 +109,26 @@ async def test_turns_become_memories_when_the_conversation_is_over(memory: Async
         assert [turn["id"] for turn in evidence["turns"]] == ["t1"]
 
 
+async def test_a_turn_can_be_given_in_parts(memory: AsyncMemory):
+    called = {"type": "tool_call", "id": "c1", "name": "price", "args": {"of": "stove"}}
+    turns = [
+        {"role": "user", "parts": [{"type": "text", "text": "This one?"}, {"type": "image", "description": "a stove"}]},
+        {"role": "assistant", "content": "Let me see.", "parts": [called]},
+        {"role": "tool", "parts": [{"type": "tool_result", "tool_call_id": "c1", "content": "899 euros"}]},
+    ]
+    async with agent(memory) as client:
+        done = data_of(await client.call_tool("add_turns", {"thread_id": "shop", "turns": turns}))
+        assert done["created"] == 3
+        for parts, said in (([{"type": "video"}], "parts"), ([{"type": "image", "url": "file:///etc"}], "url")):
+            given = {"thread_id": "shop", "turns": [{"role": "user", "parts": parts}]}
+            refused = await client.call_tool("add_turns", given)
+            assert refused.is_error
+            assert said in text_of(refused)
+    stored = await memory.user("alice").thread("shop").turns()
+    assert [turn.content for turn in stored] == ["This one?\n[image: a stove]", "Let me see.", "899 euros"]
+    assert [part.type for turn in stored for part in turn.parts or ()] == ["text", "image", "tool_call", "tool_result"]
+
+
 async def test_forgetting_deletes_only_what_was_shown(memory: AsyncMemory):
     async with agent(memory) as client:
         await client.call_tool("remember", {"content": "Allergic to peanuts"})
@@ -164,6 +184,7 @@ async def test_the_confirmation_code_of_one_user_deletes_nothing_of_another(memo
         ("remember", {"content": "x", "metadata": {"user_id": "bob"}}, "metadata"),
         ("add_turns", {"thread_id": "t", "turns": [{"role": "user", "content": "x", "user_id": "bob"}]}, "user_id"),
         ("add_turns", {"thread_id": "t", "turns": [{"role": "root", "content": "x"}]}, "role"),
+        ("add_turns", {"thread_id": "t", "turns": [{"role": "user"}]}, "content"),
         ("add_turns", {"thread_id": "t", "turns": [{"role": "user", "content": "x"}] * 201}, "turns"),
         ("add_turns", {"thread_id": "__user__", "turns": [{"role": "user", "content": "x"}]}, "thread_id"),
         ("forget", {"everything": True}, "everything"),

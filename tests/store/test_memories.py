@@ -67,6 +67,14 @@ async def test_the_same_words_at_the_same_time_are_one_memory(memory: AsyncMemor
     assert (await bob.remember("Likes tea")).content == (await bob.memories())[0].content
 
 
+async def test_a_fact_and_a_procedure_with_the_same_words_at_the_same_time_are_one_memory(memory: AsyncMemory):
+    alice = memory.user("alice")
+    rule = "Write the commit message in English"
+    made = await asyncio.gather(alice.remember(rule), alice.remember(rule, type="procedural"), alice.remember(rule))
+    assert len({one.id for one in made}) == 1
+    assert [one.content for one in await alice.memories()] == [rule]
+
+
 async def test_a_correction_does_not_replace_what_somebody_else_pinned_or_changed_meanwhile(
     local: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ):

@@ -100,16 +100,21 @@ def status_of(error: AgentMemoryError) -> int:
     return _STATUS.get(type(error), 500)
 
 
+def response_to(error: AgentMemoryError) -> JSONResponse:
+    """The answer to a request that met an error of ours; the log has those that are not the caller's fault."""
+    status = status_of(error)
+    if status >= 500:
+        logger.warning("a request failed (%s): %s", error.code, error)
+    wait = (getattr(error, "retry_after", None) or RETRY_AFTER) if error.retryable else None
+    return error_response(status, error.code, str(error), wait)
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Lets an app answer every error in one form."""
 
     @app.exception_handler(AgentMemoryError)
     async def ours(_: Request, error: AgentMemoryError) -> JSONResponse:
-        status = status_of(error)
-        if status >= 500:
-            logger.warning("a request failed (%s): %s", error.code, error)
-        wait = (getattr(error, "retry_after", None) or RETRY_AFTER) if error.retryable else None
-        return error_response(status, error.code, str(error), wait)
+        return response_to(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -21,6 +21,7 @@ from agent_memory.mcp.door import Door, Visit
 from agent_memory.mcp.reading import MemoryId, Query, ThreadId, Words
 from agent_memory.mcp.views import ForgetAnswer, ForgetView, MemoryAnswer, TurnsAnswer, line_of, told, view_of
 from agent_memory.models import FactKind, ForgetItem, ForgetReceipt, Model, UtcTime
+from agent_memory.models.parts import MOST_PARTS
 from agent_memory.recall.render import quoted
 from agent_memory.store.ids import new_turn_id
 
@@ -29,6 +30,10 @@ LONGEST_TURN = 100_000
 MOST_TURNS = 200
 """Characters, and turns, that one call may write; a choice, within what one request over HTTP may hold."""
 
+PARTS = (
+    "Images, files and use of tools. Each has a type: text (text), image (url, description), file (url, name, text),"
+    " tool_call (id, name, args), tool_result (tool_call_id, content)."
+)
 KINDS = f"One of {', '.join(get_args(FactKind))}, or a custom kind of this store."
 Content = Annotated[str, Field(min_length=1, max_length=LONGEST_MEMORY)]
 
@@ -39,7 +44,8 @@ class NewTurn(Model):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"additionalProperties": False})
 
     role: Literal["user", "assistant", "tool", "system"]
-    content: Annotated[str, Field(min_length=1, max_length=LONGEST_TURN)]
+    content: Annotated[str, Field(max_length=LONGEST_TURN, description="Leave it out if parts have the text.")] = ""
+    parts: Annotated[list[dict[str, Any]] | None, Field(max_length=MOST_PARTS, description=PARTS)] = None
     id: Annotated[str | None, Field(max_length=255, description="Makes the call repeatable: stored once.")] = None
     name: Annotated[str | None, Field(max_length=255, description="Who speaks, if there is a name.")] = None
     said_at: UtcTime | None = Field(default=None, description="When it was said; now by default.")
@@ -121,6 +127,7 @@ def writing_tools(door: Door) -> list[Tool]:
             {
                 "role": turn.role,
                 "content": turn.content,
+                "parts": turn.parts,
                 # So that the work can be done again if the connection to the store breaks.
                 "id": turn.id or new_turn_id(),
                 "name": turn.name,

@@ -72,7 +72,8 @@ UtcTime = Annotated[datetime, AfterValidator(_utc), PlainSerializer(iso, return_
 class Model(BaseModel):
     """The base of all public models: unknown fields are an error, values are checked on assignment."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    # An error of a damaged document must not carry its text into a log.
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, hide_input_in_errors=True)
 
 
 T = TypeVar("T")

@@ -141,17 +141,18 @@ async def due_user_work(tools: Tools, counters: Counters, cadence: Cadence, user
     """The per-user workflows that are due. The profile counts turns; reconciliation and deepening count extractions."""
     user = await counters.user(user_id)
     by_turns = {work.workflow: work for work in due_by_turns(user, cadence)}
+    counted = those("user", "counted")
+    by_extractions = cadence.deepen or any(step.next_run is not None and step.every(cadence) > 0 for step in counted)
+    extractions = await count_extractions(tools, user_id) if by_extractions else 0
     work = []
-    for step in those("user", "counted"):
-        every = step.every(cadence)
+    for step in counted:
         if step.name in by_turns:
             work.append(by_turns[step.name])
-        elif step.next_run is not None and (run := await step.next_run(tools, user_id, every)) is not None:
-            work.append(Work(step.name, user_id, "", run, 1))
-    if cadence.deepen:
-        extractions = await count_extractions(tools, user_id)
-        if crossed(extractions, user.done.get("deepen", 0), cadence.deepen):
-            work.append(Work("deepen", user_id, "", extractions, cadence.deepen))
+        elif step.next_run is not None:
+            run = await step.next_run(tools, user_id, step.every(cadence), extractions)
+            work += [] if run is None else [Work(step.name, user_id, "", run, 1)]
+    if cadence.deepen and crossed(extractions, user.done.get("deepen", 0), cadence.deepen):
+        work.append(Work("deepen", user_id, "", extractions, cadence.deepen))
     return work
 
 

@@ -89,8 +89,9 @@ async def remember(desk: Desk, given: Mapping[str, Any], related_ids: Sequence[s
     if not known:
         await require_room(store, rules, user_id)
         document = await desk.document(memory)
-        # The same words that are written at the same time get the same id, so only one of the calls creates it.
-        document["id"] = derived_id(memory.type, user_id, memory.content_hash)
+        # The same words that are written at the same time get the same id, whatever their type, so only one of the
+        # calls creates it.
+        document["id"] = derived_id("memory", user_id, memory.content_hash)
         try:
             await store.create(MEMORIES, document)
         except Conflict:

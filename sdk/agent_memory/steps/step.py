@@ -241,9 +241,9 @@ class Step:
     """What starts it."""
     cadence: str = ""
     """The field of `Cadence` that sets how often it runs; 0 is never. Empty if it is not counted."""
-    next_run: Callable[[Tools, str, int], Awaitable[int | None]] | None = None
-    """Gives the number of the user's next due run, or None, if the step counts by its own cursor. Other user steps
-    count turns."""
+    next_run: Callable[[Tools, str, int, int], Awaitable[int | None]] | None = None
+    """For a step that counts the user's extractions by its own cursor. From the user's id, the cadence, and the number
+    of extractions so far, it gives the number of the next due run, or None. Other user steps count turns."""
     task: Task[Any, Any] | None = None
     """Its task for a chat model, whose role can be switched off."""
     in_pieces: bool = True

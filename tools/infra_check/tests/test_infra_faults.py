@@ -223,6 +223,12 @@ FAULTS: dict[str, dict[str, tuple[str, str, str, str]]] = {
             '{"MEMORY_TALK_DAY": "30"}',
             "MEMORY_TALK_DAY is read by",
         ),
+        "function that is not there": (
+            OWN_SETTINGS,
+            "{}",
+            '{"AzureWebJobs.maintain.Disabled": "true", "AzureWebJobs.on_memory_chnge.Disabled": "true"}',
+            "AzureWebJobs.on_memory_chnge.Disabled is read by",
+        ),
         "setting that is no text": (
             OWN_SETTINGS,
             "{}",

@@ -112,7 +112,8 @@ def _by_identity(project: Project, scenario: str, connection: str, addresses: tu
 
 def settings_are_read(project: Project) -> Iterator[str]:
     """Every setting is a text that somebody reads: library, app, binding or platform; none is refused by Flex."""
-    readers = _read_by_the_library() | _read_by_the_app(project)
+    switches = {f"AzureWebJobs.{function}.Disabled" for function in project.bindings}
+    readers = _read_by_the_library() | _read_by_the_app(project) | switches
     connections = {b["connection"] for found in project.bindings.values() for b in found if b.get("connection")}
     names = {name for scenario in SCENARIOS for name in project.settings(scenario)}
     for name in sorted(names):
