@@ -647,36 +647,36 @@ class UserScope:
         return self._portal.run(self._inner.entity(name))
 
     def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
-        """What changed in the user's memories, the oldest change first.
+        """The changes of the user's memories, oldest first.
 
-        A memory is told in its present state: as `added`, as `updated` (pinned, linked, approved), as `superseded`
-        (replaced or withdrawn; its `supersede_reason` says why), or, by the hash of its id alone, as `forgotten`.
-        Changes come two seconds after they were written, ten from Azure. A change may be told twice, with the same
-        `id`; several changes of one memory between two calls are told as one. Raw talk and what waits for review are
-        not told.
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
 
         Args:
-            cursor: Where to begin: the `cursor` of the page or the change before; `now` for what changes from now on.
-                By default, with the oldest memory.
-            limit: How many documents are read, 1 to 1,000. Those written in one second come together.
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
 
         Raises:
-            InvalidInput: for another limit, or a cursor that cannot be read.
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
         """
         return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
 
     def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
-        """Tells what changes in the user's memories as it happens, without end. See `changes`.
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
 
-        Keep the `cursor` of the last change that you have dealt with, and give it to go on after a stop.
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
 
         Args:
-            cursor: Where to begin; `now` for what changes from now on.
-            every: Seconds between two looks at the store, at least 0.1. Each costs one query.
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
 
         Raises:
-            InvalidInput: for a cursor that cannot be read, or a shorter time.
-            StoreUnavailable: if the store does not answer; go on with the last cursor.
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
         """
         return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
 
@@ -1318,36 +1318,36 @@ class GroupScope:
         return self._portal.run(self._inner.entity(name))
 
     def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
-        """What changed in the user's memories, the oldest change first.
+        """The changes of the user's memories, oldest first.
 
-        A memory is told in its present state: as `added`, as `updated` (pinned, linked, approved), as `superseded`
-        (replaced or withdrawn; its `supersede_reason` says why), or, by the hash of its id alone, as `forgotten`.
-        Changes come two seconds after they were written, ten from Azure. A change may be told twice, with the same
-        `id`; several changes of one memory between two calls are told as one. Raw talk and what waits for review are
-        not told.
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
 
         Args:
-            cursor: Where to begin: the `cursor` of the page or the change before; `now` for what changes from now on.
-                By default, with the oldest memory.
-            limit: How many documents are read, 1 to 1,000. Those written in one second come together.
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
 
         Raises:
-            InvalidInput: for another limit, or a cursor that cannot be read.
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
         """
         return self._portal.run(self._inner.changes(cursor=cursor, limit=limit))
 
     def follow(self, *, cursor: str | None = None, every: float = 2.0) -> Iterator[MemoryChange]:
-        """Tells what changes in the user's memories as it happens, without end. See `changes`.
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
 
-        Keep the `cursor` of the last change that you have dealt with, and give it to go on after a stop.
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
 
         Args:
-            cursor: Where to begin; `now` for what changes from now on.
-            every: Seconds between two looks at the store, at least 0.1. Each costs one query.
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
 
         Raises:
-            InvalidInput: for a cursor that cannot be read, or a shorter time.
-            StoreUnavailable: if the store does not answer; go on with the last cursor.
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
         """
         return self._portal.iterate(self._inner.follow(cursor=cursor, every=every))
 

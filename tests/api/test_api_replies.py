@@ -7,6 +7,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from api_world import client_of
+from rivals import after_query
 from scripted_model import ScriptedChat
 from store_requests import asked_meanwhile, record_requests
 from store_scan import documents, scan
@@ -17,8 +18,10 @@ from agent_memory.forgetting.deletion import finish_forgettings
 from agent_memory.language.hashing import HashingEmbeddings
 from agent_memory.language.tasks import Embedded
 from agent_memory.scopes import forgetting
+from agent_memory.store import queries
 from agent_memory.store import replies as kept_replies
-from agent_memory.store.replies import claim_key
+from agent_memory.store.containers import SUMMARIES
+from agent_memory.store.replies import claim_key, forget_replies, keep_reply
 
 KEY = {"idempotency-key": "key-1", "x-user-id": "alice"}
 TEA = {"content": "Drinks oolong in the afternoon"}
@@ -269,3 +272,19 @@ async def test_answers_are_the_users_own_for_ten_minutes_and_in_no_export(
     assert not any("__replies__" in line or '"reply"' in line for line in lines)
     await memory.user("alice").forget(everything=True)
     assert await documents(memory, "alice") == []
+
+
+async def test_an_answer_that_is_kept_while_answers_are_forgotten_is_forgotten_too(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    store = memory.runtime.store
+    mine, _ = await claim_key(store, "alice", "key-1", "request")
+
+    async def answered() -> bool:
+        await keep_reply(store, mine, {"body": "Drinks oolong"})
+        return True
+
+    after_query(monkeypatch, store, SUMMARIES, queries.TELLING_REPLIES, answered)
+    await forget_replies(store, "alice")
+    known, _ = await claim_key(store, "alice", "key-1", "request", waiting=True)
+    assert (known["state"], "reply" in known) == ("gone", False)

@@ -97,7 +97,7 @@ async def test_changes_from_before_the_webhook_are_skipped(memory: AsyncMemory, 
     store = memory.runtime.store
     await memory.user("alice").remember("I like tea")
     parts = [{"range": part} for part in await store.feed_ranges("memories")]
-    later = iso(now() + timedelta(hours=2))
+    later = iso(now() + timedelta(seconds=50))  # less than a memory may take to be written
     await store.upsert("leases", {"id": module.LEASE, "since": later, "parts": parts})
     async with session_for(hook(receiver)) as session:
         assert await Notifier(store, hook(receiver)).send(session) == 0

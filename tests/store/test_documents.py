@@ -3,11 +3,13 @@
 import asyncio
 
 import pytest
+from rivals import after_query
 from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory
 from agent_memory.errors import InvalidInput, MemoryDisabled
-from agent_memory.store import library
+from agent_memory.store import library, queries
+from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import to_document
 
 RULES = "Remote work is allowed on up to three days a week. Form HR-101 is due ten days ahead."
@@ -67,6 +69,29 @@ async def test_of_two_writers_at_once_one_wins_as_a_whole(memory: AsyncMemory):
         *(sarah.add_document("rules", text, chunk_size=100, chunk_overlap=0) for text in versions.values())
     )
     assert "".join(await pieces(memory)) in versions.values()
+
+
+async def test_a_writer_who_was_overtaken_replaces_all_that_the_other_wrote(
+    local: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    sarah = local.user("sarah")
+    await sarah.add_document("rules", "c" * 100, chunk_size=100, chunk_overlap=0)
+
+    async def rival() -> bool:
+        monkeypatch.undo()
+        await sarah.add_document("rules", "b" * 300, chunk_size=100, chunk_overlap=0)
+        return True
+
+    after_query(monkeypatch, local.runtime.store, MEMORIES, queries.PIECES_OF_DOCUMENT, rival)
+    await sarah.add_document("rules", "a" * 100, chunk_size=100, chunk_overlap=0)
+    assert await pieces(local) == ["a" * 100]
+
+
+async def test_a_handle_for_facts_finds_no_documents(memory: AsyncMemory):
+    await memory.user("sarah").add_document("rules", RULES)
+    facts_only = memory.user("sarah", config={"memory_types": ["fact"]})
+    assert await memory.user("sarah").search("remote work", types=["document"])
+    assert await facts_only.search("remote work", types=["document"]) == []
 
 
 @pytest.mark.req("S2-66")

@@ -65,14 +65,14 @@ export interface Changes {
   changes: MemoryChange[];
   /** Where the next page begins. */
   cursor: string;
-  /** Whether there is more by now. */
+  /** Whether more changes are waiting. */
   more: boolean;
 }
 
 /** A sentence of an answer. */
 export interface CitedSentence {
   text: string;
-  /** What it rests on: at least one memory. */
+  /** The memories that support it: at least one. */
   evidence: Evidence[];
 }
 
@@ -259,14 +259,14 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** A memory that a sentence rests on, and the words of it that show it. */
+/** A memory that supports a sentence, with the words that show it. */
 export interface Evidence {
   memory_id: string;
-  /** Words of the memory, as they stand in it. */
+  /** Words of the memory, verbatim. */
   quote: string;
-  /** The conversation that it comes from; reserved if it is of none. */
+  /** The conversation that it comes from. A reserved id if it comes from none. */
   thread_id: string;
-  /** The turns that the memory rests on, if there are any; `why` has their words. */
+  /** The turns that support the memory, if any. `why` has their words. */
   turn_ids: string[];
   said_at: string;
   /** The group whose memory it is; None for the user's own. */
@@ -547,7 +547,7 @@ export interface Memory {
   reaffirmed_at: string | null;
   /** Since when it is true. */
   valid_from: string | null;
-  /** Until when it was true; None: still. */
+  /** When it stopped being true. None: it is still true. */
   valid_to: string | null;
   /** When the store recorded it. */
   recorded_at: string;
@@ -567,9 +567,9 @@ export interface Memory {
   last_accessed_at: string | null;
 }
 
-/** One change of a memory. A change may be told twice, with the same `id`. */
+/** One change of a memory. A change may appear twice, with the same `id`. */
 export interface MemoryChange {
-  /** Names the change: told twice, it has the same id. */
+  /** Identifies the change, also if it appears twice. */
   id: string;
   /** added: it is new. updated: pinned, linked, approved, … superseded: replaced or withdrawn. */
   type: "added" | "updated" | "superseded" | "forgotten";
@@ -580,7 +580,7 @@ export interface MemoryChange {
   at: string;
   /** As it is now; None if it was forgotten. */
   memory: Memory | null;
-  /** Where to go on behind this change. */
+  /** The cursor to continue after this change. */
   cursor: string;
 }
 
@@ -749,9 +749,9 @@ export interface Reflection {
   sentences: CitedSentence[];
   /** Why sentences of the model were left out. */
   rejected: string[];
-  /** Why nothing was looked for: a switch is off. */
+  /** Why nothing was searched: a switch is off. */
   skipped_reason: string | null;
-  /** What answered; None if nothing was found to answer from. */
+  /** What answered. None if nothing was found to answer from. */
   model: string | null;
   prompt_version: string | null;
   usage: Usage;
@@ -1280,10 +1280,10 @@ export interface UserAuditQuery {
 /** The query of `user_changes`. */
 export interface UserChangesQuery {
   /**
-   * Where to begin: the `cursor` of the page or the change before; `now` for what changes from now on. By default, with the oldest memory.
+   * Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By default, the oldest memory comes first.
    */
   cursor?: string | null | undefined;
-  /** How many documents are read, 1 to 1,000. Those written in one second come together. */
+  /** The most documents to read, 1 to 1,000. Documents written in the same second come together. */
   limit?: number | undefined;
 }
 
@@ -1307,7 +1307,7 @@ export interface UserEntityQuery {
 
 /** The query of `user_events`. */
 export interface UserEventsQuery {
-  /** Where to begin; `now` for what is new. */
+  /** `now`, or where to begin. */
   cursor?: string | null | undefined;
 }
 

@@ -1,7 +1,6 @@
-"""A user's own page: memories listed, made, corrected and counted, and the two switches, under `/api/memory`.
+"""A user's own page, under `/api/memory`: lists, writes, corrects and counts memories, and sets the two switches.
 
-These are the paths and shapes of a system that keeps memories by account; the same
-answer under `/memory`.
+The paths and shapes are those of a system that keeps memories by account. `/memory` answers the same.
 """
 
 from __future__ import annotations
@@ -210,7 +209,7 @@ async def list_memories(memory: OpenMemory, user_id: UserId, query: Annotated[Pa
 async def create_memory(
     request: Request, memory: OpenMemory, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Keeps a memory that the user dictates."""
+    """Stores a memory that the user dictates."""
 
     async def work() -> Response:
         made = await memory.user(user_id).remember(
@@ -332,7 +331,7 @@ async def get_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: st
     "/thread/{thread_id}/settings", responses=documented(Conflict), operation_id="account_update_thread_settings"
 )
 async def put_thread_settings(memory: OpenMemory, user_id: UserId, thread_id: str, body: Switch) -> ThreadSwitch:
-    """Switches memory on or off for one conversation. Where the account's is off, it stays off."""
+    """Switches memory on or off for one conversation. If the account's switch is off, memory stays off."""
     await memory.user(user_id).thread(thread_id).update_settings(enabled=body.enabled)
     return await _thread_switch(memory, user_id, thread_id)
 

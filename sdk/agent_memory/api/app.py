@@ -79,7 +79,7 @@ def create_app(
         allowed_origins: Other sites whose pages may call it from a browser, such as `https://app.example`.
         mcp: How `/mcp` presents itself.
         explorer: Whether to serve the explorer under `/ui/`.
-        stream_seconds: How long a stream of `/v1/events` lasts. With 0 it has what is new, and ends.
+        stream_seconds: How long a stream of `/v1/events` lasts. With 0, it sends what is new and ends.
     """
     app = FastAPI(
         title="Agent Memory",
@@ -131,7 +131,7 @@ _BY_ACCOUNT.include_router(account.router, prefix="/memory", include_in_schema=F
 
 
 async def _about() -> dict[str, str]:
-    """What this is, and where to read on."""
+    """Names the service, and where its documentation is."""
     return {
         "name": "Agent Memory",
         "version": VERSION,

@@ -21,17 +21,17 @@ from agent_memory.store.ids import group_of
 from agent_memory.store.pages import before_of, next_token
 
 _VOLATILE = {"access_count", "last_accessed_at"}
-"""Fields that reading changes; an ETag that held them would guard against nothing but readers."""
+"""Fields that reads change. If an ETag covered them, every read would make a write with `If-Match` fail."""
 
 IdempotencyKey = Annotated[
     str | None,
     Header(
         min_length=1,
         max_length=255,
-        description="Asked again with the same key within ten minutes, it is done once and answered alike.",
+        description="A request repeated with the same key within ten minutes is done once, and answered alike.",
     ),
 ]
-IfMatch = Annotated[str | None, Header(description="The ETag that was read; another one by now is a conflict (409).")]
+IfMatch = Annotated[str | None, Header(description="The ETag that you read. If it has changed, the answer is 409.")]
 
 
 def add_endpoint(router: APIRouter, endpoint: Endpoint) -> None:
@@ -61,7 +61,7 @@ def tag_of(model: Model) -> str:
 async def answer_once(
     request: Request, user_id: str, key: str | None, work: Callable[[], Awaitable[Response]]
 ) -> Response:
-    """Does a write; under an Idempotency-Key, once."""
+    """Does a write; with an Idempotency-Key, only once."""
     if key is None:
         return await work()
     memory = cast(AsyncMemory, request.app.state.memory)
@@ -142,7 +142,7 @@ async def _run(
         check_member(await caller_of(request), arguments["groups"])
     scope = scope_of(request, user_id, thread_id, config, resources)
     if not hasattr(scope, endpoint.name):
-        raise InvalidInput(f"{endpoint.name} is of a group: name it in the header {GROUP_HEADER}")
+        raise InvalidInput(f"{endpoint.name} is for groups only: name the group in the header {GROUP_HEADER}")
     result = await getattr(scope, endpoint.name)(**arguments)
     if result is None:
         raise NotFound(f"there is no {endpoint.name} here yet")

@@ -1,4 +1,4 @@
-"""The kinds of credentials that need no key of an issuer: the platform's word, API keys, and a header."""
+"""Credentials that need no key of an issuer: the platform's header, API keys, and the header of development."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class PlatformPrincipal:
 
 
 class ApiKey(Model):
-    """What a key may do. The key itself is kept nowhere; its hash is, and a key is too long to be guessed from it."""
+    """What a key may do. Only the hash of the key is stored, and a key is too long to be guessed from it."""
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     name: str = Field(min_length=1, max_length=100)
@@ -121,7 +121,7 @@ class ApiKeys:
             raise ConfigurationError(f"the list of API keys cannot be used: {_without_input(error)}") from error
 
     async def caller(self, request: Request) -> Caller | None:
-        """Whose key it is."""
+        """The holder of the request's key."""
         given = request.headers.get(KEY_HEADER) or bearer(request)
         if given is None:
             return None
@@ -153,12 +153,12 @@ def new_key(name: str, **rights: Any) -> tuple[str, ApiKey]:
 
 
 class HeaderIdentity:
-    """Believes the header `x-user-id`: for development, and for a backend that has a function key.
+    """Trusts the header `x-user-id`: for development, and for a backend that has a function key.
 
-    It is taken from a caller that is trusted for another reason only: it is a program on this machine, or the platform
-    has checked its function key (`behind_key`). Such a caller operates the service, too.
+    It trusts the header only from a program on this machine, or if the platform has checked the caller's function key
+    (`behind_key`). Such a caller may also operate the service.
 
-    A key of a program on this machine is refused: nobody checks it here, and a wrong one would seem right.
+    A request of a program on this machine must not have a key: nothing could check it, so a wrong one would seem right.
     """
 
     def __init__(self, *, allowed: bool, behind_key: bool = False) -> None:

@@ -29,14 +29,14 @@ router = APIRouter()
 STREAM_SECONDS = 300.0
 """How long a stream of `agent-memory serve` lasts. A choice."""
 LOOK_SECONDS = 2.0
-"""Between two looks at the store; each costs one query."""
+"""Seconds between two polls of the store. Each poll costs one query."""
 BEAT_SECONDS = 15.0
-"""A stream without events says so often that it is there, so that no proxy ends it (HTML standard, 9.2.7)."""
+"""Seconds after which a stream without events sends a comment, so that no proxy closes it (HTML standard, 9.2.7)."""
 RETRY_MILLISECONDS = 2000
-"""What a client waits before it goes on with a stream that ended."""
+"""How long a client waits before it connects again, in milliseconds."""
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events: the type of the change, a `MemoryChange` as JSON, and the cursor behind it as id.",
+        "description": "Events: the type of a change, a `MemoryChange` as JSON, and as id the cursor after it.",
         "content": {"text/event-stream": {}},
     }
 }
@@ -52,18 +52,18 @@ _TEXT: dict[int | str, dict[str, Any]] = {
 async def events(
     request: Request,
     user_id: UserId,
-    cursor: Annotated[str | None, Query(max_length=255, description="Where to begin; `now` for what is new.")] = None,
+    cursor: Annotated[str | None, Query(max_length=255, description="`now`, or where to begin.")] = None,
     last_event_id: Annotated[
-        str | None, Header(max_length=255, description="The id of the last event, to go on behind it.")
+        str | None, Header(max_length=255, description="The id of the last event received.")
     ] = None,
 ) -> StreamingResponse:
-    """What changes in the user's memories, as it happens.
+    """Streams the changes of the user's memories as they happen.
 
     Begins with the oldest memory, unless `cursor` or `Last-Event-ID` say otherwise. See `GET /v1/changes`.
     """
     scope = owned(request, user_id)
     lasts: float = request.app.state.stream_seconds
-    # What is wrong with the request is told ahead of the stream.
+    # An invalid request must fail before the stream begins.
     first = await scope.changes(cursor=last_event_id or cursor)
     body = _stream(scope, first.cursor, [*first.changes], lasts, more=first.more)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -75,7 +75,7 @@ async def _stream(
 ) -> AsyncIterator[str]:
     ends = said = time.monotonic()
     ends += lasts
-    # The first id is where the stream stands, so that a client that has met no event goes on from there.
+    # A client that has received no event yet must be able to continue: the comments below have an id too.
     yield f"retry: {RETRY_MILLISECONDS}\n: memory changes\n\n"
     while True:
         for change in found:
@@ -90,7 +90,7 @@ async def _stream(
         try:
             page = await scope.changes(cursor=cursor)
         except AgentMemoryError:
-            return  # The client comes back, and is told by a status.
+            return  # The client connects again, and gets an error status.
         found, cursor, more = page.changes, page.cursor, page.more
 
 

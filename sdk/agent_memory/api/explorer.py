@@ -50,7 +50,7 @@ PAGE_HEADERS = {
 
 
 class Lock(Body):
-    """Whether the session may change nothing."""
+    """Whether to lock the session, so that it can change nothing."""
 
     locked: bool
 
@@ -63,7 +63,7 @@ class SessionState(Model):
     acts_for_users: bool = Field(description="Whether they may see other users' memory.")
     operates: bool = Field(description="Whether they may see what concerns all users.")
     locked: bool
-    seconds_unlocked: int = Field(description="For how long changes are allowed still.")
+    seconds_unlocked: int = Field(description="Seconds for which changes are still allowed.")
 
 
 class Explorer:
@@ -149,7 +149,7 @@ async def get_session(request: Request) -> SessionState:
 
 @router.post("/session", status_code=201, responses=documented(), operation_id="explorer_sign_in")
 async def sign_in(request: Request, response: Response) -> SessionState:
-    """Signs a browser in with any credential that the API takes, but for the header of development."""
+    """Signs a browser in with any credential of the API, except the header of development."""
     explorer = _explorer(request)
     caller: Caller | None = await cast(Identity, request.app.state.credentials).caller(request)
     if caller is None or caller.name == "header":
@@ -162,7 +162,7 @@ async def sign_in(request: Request, response: Response) -> SessionState:
 
 @router.patch("/session", responses=documented(), operation_id="explorer_lock")
 async def lock(request: Request, response: Response, body: Lock) -> SessionState:
-    """Allows changes for fifteen minutes, or no more."""
+    """Unlocks the session for fifteen minutes, or locks it."""
     explorer = _explorer(request)
     session, sessions = await _session(request, explorer), explorer.sessions
     session = await sessions.locked(session, store_of(request)) if body.locked else sessions.unlocked(session)
@@ -182,7 +182,7 @@ async def sign_out(request: Request, response: Response) -> None:
 
 @router.get("", include_in_schema=False)
 async def without_slash() -> Response:
-    """Leads to the page."""
+    """Redirects to the page."""
     return Response(status_code=308, headers=PAGE_HEADERS | {"Location": "ui/"})
 
 

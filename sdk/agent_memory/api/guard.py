@@ -20,7 +20,8 @@ from agent_memory.api.origin import is_cross_site
 from agent_memory.errors import ConfigurationError, InvalidInput
 
 BODY_SECONDS = 30.0
-"""How long a body may take: the largest one at 1 Mbit/s. Whoever sends a byte a second holds nothing for hours."""
+"""Seconds that a body may take: enough for the largest at 1 Mbit/s. A slow sender cannot hold a connection for
+hours."""
 
 
 class _TooLarge(Exception):
@@ -47,7 +48,7 @@ class BodyLimit:
             refusal = error_response(413, "too_large", f"a request has at most {self._max_bytes} bytes")
             await refusal(scope, receive, send)
         except TimeoutError:
-            message = f"the body was not there after {self._seconds:g} seconds"
+            message = f"the body had not arrived after {self._seconds:g} seconds"
             refusal = error_response(408, "too_slow", message, headers={"Connection": "close"})
             await refusal(scope, receive, send)
         else:
@@ -73,7 +74,7 @@ class BodyLimit:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, to be read again."""
+    """Returns a `receive` that gives a body again that was read already."""
     sent = False
 
     async def again() -> Message:
@@ -100,7 +101,7 @@ class Rates:
         """Counts a request.
 
         Raises:
-            HTTPException: 429, if it is one too many.
+            HTTPException: 429, if the caller has sent too many.
         """
         for limit in self._limits:
             if not self._window.hit(limit, caller, user_id):
@@ -110,7 +111,7 @@ class Rates:
 
 
 OPEN_PATHS = frozenset({"/", "/health", "/openapi.json", "/docs", "/redoc"})
-"""What a link on any page may lead to: it does nothing, and holds nothing of anybody's."""
+"""Paths that any page may link to: they change nothing, and show nobody's data."""
 
 
 class Guard:
@@ -127,7 +128,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         if "transfer-encoding" in headers and "content-length" in headers:
-            # A proxy that believed the other one would have taken a part of the body for a request (RFC 9112, 6.3).
+            # A proxy that used the other length would take a part of the body for a request (RFC 9112, 6.3).
             message = "send Content-Length or Transfer-Encoding, not both"
             refusal = error_response(400, InvalidInput.code, message, headers={"Connection": "close"})
             await refusal(scope, receive, send)
@@ -141,7 +142,7 @@ class Guard:
 
 
 def _unkept(send: Send) -> Send:
-    """Says of each answer that nobody may keep it, and that it is of the type that it names."""
+    """Adds the headers that forbid to cache an answer and to guess its type."""
 
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -161,7 +162,7 @@ def _is_open(scope: Scope) -> bool:
 
 
 def _is_text(scope: Scope) -> bool:
-    """Whether a path is UTF-8: servers put a replacement character for what is not, so that two ids would be one."""
+    """Whether a path is UTF-8. Servers replace invalid bytes by one character, so two ids could become the same."""
     try:
         unquote_to_bytes(scope.get("raw_path") or b"").decode()
     except UnicodeDecodeError:

@@ -62,7 +62,7 @@ class Identity(Protocol):
 
 @runtime_checkable
 class Revocable(Protocol):
-    """Credentials that the operator can revoke, so that what was opened with one ends, too."""
+    """Credentials that the operator can revoke. Sessions that were opened with a revoked one end."""
 
     def known(self, credential: str) -> Caller | None:
         """The caller by the name of a credential; None if it was revoked."""

@@ -102,7 +102,7 @@ class _Endpoint:
         request = Request(scope, receive)
         peer = request.client.host if request.client else None
         if is_rebound(peer, request.headers, self._options.hosts):
-            message = "this name is not one of this machine; AGENT_MEMORY_PUBLIC_URL names another one that is right"
+            message = "this host name is not one of this machine; AGENT_MEMORY_PUBLIC_URL can allow another"
             await error_response(421, "forbidden", message)(scope, receive, send)
             return
         if request.method != "POST":
@@ -152,7 +152,7 @@ _guest: ContextVar[_Guest] = ContextVar("guest")
 
 
 class _HttpDoor:
-    """Lets in the user of the request that is being answered."""
+    """Opens the memory of the user whose request is being answered."""
 
     async def ask(self, work: Work[T]) -> T:
         """Does the work on the memory of the credential's user."""

@@ -36,7 +36,7 @@ router = APIRouter(prefix="/v1/admin", tags=["admin"])
 
 @router.get("/health", responses=documented(), operation_id="admin_health")
 async def health(memory: OpenMemory, _: Operator) -> Health:
-    """Whether the parts answer, which they are, and what waits."""
+    """Whether the parts respond, which they are, and what is waiting."""
     return await memory.health()
 
 
@@ -79,13 +79,13 @@ async def set_extraction(
 
 @router.post("/static", status_code=201, responses=documented(Conflict), operation_id="admin_seed")
 async def seed(memory: OpenMemory, _: Operator, body: StaticFacts) -> Receipt:
-    """Keeps knowledge that holds for every user; seeding the same again adds nothing."""
+    """Stores knowledge for every user. Seeding the same facts again adds nothing."""
     return await memory.static.seed(body.facts)
 
 
 @router.get("/static", responses=documented(), operation_id="admin_static")
 async def static(memory: OpenMemory, _: Operator) -> StaticKnowledge:
-    """The knowledge that holds for every user."""
+    """The knowledge that all users share."""
     return StaticKnowledge(facts=list(await memory.static.list()))
 
 
@@ -101,7 +101,7 @@ async def dead_letters(memory: OpenMemory, _: Operator) -> DeadLetters:
     operation_id="admin_replay",
 )
 async def replay(memory: OpenMemory, _: Operator, dead_letter_id: str) -> ProcessResult:
-    """Processes the range of a dead letter again; it goes when that succeeds."""
+    """Processes the range of a dead letter again, and deletes the letter if that succeeds."""
     return await memory.replay(dead_letter_id)
 
 

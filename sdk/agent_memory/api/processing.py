@@ -33,7 +33,7 @@ class Processing(Protocol):
         ...
 
     async def status(self, user_id: str, run_id: str) -> ProcessRun | None:
-        """How far a run of this user is; None if they have no such run."""
+        """The progress of a run of this user; None if they have no such run."""
         ...
 
 
@@ -46,7 +46,7 @@ def step_request(user_id: str, step: str, query: ProcessQuery) -> StepPayload:
     request: StepPayload = {"user_id": user_id}
     if query.thread_id is not None:
         if step in on_demand("user"):
-            raise InvalidInput(f"{step} is of a whole user; leave out thread_id")
+            raise InvalidInput(f"{step} runs for a whole user: leave out thread_id")
         request["thread_id"] = check_id(query.thread_id, "thread_id")
     elif step == "settle" or step in on_demand("thread"):
         raise InvalidInput(f"{step} needs a thread_id")

@@ -1,4 +1,4 @@
-"""Memory for an endpoint of responses, with the requests that such a system sends.
+"""Memory for a system with an endpoint of responses, in the form of its requests.
 
 Such a request has the question in `input`, the conversation in `previous_response_id`, and its restrictions in
 `memory_config`.
@@ -91,16 +91,16 @@ class NewMemory(Body):
 
     content: str
     type: RouterType = "semantic"
-    id: str | None = Field(default=None, description="Left aside: the store makes ids.")
+    id: str | None = Field(default=None, description="Ignored: the store makes ids.")
     project_id: str | None = None
     source: str | None = None
     created_at: WireTime | None = None
-    access_count: int = Field(default=0, description="Left aside: it is counted.")
+    access_count: int = Field(default=0, description="Ignored: the store counts it.")
     importance: float = Field(default=0.5, ge=0, le=1)
 
 
 class ForgetScope(Params):
-    """What is forgotten: one of the two at least."""
+    """What to forget: give at least one of the two."""
 
     project_id: str | None = Field(default=None, description="Only what was said for this project.")
 
@@ -136,7 +136,7 @@ async def context(request: Request, user_id: UserId, body: ResponsesRequest) -> 
 async def keep(
     request: Request, memory: OpenMemory, user_id: UserId, body: Exchange, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Keeps the input and what the model answered; memories are made of it in the background, if `auto_store` is on."""
+    """Stores the input and the model's answer. Memories are derived in the background, if `auto_store` is on."""
 
     async def work() -> Response:
         thread_id = body.previous_response_id or f"resp_{new_turn_id()}"
@@ -159,7 +159,7 @@ async def keep(
 async def store(
     request: Request, memory: OpenMemory, user_id: UserId, body: NewMemory, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Keeps a memory. What is known word for word keeps the id that it has."""
+    """Stores a memory. If the same words are stored already, returns that memory."""
 
     async def work() -> Response:
         kept = await memory.user(user_id, config=body.memory_config).remember(
@@ -201,5 +201,5 @@ async def forget_scope(memory: OpenMemory, user_id: UserId, query: Annotated[For
     if query.project_id is not None:
         return await user.forget(project_id=query.project_id)
     if query.user_id is None:
-        raise InvalidInput("name what goes: ?user_id=… for all that there is of the user, ?project_id=… for a project")
+        raise InvalidInput("say what to forget: ?user_id=… for everything of the user, ?project_id=… for a project")
     return await user.forget(everything=True)

@@ -59,10 +59,10 @@ async def add_turns(
     body: AddTurns,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Keeps turns of a conversation.
+    """Stores turns of a conversation.
 
-    Repeating it with the same ids adds nothing. Turns without an id get one that is made of the Idempotency-Key, if
-    there is one, so that any process knows them again.
+    Repeating it with the same ids adds nothing. With an Idempotency-Key, turns without an id get one that is made from
+    the key, so that any process recognises them.
     """
     turns = body.turns
     if idempotency_key is not None:
@@ -88,7 +88,7 @@ async def add_turns(
     operation_id="thread_end",
 )
 async def end_thread(processing: OpenProcessing, user_id: UserId, thread_id: str) -> Response:
-    """Says that a conversation is over: all its turns are processed now, however few they are."""
+    """Ends a conversation: processes all its turns now, however few."""
     return _answer(await processing.start(user_id, "settle", ProcessQuery(thread_id=thread_id)))
 
 
@@ -117,7 +117,7 @@ async def start_process(
     operation_id="process_status",
 )
 async def get_process(processing: OpenProcessing, user_id: UserId, run_id: str) -> Response:
-    """How far such a run is."""
+    """The progress of a run."""
     run = await processing.status(user_id, run_id)
     if run is None:
         raise NotFound("this user has no such run")

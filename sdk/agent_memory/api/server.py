@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from agent_memory.errors import ConfigurationError
 
 HEAD_SECONDS = 15.0
-"""Seconds in which the head of a request must be there; browsers and proxies send it in one piece."""
+"""Seconds within which the head of a request must arrive. Browsers and proxies send it in one piece."""
 READ_SECONDS = 60.0
 """Seconds within which a slow client must read at least a part of its answer; else the connection is closed."""
 GRACE_SECONDS = 10
@@ -39,7 +39,7 @@ async def serve(app: FastAPI, host: str, port: int, on_ready: Callable[[str], No
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[str]:
-    """Serves an app to programs on this machine as long as the block runs; the URL. Signals are the caller's matter."""
+    """Serves an app to programs on this machine while the block runs; yields its URL. The caller handles signals."""
     answers = asyncio.Event()
     with _listening("127.0.0.1", 0) as listener:
         server = _Quiet(server_config(app), answers.set)
@@ -53,7 +53,7 @@ async def running(app: FastAPI) -> AsyncIterator[str]:
 
 
 def server_config(app: FastAPI) -> uvicorn.Config:
-    """How uvicorn is to serve an app."""
+    """The configuration of uvicorn for an app."""
     return uvicorn.Config(
         app,
         http=_Connection,
@@ -67,7 +67,7 @@ def server_config(app: FastAPI) -> uvicorn.Config:
 
 
 class _Connection(H11Protocol):
-    """uvicorn's connection, which hangs up on whoever sends no head of a request in time, or does not read the answer.
+    """uvicorn's connection, closed if the client sends no head of a request in time, or does not read the answer.
 
     uvicorn itself waits for ever. The time of a body is bounded by `BodyLimit`, between two requests by uvicorn.
     """
@@ -127,7 +127,7 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server raises the signal again that stopped it, which would end the process with its store open."""
+    """uvicorn's server, which does not raise the signal again that stopped it: the store is still open then."""
 
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -141,7 +141,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Lets signals end the serving, and nothing else."""
+        """Lets signals stop the server, and nothing else."""
         from signal import SIGINT, SIGTERM
 
         loop = asyncio.get_running_loop()

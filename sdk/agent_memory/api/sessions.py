@@ -75,7 +75,7 @@ class Session:
     unlocking: str = ""
 
     def seconds_unlocked(self) -> int:
-        """For how long changes are still allowed."""
+        """Seconds for which changes are still allowed."""
         return max(0, round(self.unlocked_until - time.time()))
 
 
@@ -226,7 +226,7 @@ def host_of(request: Request) -> str:
 
 
 def cookie_name(request: Request) -> str:
-    """Browsers send the cookies of a host to all its ports: two servers on one machine have two names."""
+    """The name of the cookie, with the port: browsers send a host's cookies to all its ports."""
     return f"agent-memory-{host_of(request).rpartition(':')[2] or 'explorer'}"
 
 

@@ -19,11 +19,11 @@ from agent_memory.api.identity import Caller, unauthenticated
 logger = logging.getLogger("agent_memory")
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""Signatures by a private key. Those by a shared secret would let whoever checks a token make one."""
+"""Signatures with a private key. With a shared secret, everybody who can check a token could also make one."""
 KEYS_LIVE = 3600.0
 """Seconds after which the issuer's keys are fetched again."""
 KEYS_REST = 30.0
-"""Seconds between two fetches at least, whatever key ids callers make up."""
+"""Minimum seconds between two fetches, whatever key ids callers invent."""
 _FAR = 2**40  # seconds since 1970
 LEEWAY = 60.0
 """Seconds by which clocks may differ."""
@@ -56,7 +56,7 @@ class IssuerKeys:
             return self._keys.get(key_id)
 
     async def _refresh(self) -> None:
-        """Fetches the keys; what went wrong is logged, and known keys stay good meanwhile."""
+        """Fetches the keys. If that fails, logs why and keeps the known keys."""
         url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(FETCH_TIMEOUT)) as session:
@@ -82,7 +82,7 @@ class JwtIdentity:
         self._keys = IssuerKeys(issuer)
 
     async def caller(self, request: Request) -> Caller | None:
-        """Whom the token names."""
+        """The caller that the token names."""
         token = bearer(request)
         if token is None or token.count(".") != 2:
             return None
@@ -101,7 +101,7 @@ class JwtIdentity:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except (jwt.PyJWTError, RecursionError) as error:
-            raise unauthenticated(f"the token does not hold: {error}") from error
+            raise unauthenticated(f"the token is not valid: {error}") from error
         roles, groups = (claims.get(name) for name in ("roles", self._claims.groups))
         lists = (one if isinstance(one, list) else [] for one in (roles, groups))
         return replace(self._claims.caller(claims.get(self._claims.user), *lists), until=min(int(claims["exp"]), _FAR))

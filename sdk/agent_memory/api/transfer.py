@@ -1,4 +1,4 @@
-"""Import of all that a user owned somewhere, as lines of JSON; and the end of all that they own here."""
+"""Import of an export as lines of JSON, and erasure of a user."""
 
 from __future__ import annotations
 

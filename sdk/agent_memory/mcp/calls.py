@@ -105,7 +105,7 @@ async def answer_there(
     """As `answer`, with the time zone of the user."""
 
     async def both(visit: Visit) -> tuple[T, tzinfo]:
-        zone = await visit.zone()  # first: what has been written must not fail for its time
+        zone = await visit.zone()  # before the work: what is written must not fail because its zone cannot be read
         return await work(visit), zone
 
     return await answer(door, both, request, doing, failure)
@@ -125,5 +125,5 @@ async def _showing(request: Request, doing: str) -> AsyncIterator[None]:
         yield
     finally:
         showing.cancel()
-        with suppress(asyncio.CancelledError, Exception):  # a client that hangs up meanwhile ends no work
+        with suppress(asyncio.CancelledError, Exception):  # the work goes on if the client disconnects
             await showing

@@ -35,7 +35,9 @@ LONGEST_QUERY = 4000
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 ThreadId = Annotated[str, Field(max_length=255, description="The id of a conversation.")]
-MemoryId = Annotated[str, Field(min_length=1, max_length=255, description="Of a memory, from search or context.")]
+MemoryId = Annotated[
+    str, Field(min_length=1, max_length=255, description="The id of a memory, from search or context.")
+]
 Types = list[Literal["fact", "episodic", "procedural", "reflection", "document"]]
 Words = list[Annotated[str, Field(max_length=255)]]
 Kinds = Annotated[
@@ -95,8 +97,8 @@ def reading_tools(door: Door) -> list[Tool]:
     async def context(
         request: Request,
         query: Annotated[Query, Field(description="What the user asks, or what you are about to do.")],
-        thread_id: Annotated[ThreadId | None, Field(description="The conversation that goes on now.")] = None,
-        budget: Annotated[int, Field(ge=50, le=MOST_TOKENS, description="The most tokens that it may have.")] = 650,
+        thread_id: Annotated[ThreadId | None, Field(description="The current conversation.")] = None,
+        budget: Annotated[int, Field(ge=50, le=MOST_TOKENS, description="Maximum tokens of the text.")] = 650,
         project_id: Annotated[str | None, Field(max_length=255, description="The project that you work on.")] = None,
     ) -> Annotated[CallToolResult, ContextAnswer]:
         """What you should know about the user before you answer. Call it at the start of each task.
@@ -157,7 +159,7 @@ def reading_tools(door: Door) -> list[Tool]:
         return told(lines_of(versions.memories, HEADER, "No version is kept.", zone), versions)
 
     async def why(request: Request, id: MemoryId) -> Annotated[CallToolResult, WhyAnswer]:
-        """Why a memory is believed: the words that it rests on, who said them and when, and what it replaced."""
+        """Why a memory is believed: the words that support it, who said them and when, and what it replaced."""
 
         async def work(visit: Visit) -> WhyAnswer:
             return _evidence(await visit.user.why(id))

@@ -17,7 +17,7 @@ from agent_memory.recall.render import quoted
 from agent_memory.screening.injected import HEADER, NOTICE
 
 MOST_LISTED = 100
-"""Memories, or conversations, that a list has; a choice."""
+"""Maximum memories, or conversations, in a list. A choice."""
 _NO_PATHS = ResourceSecurity(exempt_params={"thread_id", "id"})
 """Ids are no paths: the scope checks them."""
 

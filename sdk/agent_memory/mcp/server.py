@@ -44,7 +44,7 @@ def make_server(door: Door) -> MCPServer[Any]:
 
 
 def _strict(tool: Tool) -> Tool:
-    """Refuses arguments that a tool does not have, such as a user: dropping them would look like obeying them."""
+    """Refuses unknown arguments, such as a user. A model would believe that dropped ones had an effect."""
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
@@ -54,7 +54,7 @@ def _strict(tool: Tool) -> Tool:
 
 @contextmanager
 def _logging_as_it_is() -> Iterator[None]:
-    """Keeps the library from setting up the log of the whole process, which it does where nobody has yet."""
+    """Keeps the MCP library from configuring the log of the whole process, which it does if nobody else has."""
     somebody = logging.NullHandler()
     logging.getLogger().addHandler(somebody)
     try:

@@ -1,6 +1,6 @@
 """The results of tools: few fields, as JSON, and the same as text for the model.
 
-The content of a memory is quoted, so that it passes neither for an instruction nor for a message.
+The content of a memory is quoted, so that a model takes it neither for an instruction nor for a message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class MemoryView(Model):
     said_at: UtcTime
     thread_id: str | None = Field(default=None, description="The conversation that it comes from, if it is of one.")
     valid_from: UtcTime | None = None
-    valid_to: UtcTime | None = Field(default=None, description="Until when it was true; missing: still.")
+    valid_to: UtcTime | None = Field(default=None, description="When it stopped being true; missing: it is still true.")
     tags: list[str] | None = None
     data: dict[str, Any] | None = Field(default=None, description="Its content as data; texts in it are quoted data.")
     confidence: float
@@ -79,7 +79,7 @@ class WhyAnswer(Model):
     notice: str = NOTICE
     memory: MemoryView
     quote: str | None = None
-    derived_by: str = Field(description="The model that derived it, or that it was told by hand.")
+    derived_by: str = Field(description="The model that derived it, or that a person wrote it.")
     turns: list[TurnView]
     turns_no_longer_kept: list[str]
     made_from: list[MemoryView]
@@ -131,9 +131,9 @@ class ForgetAnswer(Model):
     total: int = Field(description="How many documents were, or would be, deleted.")
     confirm: str | None = Field(default=None, description="Call again with the same arguments and this to delete.")
     items: list[ForgetView]
-    stays: list[ForgetView] = Field(description="What rests on the same turns and stays.")
+    stays: list[ForgetView] = Field(description="Memories from the same turns that stay.")
     left_out: int = Field(default=0, description="How many items are not listed here.")
-    pending: list[str] = Field(default_factory=list, description="What goes on in the background.")
+    pending: list[str] = Field(default_factory=list, description="What background work still has to do.")
 
 
 class TurnsAnswer(Model):
@@ -143,7 +143,7 @@ class TurnsAnswer(Model):
     created: int = Field(description="How many are new; the others were stored before.")
     forgotten: list[str] = Field(default_factory=list, description="Not stored: forgotten after they were said.")
     skipped_reason: str | None = None
-    processed: bool = Field(description="Whether memories were made of them by now.")
+    processed: bool = Field(description="Whether memories have been derived from them.")
 
 
 def told(text: str, view: Model) -> CallToolResult:

@@ -72,7 +72,7 @@ class Memory(Model):
     updated_at: UtcTime | None = None
     reaffirmed_at: UtcTime | None = Field(default=None, description="When it was last said again, word for word.")
     valid_from: UtcTime | None = Field(default=None, description="Since when it is true.")
-    valid_to: UtcTime | None = Field(default=None, description="Until when it was true; None: still.")
+    valid_to: UtcTime | None = Field(default=None, description="When it stopped being true. None: it is still true.")
     recorded_at: UtcTime = Field(description="When the store recorded it.")
     expires_at: UtcTime | None = Field(default=None, description="When it expires; after that nothing shows it.")
     superseded_at: UtcTime | None = None
@@ -214,9 +214,9 @@ ChangeType = Literal["added", "updated", "superseded", "forgotten"]
 
 
 class MemoryChange(Model):
-    """One change of a memory. A change may be told twice, with the same `id`."""
+    """One change of a memory. A change may appear twice, with the same `id`."""
 
-    id: str = Field(description="Names the change: told twice, it has the same id.")
+    id: str = Field(description="Identifies the change, also if it appears twice.")
     type: ChangeType = Field(
         description="added: it is new. updated: pinned, linked, approved, … superseded: replaced or withdrawn."
     )
@@ -224,10 +224,10 @@ class MemoryChange(Model):
     memory_id: str = Field(description="If it was forgotten: `sha256:` and the SHA-256 of its id. See `is_about`.")
     at: UtcTime = Field(description="When it changed.")
     memory: Memory | None = Field(default=None, description="As it is now; None if it was forgotten.")
-    cursor: str = Field(default="", description="Where to go on behind this change.")
+    cursor: str = Field(default="", description="The cursor to continue after this change.")
 
     def is_about(self, memory_id: str) -> bool:
-        """Whether this memory changed. Of a forgotten one, not even the id is kept; it is compared by its hash."""
+        """Whether the change is about this memory. A forgotten memory leaves only a hash of its id to compare with."""
         return self.memory_id in (memory_id, hashed(memory_id))
 
 
@@ -241,7 +241,7 @@ class Changes(Model):
 
     changes: list[MemoryChange] = Field(default_factory=list)
     cursor: str = Field(description="Where the next page begins.")
-    more: bool = Field(default=False, description="Whether there is more by now.")
+    more: bool = Field(default=False, description="Whether more changes are waiting.")
 
 
 class Entity(Model):
@@ -265,13 +265,13 @@ class EntityView(Entity):
 
 
 class Evidence(Model):
-    """A memory that a sentence rests on, and the words of it that show it."""
+    """A memory that supports a sentence, with the words that show it."""
 
     memory_id: str
-    quote: str = Field(description="Words of the memory, as they stand in it.")
-    thread_id: str = Field(description="The conversation that it comes from; reserved if it is of none.")
+    quote: str = Field(description="Words of the memory, verbatim.")
+    thread_id: str = Field(description="The conversation that it comes from. A reserved id if it comes from none.")
     turn_ids: list[str] = Field(
-        default_factory=list, description="The turns that the memory rests on, if there are any; `why` has their words."
+        default_factory=list, description="The turns that support the memory, if any. `why` has their words."
     )
     said_at: UtcTime
     group: str | None = Field(default=None, description="The group whose memory it is; None for the user's own.")
@@ -281,7 +281,7 @@ class CitedSentence(Model):
     """A sentence of an answer."""
 
     text: str
-    evidence: list[Evidence] = Field(description="What it rests on: at least one memory.")
+    evidence: list[Evidence] = Field(description="The memories that support it: at least one.")
 
 
 class Reflection(Model):
@@ -291,7 +291,7 @@ class Reflection(Model):
     text: str = Field(default="", description="The sentences, one after the other.")
     sentences: list[CitedSentence] = Field(default_factory=list)
     rejected: list[str] = Field(default_factory=list, description="Why sentences of the model were left out.")
-    skipped_reason: str | None = Field(default=None, description="Why nothing was looked for: a switch is off.")
-    model: str | None = Field(default=None, description="What answered; None if nothing was found to answer from.")
+    skipped_reason: str | None = Field(default=None, description="Why nothing was searched: a switch is off.")
+    model: str | None = Field(default=None, description="What answered. None if nothing was found to answer from.")
     prompt_version: str | None = None
     usage: Usage = Field(default_factory=Usage)

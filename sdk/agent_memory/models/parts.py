@@ -17,7 +17,8 @@ from agent_memory.models.base import Model
 MOST_PARTS = 100
 """Maximum parts of one turn. A choice: messages of chat APIs have a few."""
 SCHEMES = ("https", "http", "s3", "gs", "abfss", "data")
-"""Schemes of URLs that are kept. Others can run code, or name files of whoever opens them (`javascript:`, `file:`)."""
+"""Schemes of URLs that are kept. Others can run code, or name files on the machine that opens them (`javascript:`,
+`file:`)."""
 LONGEST_URL = 4_000
 LONGEST_INLINE = 200_000
 """Maximum characters of a `data:` URL. Put larger files elsewhere and give their URL."""

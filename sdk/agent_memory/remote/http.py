@@ -47,8 +47,8 @@ _OTHER_CODES: dict[str, type[AgentMemoryError]] = {
 class Http:
     """A connection to one server.
 
-    A request that was not answered is sent again, and also one that is to come back later: reading does no harm, and
-    a write carries an Idempotency-Key, unless it can be repeated as it is.
+    It repeats a request that got no answer, or that the server asks to repeat later. That is safe: a read changes
+    nothing, and a write has an Idempotency-Key, unless repeating it is harmless.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Http:
     @property
     def runtime(self) -> Runtime:
         """Always raises: parts of the memory are not available over HTTP."""
-        raise ConfigurationError("this is not offered over HTTP; open the store itself for it")
+        raise ConfigurationError("this is not available over HTTP: open the store itself")
 
     @property
     def is_open(self) -> bool:
@@ -113,7 +113,7 @@ class Http:
         repeatable: bool = False,
         reads: bool = False,
     ) -> Any:
-        """Sends a request, again if need be; the JSON of its answer.
+        """Sends a request, and repeats it if needed; returns the JSON of its answer.
 
         A request that `reads`, as every GET does, takes at most `timeout` seconds with all its repetitions.
 
@@ -216,7 +216,7 @@ def _owner(user_id: str) -> dict[str, str]:
         InvalidInput: if a header cannot carry the id.
     """
     if user_id != user_id.strip(" \t"):
-        raise InvalidInput("a user_id that begins or ends with a space would lose it on the way")
+        raise InvalidInput("a user_id must not begin or end with a space, because HTTP would remove it")
     group = group_of(user_id)
     return {"X-User-Id": user_id} if group is None else {"X-Group-Id": group}
 
@@ -245,7 +245,7 @@ class MemberHttp(Http):
 
 
 class _Later(Exception):
-    """An error that may pass, and in how many seconds, if that is known."""
+    """A temporary error, and the seconds to wait before the next try, if known."""
 
     def __init__(self, error: AgentMemoryError, wait: float | None = None) -> None:
         super().__init__(str(error))

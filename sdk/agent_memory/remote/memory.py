@@ -1,4 +1,4 @@
-"""The backend of a memory that a server keeps."""
+"""The backend of a remote memory: it sends each call to a server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DRAIN_SLICE = 20.0
 
 
 class RemoteBackend:
-    """What `AsyncMemory` does over HTTP; its methods have the names, results and errors of the memory's."""
+    """Does the work of `AsyncMemory` over HTTP. Its methods have the same names, results and errors."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -54,15 +54,19 @@ class RemoteBackend:
 
     async def create_memory_store(self) -> None:
         """Always raises: the operator creates the store on the server."""
-        raise ConfigurationError("the server's store is made where the server is run")
+        raise ConfigurationError("the store cannot be created over HTTP: create it where the server runs")
 
     async def plan_reembed(self, to: object) -> ReembedPlan:
         """Always raises: the operator moves the store on the server."""
-        raise ConfigurationError("the server's store is moved to another model where the server is run")
+        raise ConfigurationError(
+            "the store cannot move to another model over HTTP: run `agent-memory reembed` where the server runs"
+        )
 
     async def reembed(self, to: object, rate: object, progress: object) -> ReembedResult:
         """Always raises: the operator moves the store on the server."""
-        raise ConfigurationError("the server's store is moved to another model where the server is run")
+        raise ConfigurationError(
+            "the store cannot move to another model over HTTP: run `agent-memory reembed` where the server runs"
+        )
 
     def user(self, user_id: str, asked: Asked | None) -> AsyncUserScope:
         """The scope of one user."""
@@ -74,7 +78,7 @@ class RemoteBackend:
 
     @property
     def static(self) -> AsyncStaticScope:
-        """Knowledge that holds for every user alike; for the operator."""
+        """Knowledge that all users share; for the operator."""
         return RemoteStaticScope(self._http)
 
     async def drain(self, timeout: float | None, progress: Progress | None) -> int:

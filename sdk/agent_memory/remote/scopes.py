@@ -90,7 +90,7 @@ async def _answer(scope: Scope, endpoint: Endpoint, arguments: dict[str, Any]) -
 
 
 class RemoteUserScope(AsyncUserScope):
-    """All that is kept of one user, on a server."""
+    """Everything that is kept about one user, on a server."""
 
     search = sent(AsyncUserScope.search)
     context = sent(AsyncUserScope.context)
@@ -136,7 +136,7 @@ class RemoteUserScope(AsyncUserScope):
         return RemoteThreadScope(self._http, local)
 
     async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """The sections of a context as they arrive from the server, and then the whole of it."""
+        """Yields the sections of a context as they arrive from the server, and then the whole context."""
         async for section in _stream(self, {"query": query, **options}):
             yield section
 
@@ -166,7 +166,7 @@ class RemoteUserScope(AsyncUserScope):
         return await _process(self._http, self.user_id, "/v1/process/reprocess", asked)
 
     async def import_lines(self, lines: Iterable[str], progress: Callable[[int], None] | None = None) -> ImportReceipt:
-        """Takes in the lines of an export, in pieces that a request can hold."""
+        """Imports the lines of an export, in pieces that fit into a request."""
         total = ImportReceipt()
         for piece, done in pieces(lines):
             answer = await self._http.send(
@@ -246,7 +246,7 @@ class RemoteThreadScope(AsyncThreadScope):
         )
 
     async def context_stream(self, query: str, **options: Unpack[ContextOptions]) -> AsyncIterator[ContextSection]:
-        """The sections of a context as they arrive from the server, and then the whole of it."""
+        """Yields the sections of a context as they arrive from the server, and then the whole context."""
         async for section in _stream(self, {"query": query, **options}):
             yield section
 
@@ -257,21 +257,21 @@ class RemoteThreadScope(AsyncThreadScope):
         return await _process(self._http, self.user_id, path, asked)
 
     async def end(self) -> ProcessResult:
-        """Says that the conversation is over, and waits until its turns are processed."""
+        """Ends the conversation, and waits until its turns are processed."""
         return await _process(
             self._http, self.user_id, f"/v1/threads/{_segment(self.thread_id, 'thread_id')}/end", None
         )
 
 
 class RemoteStaticScope(AsyncStaticScope):
-    """Knowledge that holds for every user alike, on a server; for the operator."""
+    """Knowledge that all users share, on a server; for the operator."""
 
     def __init__(self, http: Http) -> None:
         super().__init__(http)
         self._http = http
 
     async def seed(self, facts: Sequence[Any]) -> Receipt:
-        """Keeps facts; seeding the same again adds nothing."""
+        """Stores facts. Seeding the same facts again adds nothing."""
         body = {"facts": [as_fact(fact) for fact in facts]}
         return Receipt.model_validate(await self._http.send("POST", "/v1/admin/static", body=body))
 

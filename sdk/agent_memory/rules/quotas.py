@@ -125,7 +125,7 @@ SHARES = 16
 many writers."""
 _OF_STORE = (STORE_USER, COUNTERS_THREAD)
 _NEVER = 2**53
-"""More than anything that a day costs."""
+"""More than any day costs."""
 
 
 @dataclass(frozen=True, slots=True)

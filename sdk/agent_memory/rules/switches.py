@@ -36,7 +36,7 @@ from agent_memory.text.stems import stem
 
 SECONDS_PER_DAY = 86_400
 LONGEST = 2**31 - 1
-"""Seconds of a time to live at most (Azure Cosmos DB, time to live)."""
+"""The longest time to live, in seconds (Azure Cosmos DB, time to live)."""
 TYPES = ("fact", "episodic", "procedural", "reflection")
 
 

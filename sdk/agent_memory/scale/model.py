@@ -88,9 +88,9 @@ class Limit:
 
     name: str
     used: float
-    """Share of what there is; above 1 it is too little."""
+    """Share of the capacity in use. Above 1, the capacity is too small."""
     users: int
-    """How many users it is enough for; a billion also means more."""
+    """How many users the capacity is enough for. A billion means that many or more."""
     setting: str
 
 
@@ -253,7 +253,7 @@ def _limits(load: Load, cloud: Cloud, figures: Measured) -> list[Limit]:
 
 
 _EVERYBODY = 10**9
-"""More users than the search for a limit looks at."""
+"""Upper bound of the search for a limit, in users."""
 
 
 def _enough_for(name: str, load: Load, cloud: Cloud, figures: Measured) -> int:

@@ -72,7 +72,6 @@ def audited(
             if kwargs.get("everything") and not kwargs.get("dry_run"):
                 # Nothing may be written about a user who is being erased.
                 await auditor.drop(scope.user_id)
-                await scope._runtime.uses.drop(scope.user_id)
                 return await method(scope, *args, **kwargs)
             result = await method(scope, *args, **kwargs)
             real = changes and not (isinstance(result, ForgetReceipt) and result.dry_run)

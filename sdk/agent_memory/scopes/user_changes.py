@@ -1,4 +1,4 @@
-"""What changes in the memories of a user."""
+"""The changes of a user's memories."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ LEAST_SECONDS = 0.1
 
 
 class UserChanges(UserPart):
-    """Tells what changed, page by page or as it happens."""
+    """Lists the changes of a user's memories, page by page or as they happen."""
 
     async def changes(self, *, cursor: str | None = None, limit: int = 100) -> Changes:
-        """What changed in the user's memories, the oldest change first.
+        """The changes of the user's memories, oldest first.
 
-        A memory is told in its present state: as `added`, as `updated` (pinned, linked, approved), as `superseded`
-        (replaced or withdrawn; its `supersede_reason` says why), or, by the hash of its id alone, as `forgotten`.
-        Changes come two seconds after they were written, ten from Azure. A change may be told twice, with the same
-        `id`; several changes of one memory between two calls are told as one. Raw talk and what waits for review are
-        not told.
+        Each change has the memory as it is now. Its type is `added`, `updated` (pinned, linked or approved),
+        `superseded` (replaced or withdrawn; `supersede_reason` says why) or `forgotten` (only a hash of the id is
+        left). A change appears two seconds after it was written, with Azure ten seconds. It may appear twice, with the
+        same `id`. Several changes of one memory between two calls appear as one. Raw talk and memories that wait for
+        review do not appear.
 
         Args:
-            cursor: Where to begin: the `cursor` of the page or the change before; `now` for what changes from now on.
-                By default, with the oldest memory.
-            limit: How many documents are read, 1 to 1,000. Those written in one second come together.
+            cursor: Where to begin: the `cursor` of the previous page or change, or `now` for later changes only. By
+                default, the oldest memory comes first.
+            limit: The most documents to read, 1 to 1,000. Documents written in the same second come together.
 
         Raises:
-            InvalidInput: for another limit, or a cursor that cannot be read.
+            InvalidInput: if the limit is out of range, or the cursor cannot be read.
         """
         if not isinstance(limit, int) or not 1 <= limit <= MOST:
             raise InvalidInput(f"limit must be a number from 1 to {MOST}, not {limit!r:.60}")
         if cursor is not None and not isinstance(cursor, str):
             raise InvalidInput(f"a cursor is a text, not {cursor!r:.60}")
         page = await read_changes(self._runtime.store, self.user_id, cursor, limit)
-        if page.changes:  # a page without any shows nothing, and is asked for all the time
+        if page.changes:  # an empty page reveals nothing, and callers ask for one every few seconds
             ids = [one.memory_id for one in page.changes]
             self._runtime.auditor.note(self.user_id, "changes", changes=False, thread_id=None, ids=ids)
         return page
 
     async def follow(self, *, cursor: str | None = None, every: float = 2.0) -> AsyncIterator[MemoryChange]:
-        """Tells what changes in the user's memories as it happens, without end. See `changes`.
+        """Yields the changes of the user's memories as they happen, without end. See `changes`.
 
-        Keep the `cursor` of the last change that you have dealt with, and give it to go on after a stop.
+        Store the `cursor` of the last change that you handled. Pass it to continue after a stop.
 
         Args:
-            cursor: Where to begin; `now` for what changes from now on.
-            every: Seconds between two looks at the store, at least 0.1. Each costs one query.
+            cursor: Where to begin. `now` yields only later changes.
+            every: Seconds between two polls of the store, at least 0.1. Each poll costs one query.
 
         Raises:
-            InvalidInput: for a cursor that cannot be read, or a shorter time.
-            StoreUnavailable: if the store does not answer; go on with the last cursor.
+            InvalidInput: if the cursor cannot be read, or the time is too short.
+            StoreUnavailable: if the store does not answer. Continue with the last cursor.
         """
         if not isinstance(every, int | float) or not every >= LEAST_SECONDS:
-            raise InvalidInput(f"every is a number of seconds from {LEAST_SECONDS} on, not {every!r:.60}")
+            raise InvalidInput(f"every must be at least {LEAST_SECONDS} seconds, not {every!r:.60}")
         while True:
             page = await self.changes(cursor=cursor)
             for change in page.changes:

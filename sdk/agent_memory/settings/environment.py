@@ -219,7 +219,7 @@ class Environment(BaseSettings):
 
     @property
     def webhook(self) -> Webhook | None:
-        """Where changes of memories are sent to; None if no address is set.
+        """The address that receives changes of memories; None if none is set.
 
         Raises:
             ConfigurationError: if the address or the secret cannot be used.

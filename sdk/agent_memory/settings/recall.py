@@ -1,4 +1,4 @@
-"""How search and context choose."""
+"""How search and context choose what they return."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Classifier = Callable[[str], Awaitable[Signals]]
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """How search and context choose. The docstring below each field describes it.
+    """How search and context choose what they return. The docstring below each field describes it.
 
     Weights are shares of a score, in which the best match by words and by vector is about 1. `agent_memory.calibration`
     describes the LoCoMo figures: evidence among the first ten turns, in percent.
@@ -71,9 +71,9 @@ class RecallSettings:
     text_weight: float = 0.5
     """Share of the match by words in a score; the cosine has the rest."""
     speaker_weight: float = 0.2
-    """Added to what the person named in the question said."""
+    """Added to the score of what a person said whom the question names."""
     date_weight: float = 0.1
-    """Added to what was said, or happened, at a time named in the question."""
+    """Added to the score of what was said, or happened, at a time that the question names."""
     neighbour_lift: float = 0.5
     """Share of the better neighbour's score that is added, halved with every turn between them. LoCoMo: 81 with it and
     with the neighbours of the best hits fetched, 69 without."""
@@ -84,7 +84,7 @@ class RecallSettings:
     chunk_weight: float = 0.9
     """Ranks raw turns a little below what was derived from them."""
     overtaken_weight: float = 0.3
-    """Ranks turns far lower whose facts were replaced since."""
+    """Ranks a turn far lower if its fact was replaced later."""
     question_weight: float = 0.8
     """Ranks turns that only ask below turns that state something."""
     agent_weight: float = 0.5
@@ -92,7 +92,7 @@ class RecallSettings:
     recommend?"): an agent's answers are long and general, and people ask for what they said themselves. BEAM, among the
     first ten: 50.3 with 1.0, 59.0 with 0.7, 60.6 with 0.5 and 0.4, before `agent_memory.calibration.SIGNS`."""
     repeat_overlap: float = 0.9
-    """A hit is left out if it shares this part of its words, and its figures, with a better hit."""
+    """A hit is left out if a better hit has its figures and at least this share of its words."""
     recency_weight: float = 0.0
     """Weight of how recent a memory is. LoCoMo: 81.7 without, 81.0 with 0.1, 80.5 with 0.2."""
     importance_weight: float = 0.0
@@ -120,7 +120,7 @@ class RecallSettings:
     query_strategy: QueryStrategy = "prepend"
     """How to handle a question that is not self-contained."""
     classifier: Classifier | None = None
-    """Tells the gate about general facts and tools; None: the gate uses the words."""
+    """Tells the gate whether a question is about general facts or for a tool. None: the gate uses the words."""
     archive_triggers: tuple[str, ...] = ARCHIVE_TRIGGERS
     """Phrases in a question for which a context shows other conversations too. Empty: never."""
     archive_limit: int = 3

@@ -1,4 +1,4 @@
-"""Where changes of memories are sent to."""
+"""The webhook: an address that receives changes of memories."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from urllib.parse import urlsplit
 from agent_memory.errors import ConfigurationError
 
 SHORTEST_SECRET = 16
-"""Characters: fewer could be guessed from one signed message."""
+"""Minimum length, in characters. A shorter secret could be guessed from one signed message."""
 _PLATFORM = IPv4Address("168.63.129.16")
-"""Azure's platform answers virtual machines here, with data of the machine (Microsoft Learn, "IP address
-168.63.129.16"). It lies in a public range."""
+"""Azure's platform gives a virtual machine data about itself at this address (Microsoft Learn, "IP address
+168.63.129.16"). It is in a public range."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address that is told of changes of memories, of all users.
+    """An address that receives the changes of all users' memories.
 
     Attributes:
-        url: Where the changes are posted to; https, unless `allow_private`.
-        secret: Signs each message: at least 16 characters that the receiver knows too.
-        allow_private: Whether the address may lie on this machine or in a private network, and speak http.
+        url: The address to post changes to. It must be https, unless `allow_private`.
+        secret: Signs each message. It has at least 16 characters, and the receiver knows it too.
+        allow_private: Whether the address may be on this machine or in a private network, and use http.
 
     Raises:
         ConfigurationError: if the address or the secret cannot be used.
@@ -49,7 +49,7 @@ class Webhook:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet, and none of this machine, a private network or the platform."""
+    """Whether an IP address is on the internet: not this machine, no private network, not the platform's own."""
     ip = ip_address(address.partition("%")[0])
     return all(one.is_global and not one.is_multicast and one != _PLATFORM for one in (ip, *_within(ip)))
 
@@ -65,7 +65,7 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address]:
 
 
 def _may_be_called(host: str) -> bool:
-    """Whether a host is a name, which is looked at again when it is resolved, or a public address."""
+    """Whether a host is a public address, or a name. A name is checked again when it is resolved."""
     try:
         return is_public(host)
     except ValueError:

@@ -1,1 +1,1 @@
-"""One module a step. Each gathers an explicit range, thinks, and returns a draft; `draft.commit` writes it."""
+"""One module a step. Each gathers an explicit range, thinks, and returns a draft; `step.commit` writes it."""

@@ -20,12 +20,12 @@ from agent_memory.text.patterns import linear
 _UNSPACED = linear("[\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 """Runs of Japanese or Chinese, which are written without spaces."""
 _ENOUGH = 2 / 3
-"""Share of the words of a statement that show it where all its words are in its successor too (a "not" came in)."""
+"""If the successor has all words of a statement (a "not" was added), a text with this share of them says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untold:
-    """A replacement that a summary does not know, as the corrections that it may take."""
+    """A replacement that a summary does not know yet, with the corrections that it may need."""
 
     memory_id: str
     since: str

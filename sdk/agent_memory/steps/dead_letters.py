@@ -26,7 +26,7 @@ from agent_memory.telemetry import dead_letters
 LONGEST_REASON = 200
 """Maximum characters of a dead letter's error in an overview."""
 INTAKE = "intake"
-"""Stands for the step in the dead letter of a turn that could not be counted."""
+"""The step name in the dead letter of a turn that could not be counted."""
 
 
 def make_dead_letter(request: StepRequest, step: str, turns: Sequence[Turn], error: ModelError) -> DeadLetter:

@@ -258,7 +258,7 @@ class Step:
     then: tuple[str, ...] = ()
     """The workflows that its own runs after it, for the user."""
     plan: Callable[[Tools, StepRequest], Awaitable[list[str]]] | None = None
-    """Finds the user's threads that it must process, for work that new turns do not announce."""
+    """Finds the user's threads that it must process although no new turn starts it."""
     kept_after_failure: Callable[[Tools, str], Awaitable[dict[str, Any]]] | None = None
     """What its cursor keeps also after an answer that cannot be used."""
     options: frozenset[str] = frozenset()

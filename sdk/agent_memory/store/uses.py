@@ -82,11 +82,6 @@ class UseCounter:
         if self._waiting:
             self._behind.soon()
 
-    async def drop(self, user_id: str) -> None:
-        """Drops what is not written yet for a user who is to be erased."""
-        async with self._writing:
-            self._waiting.pop(user_id, None)
-
     async def flush(self) -> None:
         """Writes what waits: one read and one write for each user. What cannot be written is dropped."""
         async with self._writing:
