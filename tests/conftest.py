@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -13,6 +14,11 @@ from scripted_model import ScriptedChat
 
 from agent_memory import AsyncMemory, Cadence
 from agent_memory.language.hashing import HashingEmbeddings
+
+with suppress(ImportError):  # the environments of `make integrations` do not have it
+    import hypothesis
+
+    hypothesis.settings.load_profile("ci")  # the same examples each time, however long they take
 
 gc.disable()  # nearly all that is imported stays: looking for garbage in it is an eighth of the time of collection
 

@@ -1,5 +1,8 @@
 """JSON that no store could keep: refused with a typed error at every entrance, whatever reads it first."""
 
+import base64
+import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -131,3 +134,27 @@ async def test_a_body_that_breaks_off_is_named(memory: AsyncMemory):
         answer = await http.post("/v1/search", content=b'{"query": "tea"', headers=headers)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith("the body is not valid JSON: Expecting")
+
+
+OUTSIDE = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]
+
+
+@pytest.mark.parametrize("time", OUTSIDE)
+async def test_a_time_that_utc_does_not_have_is_the_callers_fault(memory: AsyncMemory, time: str):
+    cursor = base64.urlsafe_b64encode(json.dumps({"before": time}).encode()).decode()
+    requests = [
+        ("POST", "/v1/threads/t/turns", {"turns": [{"role": "user", "content": "Hello", "created_at": time}]}),
+        ("POST", "/v1/memories", {"content": "Likes tea", "expires_at": time}),
+        ("POST", "/v1/memories", {"content": "Likes tea", "valid_from": time}),
+        ("POST", "/v1/search", {"query": "tea", "filters": {"created_at": {"gt": time}}}),
+        ("POST", "/v1/memory/forget", {"thread_id": "t", "since": time}),
+        ("GET", f"/v1/memories?continuation={cursor}", None),
+    ]
+    async with client_of(memory) as http:
+        for verb, path, body in requests:
+            answer = await http.request(verb, path, json=body, headers=ALICE)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_input"), (path, body)
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        await memory.user("alice").remember("Likes tea", expires_at=datetime.fromisoformat(time))
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        await memory.user("alice").forget(thread_id="t", since=datetime.fromisoformat(time))

@@ -1,4 +1,4 @@
-"""Metrics, as an application's OpenTelemetry SDK sees them."""
+"""Metrics of processing, as OpenTelemetry reads them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from agent_memory import AsyncMemory
+from agent_memory.processing import intake
 from agent_memory.processing.intake import count_turns
+from agent_memory.steps import extract
 
 
-@pytest.fixture(scope="module")
-def reader() -> Iterator[InMemoryMetricReader]:
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemoryMetricReader]:
+    """The two instruments, made anew: a process has one provider for life, and other tests of it count too."""
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader])
-    metrics.set_meter_provider(provider)
+    meter = provider.get_meter("test")
+    monkeypatch.setattr(intake, "change_feed_lag", meter.create_histogram("change_feed_lag"))
+    monkeypatch.setattr(extract, "exact_dedup_skipped", meter.create_counter("exact_dedup_skipped"))
     yield reader
     provider.shutdown()
 

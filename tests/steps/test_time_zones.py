@@ -186,3 +186,11 @@ async def test_the_first_and_the_last_time_of_the_calendar_break_no_search(memor
     context = await ada.context("Which code has the parcel?")
     assert not context.degraded
     assert "9999" in context.text
+
+
+async def test_talk_dated_at_the_end_of_the_calendar_is_processed(memory: AsyncMemory, chat: ScriptedChat):
+    ada = memory.user("ada")
+    await ada.update_settings(time_zone="Asia/Tokyo")
+    never = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    await ada.thread("t").add("user", "fact: home=Lisbon, by the river", created_at=never)
+    assert (await ada.thread("t").process("extract")).created == 1

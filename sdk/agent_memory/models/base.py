@@ -10,9 +10,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
 
 
-def _utc(value: datetime) -> datetime:
-    """Reads a time without a zone as UTC, and converts every other to UTC."""
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+def as_utc(value: datetime) -> datetime:
+    """Reads a time without a zone as UTC, and converts every other to UTC.
+
+    Raises:
+        ValueError: if the calendar, years 1 to 9999, does not have it in UTC.
+    """
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{value} is outside the years 1 to 9999 in UTC") from None
 
 
 def iso(value: datetime) -> str:
@@ -66,7 +75,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(normal.encode()).hexdigest()[:32]
 
 
-UtcTime = Annotated[datetime, AfterValidator(_utc), PlainSerializer(iso, return_type=str, when_used="json")]
+UtcTime = Annotated[datetime, AfterValidator(as_utc), PlainSerializer(iso, return_type=str, when_used="json")]
 
 
 class Model(BaseModel):

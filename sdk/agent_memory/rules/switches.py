@@ -19,13 +19,13 @@ import asyncio
 import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from math import ceil
 from typing import Any
 
 from agent_memory.errors import InvalidInput, MemoryDisabled
-from agent_memory.models import MemoryConfig, ScopeSettings, iso, now
+from agent_memory.models import MemoryConfig, ScopeSettings, as_utc, iso, now
 from agent_memory.settings import NO_TIER, UNLIMITED, PolicySettings, Tier
 from agent_memory.store.client import Store
 from agent_memory.store.documents import Document
@@ -70,7 +70,10 @@ def check_expiry(expires_at: datetime | None, ttl: int | None) -> datetime | Non
         return None
     if not isinstance(expires_at, datetime):
         raise InvalidInput(f"expires_at is a datetime, not {expires_at!r:.60}")
-    at = expires_at.replace(tzinfo=UTC) if expires_at.tzinfo is None else expires_at.astimezone(UTC)
+    try:
+        at = as_utc(expires_at)
+    except ValueError as error:
+        raise InvalidInput(f"expires_at: {error}") from error
     if at <= now():
         raise InvalidInput(f"expires_at has passed: {iso(at)}")
     return at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from agent_memory.errors import AgentMemoryError, InvalidInput, NotFound
@@ -15,7 +15,7 @@ from agent_memory.forgetting.plan import ForgetPlan, plan_claim, plan_place, tom
 from agent_memory.forgetting.selection import Corpus, open_corpus, select_id, select_place, select_query
 from agent_memory.forgetting.tombstones import Place, bury, of_place, of_request
 from agent_memory.language.current import for_asking
-from agent_memory.models import ForgetReceipt, now
+from agent_memory.models import ForgetReceipt, as_utc, now
 from agent_memory.processing.driver import run_workflow
 from agent_memory.runtime import Runtime
 from agent_memory.store import queries
@@ -89,7 +89,10 @@ def _utc(value: Any, what: str) -> datetime | None:
         return None
     if not isinstance(value, datetime):
         raise InvalidInput(f"{what} must be a datetime, not {value!r:.60}")
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return as_utc(value)
+    except ValueError as error:
+        raise InvalidInput(f"{what}: {error}") from error
 
 
 async def forget(runtime: Runtime, request: ForgetRequest, *, dry_run: bool) -> ForgetReceipt:

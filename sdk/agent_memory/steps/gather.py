@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from agent_memory.errors import NotFound
 from agent_memory.language.tasks import ChatModel, EmbeddingModel, FactView, TurnView
-from agent_memory.models import DeadLetter, Memory, Model, Turn, Usage, time_zone
+from agent_memory.models import DeadLetter, Memory, Model, Turn, Usage, there, time_zone
 from agent_memory.rules.switches import Rules
 from agent_memory.screening.injected import without_injected
 from agent_memory.settings import Limits, PolicySettings
@@ -205,14 +205,14 @@ def _within_tokens(turns: Sequence[Turn], budget: int) -> int:
 
 def view_turns(turns: Sequence[Turn], zone: str = "UTC", prefix: str = "t") -> list[TurnView]:
     """Turns as a model sees them: numbered, folded, in the time of a zone, without our ids and what we put in."""
-    there = time_zone(zone)
+    local = time_zone(zone)
     return [
         TurnView(
             ref=f"{prefix}{number}",
             role=turn.role,
             name=None if turn.name is None else folded(turn.name),
             content=without_injected(folded(turn.content)),
-            created_at=turn.created_at.astimezone(there),
+            created_at=there(turn.created_at, local),
         )
         for number, turn in enumerate(turns, 1)
     ]

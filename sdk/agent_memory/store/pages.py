@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_memory.errors import InvalidInput
-from agent_memory.models import iso
+from agent_memory.models import as_utc, iso
 from agent_memory.store.documents import Document
 from agent_memory.store.queries import Slice
 
@@ -68,6 +68,7 @@ def before_of(token: str) -> datetime:
         before = datetime.fromisoformat(value["before"])
         if before.tzinfo is None:
             raise ValueError("a time without a zone")
+        before = as_utc(before)
     except (binascii.Error, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidInput("this cursor was not issued by this API") from error
     return before

@@ -3,11 +3,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 
+import hypothesis
 import pytest
 from azure.cosmos import ContainerProxy, CosmosClient, DatabaseProxy, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 
 from embedded_cosmos import AsyncTransport, Engine, SyncTransport
+
+hypothesis.settings.load_profile("ci")  # the same examples each time, however long they take
 
 
 class Clock:
