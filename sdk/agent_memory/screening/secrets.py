@@ -256,12 +256,25 @@ _SOCIAL = linear(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
 _SOCIAL_NAMED = linear(
     r"(?:\bssn\b|\bsocial security)[^0-9.!?]{0,30}([0-9]{3})[ -]?([0-9]{2})[ -]?([0-9]{4})\b", re.IGNORECASE
 )
-_SHORTEST_CARD, _LONGEST_CARD = 13, 19
+_ISSUED = linear(
+    r"^(?:4[0-9]{12}(?:[0-9]{3}|[0-9]{6})?"  # Visa
+    r"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
+    r"|3[47][0-9]{13}|3[0689][0-9]{12,17}|35[0-9]{14,17}"  # American Express, Diners Club, JCB
+    r"|(?:50|5[6-9]|6[0-9])[0-9]{11,17})$"  # Maestro, Discover, UnionPay
+)
+"""The first digits of payment cards, and how many digits such a card has (ISO/IEC 7812-1, and the networks)."""
+_ARTICLE = 13
+_LONGEST_PHONE = 15
+"""Digits of the longest telephone number after its + (ITU-T E.164)."""
 _SHORTEST_ACCOUNT, _LONGEST_ACCOUNT = 15, 34
 _CARD_GROUPS = ((4, 4, 4, 4, 3), (4, 4, 4, 4), (4, 6, 5), (4, 6, 4))
 """How many digits each group has when a card number is written in groups."""
-_ISSUERS = "3456"
-"""The first digits of payment cards (ISO/IEC 7812-1)."""
+_ACCOUNT_COUNTRIES = frozenset(
+    "AD AE AL AO AT AZ BA BE BF BG BH BI BJ BR BY CF CG CH CI CM CR CV CY CZ DE DJ DK DO DZ EE EG ES FI FK FO FR GA GB "
+    "GE GI GL GQ GR GT GW HN HR HU IE IL IQ IR IS IT JO KM KW KZ LB LC LI LT LU LV LY MA MC MD ME MG MK ML MN MR MT MU "
+    "MZ NE NI NL NO OM PK PL PS PT QA RO RS RU SA SC SD SE SI SK SM SN SO ST SV TD TG TL TN TR UA VA VG XK YE".split()
+)
+"""The countries whose accounts have such numbers (the registry of ISO 13616, and those that use the form)."""
 _SHORTEST_ID = 24
 """Hexadecimal digits of the shortest usual identifier (MongoDB's ObjectId; a UUID has 32, a commit 40)."""
 _HEXADECIMAL = linear(rf"[0-9A-Fa-f-]{{{_SHORTEST_ID},}}")
@@ -284,12 +297,15 @@ def numbers(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def is_card(text: str) -> bool:
-    """Whether digits (spaces and hyphens aside) have the length and the check digit of a card number.
+    """Whether digits (spaces and hyphens aside) have the beginning, the length and the check digit of a card number.
 
-    The check digit is Luhn's (ISO/IEC 7812-1).
+    The check digit is Luhn's (ISO/IEC 7812-1). A number of 13 digits that also has that of an article is one (GS1).
     """
-    digits = [int(character) for character in text if character.isdecimal()]
-    if not _SHORTEST_CARD <= len(digits) <= _LONGEST_CARD or len(set(digits)) == 1:
+    plain = "".join(filter(str.isdecimal, text))
+    digits = [int(character) for character in plain]
+    if not _ISSUED.search(plain) or len(set(digits)) == 1:
+        return False
+    if len(digits) == _ARTICLE and (sum(digits[::2]) + 3 * sum(digits[1::2])) % 10 == 0:
         return False
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
@@ -301,7 +317,7 @@ def is_account(text: str) -> bool:
     By ISO 13616, the number with its first four characters moved to the end is 1 modulo 97.
     """
     plain = text.replace(" ", "")
-    if not _SHORTEST_ACCOUNT <= len(plain) <= _LONGEST_ACCOUNT:
+    if not _SHORTEST_ACCOUNT <= len(plain) <= _LONGEST_ACCOUNT or plain[:2] not in _ACCOUNT_COUNTRIES:
         return False
     return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
 
@@ -321,7 +337,9 @@ def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The card numbers in a run of digits: the whole run, or groups of it in the sizes that cards use."""
     if start and text[start - 1] in ".,-":
         return
-    if text[start] in _ISSUERS and is_card(text[start:end]):
+    if start and text[start - 1] == "+" and sum(map(str.isdecimal, text[start:end])) <= _LONGEST_PHONE:
+        return
+    if is_card(text[start:end]):
         yield start, end
         return
     groups = [(start + group.start(), start + group.end()) for group in _GROUP.finditer(text[start:end])]
@@ -330,7 +348,7 @@ def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while at < len(groups):
         first = groups[at][0]
         shapes = [shape for shape in _CARD_GROUPS if tuple(sizes[at : at + len(shape)]) == shape] + [sizes[at : at + 1]]
-        ends = [(len(shape), groups[at + len(shape) - 1][1]) for shape in shapes if text[first] in _ISSUERS]
+        ends = [(len(shape), groups[at + len(shape) - 1][1]) for shape in shapes]
         length, last = next(((length, last) for length, last in ends if is_card(text[first:last])), (1, 0))
         if last:
             yield first, last
