@@ -10,7 +10,7 @@ reached in the same minute. A span that fits one slice is handled at once.
 from __future__ import annotations
 
 from collections.abc import Generator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 
@@ -42,18 +42,19 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
     slices: list[Slice] = request["slices"]
     done: Json = request.get("done", {"handled": 0, "failed": 0})
     spread: Json | None = request.get("spread")
-    if spread is not None:
-        spread = {"began": context.current_utc_datetime.isoformat()} | spread
-        request = request | {"spread": spread}
+    began = context.current_utc_datetime - timedelta(seconds=request.get("seconds", 0))
     rounds = 0
     while slices:
         if rounds == ROUNDS:
-            context.continue_as_new(given | {"request": request | {"slices": slices, "done": done}})
+            left: Json = {"slices": slices, "done": done}
+            if spread is not None:
+                left["seconds"] = (context.current_utc_datetime - began).total_seconds()
+            context.continue_as_new(given | {"request": request | left})
             return None
         size = AT_ONCE
         if spread is not None:
             slices = sorted(slices, key=itemgetter(1))
-            turns = [_turn_of(piece, spread) for piece in slices[:AT_ONCE]]
+            turns = [began + SPREAD * _share(piece, spread) for piece in slices[:AT_ONCE]]
             if turns[0] > context.current_utc_datetime:
                 yield context.create_timer(turns[0])
             size = max(1, sum(turn <= context.current_utc_datetime for turn in turns))
@@ -73,10 +74,9 @@ def sweep(context: df.DurableOrchestrationContext) -> Generator[Any, Any, Json |
     return done
 
 
-def _turn_of(piece: Slice, spread: Json) -> datetime:
-    """When a slice is due: as far into the time of the sweep as the slice lies in its span."""
-    passed: float = (piece[1] - spread["since"]) / max(1, spread["until"] - spread["since"])
-    return datetime.fromisoformat(spread["began"]) + SPREAD * passed
+def _share(piece: Slice, spread: Json) -> float:
+    """The share of the sweep's span that lies before a slice."""
+    return float((piece[1] - spread["since"]) / max(1, spread["until"] - spread["since"]))
 
 
 @blueprint.function_name(SWEEP)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from agent_memory import AsyncMemory
+from agent_memory.integrations import bridge
 from agent_memory.integrations.bridge import Bridge
 from agent_memory.integrations.fitting import fitted
 
@@ -43,6 +45,30 @@ def test_what_a_tool_said_is_cut_even_if_it_looks_like_a_file(item: dict[str, An
     assert len(text) < 101_000
     assert "more characters were not stored" in text
     assert made["metadata"]["item"]["call_id"] == "c"
+
+
+async def test_a_store_that_does_not_answer_holds_up_no_run_and_gets_what_was_said_when_it_does(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+):
+    answers, store = asyncio.Event(), memory.runtime.store
+    batch = store.batch
+
+    async def slow(*given: Any) -> Any:
+        await answers.wait()
+        return await batch(*given)
+
+    monkeypatch.setattr(store, "batch", slow)
+    monkeypatch.setattr(bridge, "KEEP_SECONDS", 0.01)
+    await Bridge(memory).keep("alice", "s", [a_turn("First."), a_turn("Last.") | {"id": "two"}])
+    run = asyncio.create_task(Bridge(memory).keep("alice", "t", [a_turn("Cancelled.")]))
+    await asyncio.sleep(0)
+    run.cancel()
+    await asyncio.wait([run])
+    assert len(bridge._storing) == 2
+    answers.set()
+    await asyncio.wait(list(bridge._storing))
+    said = [turn.content for thread in "st" for turn in await memory.user("alice").thread(thread).turns()]
+    assert said == ["First.", "Last.", "Cancelled."]
 
 
 async def test_one_message_that_cannot_be_stored_takes_no_others_with_it(memory: AsyncMemory):

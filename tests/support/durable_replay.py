@@ -33,6 +33,8 @@ class Played:
     error: str | None = None
     generations: int = 1
     largest_history: int = 0
+    clock: datetime = START
+    """When the last event happened. A timer moves it on."""
 
     @property
     def names(self) -> list[str]:
@@ -57,13 +59,15 @@ def play(orchestrator: Callable[[DurableOrchestrationContext], Any], given: Any,
 
 def _play_generation(handle: Callable[[str], str], given: str, perform: Perform, played: Played) -> str | None:
     """One execution; the input of the next, if it continues as new."""
-    clock = START
+    clock = played.clock
     history: list[Json] = []
     waiting: list[Json] = [_event(EventType.EXECUTION_STARTED, clock, Name="x", Input=given, Version="")]
     asked: list[Any] = []
+    timers: dict[int, datetime] = {}
     while waiting:
-        clock += timedelta(seconds=1)
-        history += [_event(EventType.ORCHESTRATOR_STARTED, clock), waiting.pop(0)]
+        event = waiting.pop(0)
+        played.clock = clock = max(clock + timedelta(seconds=1), timers.get(event.get("TimerId", -1), clock))
+        history += [_event(EventType.ORCHESTRATOR_STARTED, clock), event]
         body = json.dumps(_context(given, history))
         played.largest_history = max(played.largest_history, len(body))
         state, error = _ask(handle, body)
@@ -86,6 +90,7 @@ def _play_generation(handle: Callable[[str], str], given: str, perform: Perform,
         for task in wanted:
             history.append(_scheduled(task, clock))
             played.tasks.append(task)
+            timers |= {} if task.fire_at is None else {task.id: task.fire_at}
             waiting.append(_outcome(task, perform, clock))
         for event in history:
             event["IsPlayed"] = True

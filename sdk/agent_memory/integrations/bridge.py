@@ -59,6 +59,12 @@ def _without_blocks(part: Mapping[str, Any]) -> dict[str, str]:
     return {name: without_blocks(part[name]) for name in ("text", "content") if isinstance(part.get(name), str)}
 
 
+KEEP_SECONDS = 10.0
+"""How long a run waits until its messages are stored. A choice: far above a busy store's time for a write."""
+_storing: set[asyncio.Future[None]] = set()
+"""What is being stored. The event loop alone would not keep it from being collected."""
+
+
 class Bridge:
     """A memory, synchronous or not, as the adapters use it: from coroutines, and (`now`) from functions."""
 
@@ -127,10 +133,25 @@ class Bridge:
         return str((await self.ask(method, query, budget=self.budget)).text)
 
     async def keep(self, user_id: str, thread_id: str, turns: Sequence[Turn | None]) -> None:
-        """Stores turns, cut where they are too large. What cannot be stored is logged and does not fail the run."""
+        """Stores turns, cut where they are too large. What cannot be stored is logged and does not fail the run.
+
+        A run waits for a slow store for `KEEP_SECONDS`, while storing goes on; so it does if the run is cancelled.
+        """
         kept = [fitted(one) for one in turns if one is not None]
-        if kept:
-            await survive(self._add(user_id, thread_id, kept), f"keep {len(kept)} turns", None)
+        if not kept:
+            return
+        storing = survive(self._add(user_id, thread_id, kept), f"keep {len(kept)} turns", None)
+        if self._direct:
+            await storing
+            return
+        task = asyncio.ensure_future(storing)
+        _storing.add(task)
+        task.add_done_callback(_storing.discard)
+        finished, _ = await asyncio.wait([task], timeout=KEEP_SECONDS)
+        if finished:
+            task.result()
+        else:
+            logger.warning("Memory is slow: storing %d turns goes on while the run continues", len(kept))
 
     async def _add(self, user_id: str, thread_id: str, turns: Sequence[Turn]) -> None:
         try:
