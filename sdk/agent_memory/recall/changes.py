@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import mul
 from typing import NamedTuple
@@ -142,10 +142,8 @@ class _Read:
     speaker: str | None
     """Who said it, of a chunk; None for other memories."""
     is_change: bool
-
-    @property
-    def memory(self) -> Memory:
-        return self.hit.memory
+    said_at: datetime
+    memory: Memory
 
 
 def newer_versions(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, Newer]:
@@ -241,7 +239,7 @@ def signs_of(hits: Sequence[Hit], query: str, told: Sequence[Hit]) -> Iterable[t
                 both = [(n, o) for n in telling[new.memory.id] for o in telling[old.memory.id]]
                 figures = any(not n.stems.isdisjoint(o.stems) and _values_differ(n, o) for n, o in both)
                 shown = any(_overtakes(n, o, asked) for n, o in both)
-            is_later = new.memory.last_said_at - old.memory.last_said_at >= _LATER
+            is_later = new.said_at - old.said_at >= _LATER
             if not (is_later or linked or shown):
                 continue
             relevance = max(old.hit.relevance or 0.0, _LEAST_RELEVANCE)
@@ -295,7 +293,8 @@ def _read(hits: Sequence[Hit]) -> list[_Read]:
         speaker = speaker_of(memory) if memory.kind == "chunk" else None
         is_change = any(one.is_change for one in statements)
         linked = links.get(talk_id, frozenset[str]())
-        read.append(_Read(hit, statements, words, talk_id, linked, turns, speaker, is_change))
+        of_turn = (linked, turns, speaker, is_change, memory.last_said_at, memory)
+        read.append(_Read(hit, statements, words, talk_id, *of_turn))
     return read
 
 
@@ -307,7 +306,7 @@ def _talk_id(memory: Memory) -> str:
 
 def _may_overtake(new: _Read, old: _Read) -> bool:
     """Whether the same speaker may have said one later than the other, in another turn."""
-    if new.memory.last_said_at <= old.memory.last_said_at or not new.turns.isdisjoint(old.turns):
+    if new.said_at <= old.said_at or not new.turns.isdisjoint(old.turns):
         return False
     return new.speaker is None or old.speaker is None or new.speaker == old.speaker
 
