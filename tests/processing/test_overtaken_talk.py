@@ -78,3 +78,17 @@ async def test_a_long_statement_is_not_out_of_date_because_one_thing_of_it_chang
         short = loser.model_copy(update={"content": "My budget for the Hawaii trip is $10,000.", "quote": text})
         await outdate_chunks(memory.runtime.store, short, winner, FEBRUARY)
         assert await end_of_chunk(memory, "plan") == [iso(FEBRUARY)]
+
+
+async def test_a_question_in_the_words_of_the_old_value_leads_to_the_new_one() -> None:
+    async with AsyncMemory.local(cadence=Cadence(idle_seconds=0)) as memory:
+        alice = memory.user("alice")
+        await alice.thread("then").add("user", "Hello, I live in Leipzig and it rains.", created_at=NEW_YEAR, id="old")
+        assert await memory.drain(timeout=300) == 0
+        said = "We also moved to Halle, as the flat is cheaper. It has four rooms."
+        await alice.thread("later").add("user", said, created_at=FEBRUARY, id="new")
+        assert await memory.drain(timeout=300) == 0
+        assert await end_of_chunk(memory, "old") == [iso(FEBRUARY)]
+        text = (await alice.thread("today").context("Where does Alice live?")).text
+    assert "Halle" in text
+    assert "Leipzig" not in text

@@ -56,6 +56,8 @@ def the_one(*turns: str | tuple[str, str]) -> ExtractedMemory:
         ("not a fan of email, slack me", "preference"),
         ("dont suggest anything with shellfish", "requirement"),
         ("Email only.", "requirement"),
+        ("Email or chat only.", "requirement"),
+        ("Please no calls, I'm hard of hearing.", "requirement"),
         ("cant do mornings, school run till 9", "requirement"),
         ("our lease runs out end of august", "fact"),
         ("I'm vegetarian.", "fact"),
@@ -737,3 +739,30 @@ def test_a_day_behind_another_date_or_beside_its_date_is_not_guessed() -> None:
         "(weekend" not in found("Moving day is 11 October.", "My mother will feed the cat for the weekend.")[-1].content
     )
     assert "(" not in the_one("Our release is on Thursday, May 28").content
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [  # said on Friday, 8 May 2026
+        ("We cut over to the new cluster on Monday, the latency was awful.", "4 May 2026"),
+        ("My card was charged twice on Monday.", "4 May 2026"),
+        ("Monday's rehearsal was a mess.", "4 May 2026"),
+        ("The order was placed on Monday and is delivered on Tuesday.", "4 May 2026|12 May 2026"),
+        ("The visit was moved to Monday.", "11 May 2026"),
+        ("We have to cut over on Monday.", "11 May 2026"),
+        ("We launch in two weeks.", "around 22 May 2026"),
+        ("I haven't had a drink in four years.", ""),
+        ("I never smoked in ten years.", ""),
+        ("We deploy never Monday.", ""),
+        ("I was born on a Monday.", ""),
+    ],
+)
+def test_a_day_lies_where_its_verb_puts_it(text: str, day: str) -> None:
+    assert "|".join(moment.label for moment in moments(text, WHEN)) == day
+
+
+def test_what_could_be_of_any_language_is_read_in_that_of_the_talk_around_it() -> None:
+    assert found("Ho cambiato l'albergo, adesso sono 85 euro.", ("agent", "Bene."), "Budget 18.000 euro.") == []
+    assert found("Il matrimonio è in giugno. Budget 18.000 euro.") == []
+    assert the_one("Morning!", ("agent", "Hello."), "Budget 18.000 euro.").content == "Budget 18.000 euro."
+    assert the_one("CI: GitLab").content == "CI: GitLab"

@@ -87,17 +87,28 @@ def relevance_of_all(hits: Iterable[Hit]) -> float:
     return 1 - math.prod(1 - (hit.relevance or 0.0) for hit in hits)
 
 
-def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: Calibration, longest: int) -> list[Hit]:
+def bearing(
+    found: Sequence[Hit],
+    query: str,
+    least: float,
+    limit: int,
+    cosines: Calibration,
+    longest: int,
+    *,
+    past: bool = False,
+) -> list[Hit]:
     """The hits that are worth their place in a context, best first; none if the question is about something else.
 
     Args:
-        hits: What was found.
+        found: What was found. Outdated turns only show what the question is about.
         query: The question.
         least: The relevance that a memory of usual length must have; with 0 nothing is cut.
         limit: How many of them a context shows. These decide whether the question is about something else.
         cosines: The calibration of the embedding model.
         longest: Maximum characters of a turn that a context shows, if there is no room for more.
+        past: Whether the question is about an earlier time, so that outdated turns count like others.
     """
+    hits = [hit for hit in found if past or hit.memory.kind != "chunk" or hit.memory.valid_to is None]
     worth = {hit.memory.id: worth_of(hit, longest) for hit in hits}
     best_first = sorted(hits, key=lambda hit: -worth[hit.memory.id])
     top = max((hit.relevance or 0.0 for hit in hits), default=0.0)
@@ -109,7 +120,7 @@ def bearing(hits: Sequence[Hit], query: str, least: float, limit: int, cosines: 
     is_known = cosines.answering is not None and all(hit.similarity is not None for hit in hits)
     is_far = is_known and all(nearness(hit.similarity, cosines) < NEAR for hit in hits)
     is_unlikely = relevance_of_all(told[:limit]) < OFF_TOPIC
-    is_elsewhere = least > 0 and is_far and is_unlikely and _covered(hits, query) < COVERED
+    is_elsewhere = least > 0 and is_far and is_unlikely and _covered(found, query) < COVERED
     return [] if is_elsewhere else told
 
 

@@ -33,13 +33,13 @@ NEWER = frozenset(
     moved moving never now quit raised replaced rescheduled scrapped stopped swapped switched switching update updated
     upped
 
-    abgesagt doch geändert gekündigt gewechselt jetzt mehr nunmehr statt stattdessen umgezogen verschoben
+    abgesagt doch geändert gekündigt gewechselt jetzt mehr nunmehr statt stattdessen umgezogen verlegt verschoben
 
-    ahora cambiado cambié cambió dejé mudé ya
-    maintenant désormais changé déménagé plutôt annulé
-    agora mudei mudou cancelado cancelei
-    adesso ora cambiato spostato annullato invece
-    nu verhuisd veranderd voortaan""".split()
+    ahora cambiado cambiada cambié cambió dejé mudé ya
+    maintenant désormais changé changée déménagé déplacé déplacée plutôt annulé annulée
+    agora mudei mudou cancelado cancelada cancelei
+    adesso ora cambiato cambiata spostato spostata annullato annullata invece
+    nu verhuisd veranderd verplaatst verzet overgestapt voortaan""".split()
 )
 """Words by which people say that something is no longer as it was, in seven languages."""
 _UNITS = {"$": "money", "€": "money", "£": "money", "¥": "money", "%": "share", "eur": "money", "usd": "money"}

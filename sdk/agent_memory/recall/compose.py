@@ -117,10 +117,10 @@ def compose(parts: Parts, wanted: Wanted, tokens: TokenCounter) -> Context:
     hits = [hit for hit in unshown if not repeats_question(hit.memory, query, since)]
     standing = {hit.memory.id for hit in parts.standing}
     found = [hit for hit in hits if hit.memory.id not in standing]
-    current = found if wanted.as_of is not None else [hit for hit in found if not _is_overtaken(hit)]
-    best = bearing(current, query, settings.context_least, wanted.limit, cosines, _longest(wanted))
+    past = wanted.as_of is not None
+    best = bearing(found, query, settings.context_least, wanted.limit, cosines, _longest(wanted), past=past)
     near = [hit for hit in _without_repeats([*parts.standing, *best]) if hit.memory.id not in standing][: wanted.limit]
-    newer = _newer(found, query, near) if wanted.as_of is None else {}
+    newer = {} if past else _newer(found, query, near)
     told = with_added(near, found, newer)
     profile = _profile_lines(parts.profile, query, found, told, cosines) if told else []
     known = bool(hits or parts.profile)
@@ -252,10 +252,6 @@ def _newer(found: Sequence[Hit], query: str, told: Sequence[Hit]) -> dict[str, N
     owners = dict.fromkeys(hit.group for hit in found)
     parts = ([hit for hit in found if hit.group == owner] for owner in owners)
     return {memory_id: newer for part in parts for memory_id, newer in newer_versions(part, query, told).items()}
-
-
-def _is_overtaken(hit: Hit) -> bool:
-    return hit.memory.kind == "chunk" and hit.memory.valid_to is not None
 
 
 def _profile_lines(

@@ -42,6 +42,8 @@ class Candidate:
     memory: Memory
     similarity: float | None
     found_by: tuple[FoundBy, ...] = ()
+    replaced: str = ""
+    """The words of the outdated turn that it replaced, if a search found that one."""
 
 
 def related(found: Sequence[Candidate], terms: Sequence[str], threshold: float) -> list[Candidate]:
@@ -87,7 +89,7 @@ def rank(
     """
     found = {candidate.memory.id: candidate for candidate in candidates}
     memories = [candidate.memory for candidate in found.values()]
-    index = Bm25({key: candidate.memory.content for key, candidate in found.items()})
+    index = Bm25({key: f"{one.memory.content} {one.replaced}" for key, one in found.items()})
     parts = _matches(found, index.scores([*query_terms(query), *date_terms(times)]), settings, past)
     talk = Talk(memories)
     speaker = talk.speaker_named(query)

@@ -29,7 +29,7 @@ from agent_memory.recall.searcher import Searcher, cache_key
 from agent_memory.recall.standing import STANDING_READ, applying
 from agent_memory.recall.talk import Talk, is_within, repeats_question, spans_around
 from agent_memory.store import queries, search_queries
-from agent_memory.store.chunks import chunk_id, in_zone
+from agent_memory.store.chunks import chunk_id, in_zone, words_of
 from agent_memory.store.filters import ANYTHING, condition
 from agent_memory.store.filters import parameters as filter_parameters
 from agent_memory.store.uses import read_uses
@@ -146,6 +146,8 @@ async def _search(
     found = related(found, terms, threshold)
     around, linked = await _around(searcher, sought, found, fresh, degraded)
     found += around
+    if "as_of" not in filters:
+        found, linked = _with_newer(found, linked)
     since = at - timedelta(seconds=searcher.settings.fresh_seconds)
     found = [candidate for candidate in found if not repeats_question(candidate.memory, asked, since)]
     if least is not None:
@@ -215,6 +217,25 @@ async def _around(
         degraded.append(f"neighbours: {error}")
         return [], []
     return [*beside, *said], linked
+
+
+def _with_newer(found: Sequence[Candidate], linked: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    """What was found, with the turns that replaced an outdated one of them, and what else is linked.
+
+    A question in the words of the old value is about the new one, so the newer turn also counts as the older one does.
+    """
+    outdated = [one for one in found if one.memory.valid_to is not None and one.memory.near_ids]
+    older = {one.memory.near_ids[0]: one for one in reversed(outdated)}
+
+    def raised(one: Candidate) -> Candidate:
+        old = older.get(one.memory.id)
+        if old is None or (end := old.memory.valid_to) is None or one.memory.created_at < end:
+            return one
+        similarity = max(one.similarity or 0.0, old.similarity or 0.0)
+        return replace(one, similarity=similarity, found_by=one.found_by or ("link",), replaced=words_of(old.memory))
+
+    known, others = [raised(one) for one in found], [raised(one) for one in linked]
+    return [*known, *(one for one in others if one.replaced)], [one for one in others if not one.replaced]
 
 
 async def _standing(searcher: Searcher, sought: Sought, degraded: list[str]) -> list[Hit]:

@@ -7,15 +7,16 @@ Contexts leave marked turns out, so a mark must be sure. A short figure in commo
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from agent_memory.calibration import CLAIM_OVERLAP
 from agent_memory.errors import Conflict, NotFound
 from agent_memory.models import Memory, iso
 from agent_memory.store import queries, search_queries
-from agent_memory.store.chunks import quote_of
+from agent_memory.store.chunks import chunk_id, quote_of
 from agent_memory.store.client import Store
 from agent_memory.store.containers import MEMORIES
 from agent_memory.store.documents import from_document
@@ -58,7 +59,10 @@ async def outdate_new_chunks(store: Store, partition: tuple[str, str], chunk_ids
 
 
 async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: datetime) -> None:
-    """Marks the chunks that state a replaced memory: its sources, and repetitions in its thread."""
+    """Marks the chunks that state a replaced memory: its sources, and repetitions in its thread.
+
+    They are linked to the turn that replaced it, so that a question in the old words leads to the new value.
+    """
     if not _is_one_claim(loser, winner.content):
         return
     figures = _figures(loser, winner.content)
@@ -71,10 +75,12 @@ async def outdate_chunks(store: Store, loser: Memory, winner: Memory, valid_to: 
         end=iso(valid_to),
         **{f"f{number}": figure for number, figure in enumerate(figures)},
     )
+    newer = [chunk_id(winner.user_id, winner.thread_id, turn_id) for turn_id in winner.source_turn_ids[-1:]]
     for row in rows:
         is_source = not set(loser.source_turn_ids).isdisjoint(row["source_turn_ids"])
         if is_source or _repeats(_words(row), loser, winner.content):
-            await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to)
+            links = {"near_ids": list(dict.fromkeys([*newer, *row.get("near_ids", [])]))}
+            await _outdate(store, (loser.user_id, row["thread_id"], row["id"]), valid_to, links if newer else {})
 
 
 def _words(chunk: dict[str, Any]) -> str:
@@ -117,15 +123,17 @@ def _figures(loser: Memory, winner: str) -> list[str]:
     return sorted(set(FIGURE.findall(loser.content)) - set(FIGURE.findall(winner)))[:5]
 
 
-async def _outdate(store: Store, chunk: tuple[str, str, str], valid_to: datetime) -> None:
+async def _outdate(
+    store: Store, chunk: tuple[str, str, str], valid_to: datetime, links: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Notes until when a chunk (user, thread, id) was true. The earliest known time wins, in whatever order."""
-    *partition, chunk_id = chunk
+    *partition, memory_id = chunk
     end = iso(valid_to)
     with contextlib.suppress(Conflict, NotFound):
         await store.patch(
             MEMORIES,
-            chunk_id,
+            memory_id,
             partition,
-            {"valid_to": end},
+            {"valid_to": end, **links},
             f'FROM c WHERE NOT IS_DEFINED(c.valid_to) OR c.valid_to > "{end}"',
         )

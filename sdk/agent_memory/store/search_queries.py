@@ -242,7 +242,8 @@ def chunks_that_tell(figures: int) -> str:
     """The chunks that a memory came from (`@turns`), and all in its thread that have its figures (`@f0`, …)."""
     said = " OR ".join(f"CONTAINS(c.content, @f{i})" for i in range(figures)) or "false"
     return (
-        f"SELECT c.id, c.thread_id, c.content, c.quote, c.source_turn_ids FROM c WHERE {CHUNK} AND c.created_at < @end"
+        "SELECT c.id, c.thread_id, c.content, c.quote, c.source_turn_ids, c.near_ids FROM c"
+        f" WHERE {CHUNK} AND c.created_at < @end"
         f" AND (ARRAY_CONTAINS(@turns, c.source_turn_ids[0]) OR (c.thread_id = @thread AND ({said})))"
     )
 

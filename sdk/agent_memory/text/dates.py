@@ -84,7 +84,9 @@ _LEAD = bounded(
     rf"^{either('on by until till to from before after since for in during as_of of is was over at')} (?=\S)", re.I
 )
 _REPEATED = bounded(
-    r"\b(?:every|each|most|other|on alternate|but|except|first|second|third|fourth|1st|2nd|3rd|4th)\s+$", re.I
+    r"\b(?:every|each|most|other|on alternate|but|except|never|always|only(?: on)?|on an?"
+    r"|first|second|third|fourth|1st|2nd|3rd|4th)\s+$",
+    re.I,
 )
 _SPELLED = bounded(
     r"\s\((?P<grain>around|week of|weekend of)? ?(?:(?P<day>\d{1,2}) )?"
@@ -93,6 +95,10 @@ _SPELLED = bounded(
 _LENGTHS: dict[str | None, tuple[int, Grain]] = {
     "around": (7, "around"), "week of": (7, "week"), "weekend of": (2, "weekend"), None: (1, "day"),
 }  # fmt: skip
+_HOW_LONG = bounded(
+    r"\b(?:(?:have|has|had|did) ?(?:not|n't)|(?:have|has|had|did)nt|never|(?:first|only) (?:\w+ )?time)\b[^.,;]*$", re.I
+)
+"""What stands before "in four years" if it says how long: "I haven't had a drink in four years"."""
 _A_WEEK_LATER = bounded(r" weeks?\b", re.I)
 """After a weekday: "Friday week" is not the next Friday."""
 _WORD_BEFORE = bounded(r"(\w+)\s+$")
@@ -188,6 +194,8 @@ def _moment(kind: str, match: re.Match[str], said_at: datetime, side: Side) -> M
     if _REPEATED.search(ahead) or text[match.end() :][:1] in {"s", "S"}:
         return None
     if kind == "weekday" and _A_WEEK_LATER.match(text, match.end()):
+        return None
+    if kind == "ahead" and phrase[:2].lower() == "in" and _HOW_LONG.search(ahead):
         return None
     lead = _LEAD.match(phrase) if kind != "ahead" else None
     bare = phrase[lead.end() :] if lead else phrase

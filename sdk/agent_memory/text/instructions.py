@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agent_memory.text.dates import DAYS
 from agent_memory.text.patterns import WORD, linear
 from agent_memory.text.stop_words import FUNCTION_WORDS, SMALL_WORDS
 
@@ -104,4 +105,4 @@ _OPENING = linear(rf"^{POLITE}(?:(?:always|never|only) )?", re.I)
 
 def _is_order(word: str) -> bool:
     verb = word.lower()
-    return verb not in _NO_VERBS and not verb.endswith(_PAST_OR_GERUND)
+    return verb not in _NO_VERBS and verb.removesuffix("s") not in DAYS and not verb.endswith(_PAST_OR_GERUND)

@@ -119,7 +119,16 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
     if over or wished or (clause.time == "ahead" and not clause.thing):
         return []
-    base = Claim("", frozenset(), (), True, clause.negative, clause.change, clause.hedged, clause.additive)
+    base = Claim(
+        "",
+        frozenset(),
+        (),
+        True,
+        clause.negative,
+        clause.change,
+        clause.hedged,
+        clause.additive and clause.verb != "move",
+    )  # who "also moved" lives in one place
     thing = " ".join(clause.thing) or (clause.aside if clause.owner == "it" else "")
     # What follows a comma tells why or where, and no value.
     plain = _ADDED.sub("", clause.after) if changing else clause.after

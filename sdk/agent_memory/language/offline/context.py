@@ -27,6 +27,15 @@ _BOOKED = bounded(
     r".*(?: (?:for|on|from|in)|:) ",
     re.I,
 )
+_PLAIN_PAST = bounded(
+    rf"^(?:(?:and|but|so|then) )?(?:(?:i|we|he|she|they|(?-i:[A-Z][a-z]+)|(?:my|our|the) [a-z]+[^\Ws]) )?"
+    rf"(?:(?:just|also|already|finally) )?{plain_words(lexicon.BASE_OR_PAST)}\b",
+    re.I,
+)
+"""A verb whose past looks like its base: with a day of its own, it tells what was ("we cut over on Saturday")."""
+_WAS_DONE = bounded(r"\b(?:was|were) (?!\w+ to\b)(?:(?!\b(?:and|but|so|because)\b)[^,;])*$", re.I)
+"""What stands before a day on which something was done: "my card was charged on Saturday"."""
+_ITS_WAS = bounded(r"['’]s (?:\w+ ){1,2}(?:was|were)\b", re.I)
 _SIDELONG = bounded(
     r"\b(?:because|after|before|when|while|which|who|whose|since (?:i|we|my|our|the|he|she|they)|than|unless|except"
     r"|instead of|rather than|used to)\b[^,;]*$|\b(?:not|said|told you|mentioned)(?: on| in)? $",
@@ -94,7 +103,10 @@ def _placed_in_time(text: str, ahead: Moment, behind: Moment, said_at: datetime)
     if _BOOKED.search(text[: ahead.start]):
         return ahead
     clause_text = _clause_at(text, ahead.start)
-    if not _ONWARD.search(text[: ahead.start + len(ahead.phrase)]) and _looks_back(clause_text):
+    end = ahead.start + len(ahead.phrase)
+    if _WAS_DONE.search(text[: ahead.start].removesuffix(f"{ahead.role} ")) or _ITS_WAS.match(text[end:]):
+        return behind
+    if not _ONWARD.search(text[:end]) and _looks_back(clause_text):
         return behind
     clause = parse(clause_text)
     if not _NAMED_MONTH.search(ahead.phrase) or (clause is not None and clause.time in {"ahead", "wish"}):
@@ -125,10 +137,12 @@ def _clause_at(text: str, position: int) -> str:
 
 def _looks_back(text: str) -> bool:
     """Whether a clause tells of what was."""
+    if _PLAIN_PAST.match(text) and not _ONWARD.search(text):
+        return True
     words = bounded(r"[a-z]+").findall(text.lower())
     clause = parse(text)
     if clause is not None and clause.verb:
-        framed = clause.change and any(is_past(word) or word == "quit" for word in words[:4])
+        framed = clause.change and any(is_past(word) for word in words[:4])
         return (clause.time == "past" or framed) and not _ONWARD.search(text)
     return any(is_past(word) for word in words[:8] if word not in lexicon.EMOTIONS)
 

@@ -72,7 +72,10 @@ def _memories(own: list[Sentence], turn: TurnView, before: list[TurnView]) -> It
     among_people = any(view.role == "user" and view.name and view.name != turn.name for view in before)
     mine = [view.content for view in reversed(before[-2:]) if view.role == "user" and view.name == turn.name]
     said = [sentence.text for content in mine for sentence in reversed(statements.own_sentences(content))]
+    abroad = speech.is_foreign(turn.content) or any(map(speech.is_foreign, said[:_NOTES]))
     for sentence in own:
+        if abroad and speech.is_in_doubt(sentence.text):
+            continue
         wished = not among_people and speech.asks_to_keep(sentence.text)
         around = _Around(turn, nearest_first, said, among_people, wished, len(own) <= _NOTES)
         for statement in statements.statements(sentence, names):

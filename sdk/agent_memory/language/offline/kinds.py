@@ -59,6 +59,7 @@ _DECISION = bounded(
 _UNDECIDED = bounded(
     rf"\b{either('not nothing never nobody no_one yet_to still')} (?:\w+ ){{0,2}}"
     rf"{either('decided chosen picked booked agreed confirmed deciding approved finali[sz]ed accepted')}\b"
+    r"|\b(?:decided|chosen|picked|booked|agreed|confirmed|approved|accepted) (?:on )?(?:nothing|nobody|no one)\b"
     r"|\bdecision (?:is |was )?(?:postponed|deferred|pending)\b",
     re.I,
 )

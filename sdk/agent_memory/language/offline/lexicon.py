@@ -280,7 +280,8 @@ IMPORTANT = {
     "health": words("""
         allergic allergy allergies diabetic diabetes asthma epilepsy pregnant pregnancy cancer surgery diagnosed
         diagnosis medication prescribed insulin celiac coeliac intolerant doctor hospital injury injured chronic
-        disability migraine migraines depression anxiety vegetarian vegan gluten-free lactose pacemaker
+        disability migraine migraines depression anxiety vegetarian vegan gluten-free lactose pacemaker deaf blind
+        dyslexic dyslexia adhd autistic autism asthmatic epileptic wheelchair dialysis
     """),
     "money": words("budget salary rent mortgage loan debt price cost savings invoice payment deposit income tax"),
     "deadline": words("deadline due launch release expires appointment interview exam flight"),

@@ -26,7 +26,9 @@ Slot = Literal["rule", "decision", "health", "identity", "liking", "pursuit", "e
 _FIRST_PERSON = bounded(r"\b(?:i|me|my|mine|we|us|our|myself|ourselves)\b", re.I)
 _VITAL_WORDS = lexicon.IMPORTANT["health"] - {"doctor", "hospital", "depression", "anxiety", "injury"}
 _VITAL = bounded(
-    rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|mg|statins?|seasick|carsick|migraines?)\b", re.I
+    rf"\b(?:{plain_words(_VITAL_WORDS)}|allerg\w+|intoleran\w+|inhaler|hard of hearing|mg|statins?|seasick|carsick"
+    r"|migraines?)\b",
+    re.I,
 )
 _CALENDAR = lexicon.WEEKDAYS - {"sat", "sun"} | {month for month in lexicon.MONTHS if len(month) > 3}
 _NUMBERED = bounded(rf"\d|\b{plain_words((set(lexicon.NUMBERS) | _CALENDAR) - {'one', 'once', 'march'})}s?\b", re.I)

@@ -9,7 +9,7 @@ from agent_memory.language.offline.text import expand, straighten
 from agent_memory.language.offline.verbs import is_past
 from agent_memory.text.instructions import standing_instruction
 from agent_memory.text.patterns import bounded, either, linear
-from agent_memory.text.stop_words import FOREIGN_WORDS, SMALL_WORDS
+from agent_memory.text.stop_words import FOREIGN_WORDS, FUNCTION_WORDS, SMALL_WORDS
 
 _PLANTED = linear(
     rf"\b{either('ignore disregard forget override bypass')}\b.{{0,30}}"
@@ -62,6 +62,8 @@ _MORE_FOREIGN = lexicon.words("""
 """)
 """Dutch function words, and more of German."""
 
+_ENGLISH = SMALL_WORDS - FUNCTION_WORDS - {"no", "is", "we"}
+"""Function words of English alone."""
 _NO_ORDER = either("a an the my our your his her their so too very up in on at for of to about with been not just only")
 _ANY_VERB = rf"(?!{_NO_ORDER}\b|(?:love|like|know|think|mind)\b)(?P<verb>[a-z-]+) (?!(?:in|at|after|than|as)\b)\S"
 _UNITS = r"metric imperial celsius fahrenheit kilomet\w+ kilos? miles euros? dollars british american 24-hour plain"
@@ -73,16 +75,18 @@ _STANDING = bounded(
     r"|(?:make|be) sure (?:to )?(?:always|never|every) |do not (?!worry\b)[^?]+,? ever$)",
     re.I,
 )
+_WAY = either("e-?mails? texts? sms phone calls? chat letters?")
 _TERSE_ORDER = bounded(
     r"^(?:please |just |only )?(?:use|prefer) [^?]+?,? (?:not|never|instead of|rather than) \S"
-    r"|^no [^?,]{2,40}? please\b|^no [^?,]{2,40},? (?:because )?[^?]*\bnot (?:allow|support|permit|accept|want|like)"
+    r"|\bno [^?,]{2,40}? please\b|^no [^?,]{2,40},? (?:because )?[^?]*\bnot (?:allow|support|permit|accept|want|like)"
     rf"|^(?:please )?do not {either('use include add write suggest recommend contact call text email put mention')} "
     r"(?!it\b|that\b|this\b|them\b|anything\b(?! (?:with|from|over|under)\b))\S"
     rf"|^(?:(?:please|only) )?{either('call text email contact phone ping message')} me (?:only |never )?"
     rf"{either('only never after before between at on by via through any_?time')}\b"
     rf"|^you (?:can|may) (?:always |now |only )?{either('call text email contact phone ping message')}\b"
     r"|^(?!that |it |this )[a-z][\w' -]{2,30}(?: please)?[,.] always$"
-    r"|^(?:please )?(?:(?:by|via) )?(?:e-?mails?|texts?|sms|phone|calls?|chat|letters?) only(?: please)?$"
+    rf"|^(?:please )?(?:(?:by|via) )?{_WAY}(?: (?:or|and) {_WAY})? only(?: please)?$"
+    r"|^please no (?:more )?[a-z]{3}"
     r"|^no (?:\w+ ){1,3}(?:over|under|above|below|more than|less than) [$€£]?\d",
     re.I,
 )
@@ -173,13 +177,19 @@ def hands_over(text: str) -> bool:
 
 def is_foreign(text: str) -> bool:
     """Whether a text is not English: it has function words of other languages, or letters that English never has."""
-    words = [word.lower() for word in _LETTERS.findall(text)]
+    shouted = text.isupper()  # else a word in capitals is an abbreviation: "CI" is no Italian
+    words = [word.lower() for word in _LETTERS.findall(text) if shouted or len(word) == 1 or not word.isupper()]
     if any(char > "\u024f" and char.isalpha() for word in words for char in word):
         return True
     foreign = sum(word in FOREIGN_WORDS or word in _MORE_FOREIGN for word in words)
     ours = sum(word in SMALL_WORDS for word in words)
     accents = sum(any(char > "\x7f" for char in word[1:]) and word.islower() for word in words)
     return bool(foreign + accents > max(ours, _FOREIGN_SHARE * len(words) - 1, 0))
+
+
+def is_in_doubt(text: str) -> bool:
+    """Whether a text has no word by which English can be told from other languages: "Adesso 85"."""
+    return not any(word.lower() in _ENGLISH for word in _LETTERS.findall(text))
 
 
 def is_statement(text: str) -> bool:
