@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from agent_memory.language.offline import lexicon, statements, values
 from agent_memory.language.offline.grammar import Clause, parse
-from agent_memory.language.offline.text import canon, content_stems, sentences, stem
+from agent_memory.language.offline.text import canons, content_stems, sentences, stem, stems
 from agent_memory.language.offline.topics import is_attribute
 from agent_memory.language.offline.values import Value
 from agent_memory.text.patterns import bounded
@@ -76,14 +76,13 @@ _SAME_VERB = {
     "resid": "live", "settl": "live", "reloc": "live", "based": "live", "located": "live", "living": "live",
     "join": "work",
 }  # fmt: skip
-_PLAIN_VERBS = frozenset(
-    stem(verb)
-    for verb in lexicon.CHANGING | lexicon.words("be have cost plan set hold take get pay book arrange cancel")
-)
+_SWITCHING = stems(lexicon.SWITCHING)
+_CHANGING = stems(lexicon.CHANGING | lexicon.words("leave quit sell")) | _SWITCHING
+_PLAIN_VERBS = stems(lexicon.CHANGING | lexicon.words("be have cost plan set hold take get pay book arrange cancel"))
 """Verbs that only give a thing its value, and are no part of what is claimed."""
-_FRAME = frozenset(canon(word) for word in "thing venue place held set now instead still date day scheduled".split())
-_FRAME |= frozenset(canon(name) for name in _MONTHS if len(name) > 3)
-_ENDING = frozenset(map(stem, lexicon.words("sell cancel drop ditch fire sack")))
+_FRAME = canons("thing venue place held set now instead still date day scheduled".split())
+_FRAME |= canons(name for name in _MONTHS if len(name) > 3)
+_ENDING = stems(lexicon.words("sell cancel drop ditch fire sack"))
 """Verbs that end whatever had the name behind them as its value: "we cancelled Huber"."""
 _THE = bounded(r"^(?:the|my|our) ", re.I)
 _WITH_WHOM = bounded(r"\bwith (?:(?:the|our|my|all) )?(?-i:[a-z])[\w-]+", re.I)
@@ -113,7 +112,7 @@ def _clauses(sentence: str) -> list[str]:
 
 
 def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
-    changing = clause.verb in _changing()
+    changing = clause.verb in _CHANGING
     ended = _NAME.match(_THE.sub("", clause.after)) if clause.verb in _ENDING and not clause.thing else None
     over = clause.time == "past" and not (changing or ended or clause.verb in {"join", "get", "marri"})
     wished = clause.time == "wish" and (clause.hedged or clause.verb != "fli")
@@ -151,7 +150,7 @@ def _claims(clause: Clause, said_at: datetime) -> list[Claim]:
     named = [value for value in found if value.kind == "text"]
     if clause.verb == "start" and first == "at" and named:
         verb = "work"
-    if named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _switching()):
+    if named and not thing and (first == "on" if clause.verb == "be" else clause.verb in _SWITCHING):
         verb = "use"
     if not thing and clause.verb == "move" and named:
         verb = "live"
@@ -282,13 +281,3 @@ def _values(after: str, said_at: datetime) -> tuple[list[Value], str]:
     end = name.end() if name else number.end("number") if number and time is None else 0
     tail = _TAIL.match(after[end:]) if end else None
     return found, _OFTEN.sub("", f"{after[: min(starts)]} {tail['what'] if tail else ''}")
-
-
-@cache
-def _changing() -> frozenset[str]:
-    return frozenset(map(stem, lexicon.CHANGING | lexicon.words("leave quit sell"))) | _switching()
-
-
-@cache
-def _switching() -> frozenset[str]:
-    return frozenset(map(stem, lexicon.SWITCHING))

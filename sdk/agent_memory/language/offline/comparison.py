@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.claims import ONE_AT_A_TIME, Claim, Verdict
-from agent_memory.language.offline.text import canon, stem
+from agent_memory.language.offline.text import canon, canons, stems
 from agent_memory.language.offline.values import Value
+
+_WEAK = canons(lexicon.WEAK_TOPICS)
+_PLAIN_FRAMES = stems(lexicon.TOOL_VERBS | lexicon.words("tool live work")) | _WEAK
+_MANY = canons(lexicon.MANY_KIN)
+_MEASURES = canons(lexicon.DEPENDENT | lexicon.MEASURES)
 
 
 def excludes(newer: Claim, older: Claim) -> Verdict | None:
     """Whether two claims cannot both be true now: "update" if the newer one says or implies a change."""
-    unnamed = newer.owner.rpartition(".")[2] in _many()  # "my friend" may be another one each time
+    unnamed = newer.owner.rpartition(".")[2] in _MANY  # "my friend" may be another one each time
     if newer.owner != older.owner or unnamed or (newer.hedged and not older.hedged):
         return None
     if not (_is_food_of_another_diet(newer, older) or _excludes(newer, older)):
@@ -51,7 +55,7 @@ def _ends(newer: Claim, older: Claim) -> bool:
     if any(one.compare(two) == "same" for one in newer.values for two in older.values):
         return False
     if any(_agree(gone, value) for value in older.values):
-        of_one, of_other = newer.topic - _plain_frames(), older.topic - _plain_frames()
+        of_one, of_other = newer.topic - _PLAIN_FRAMES, older.topic - _PLAIN_FRAMES
         elsewhere = of_one and of_other and of_one.isdisjoint(of_other)  # "… for internal chat", "… with clients"
         return not elsewhere if gone.kind == "text" else bool(_strong(newer.topic) & _strong(older.topic))
     left = older.topic - {str(stem) for stem in gone.core} - newer.topic
@@ -111,7 +115,7 @@ def presumed_topic(claim: Claim, known: Iterable[Claim]) -> frozenset[str]:
         topic_key(one)
         for one in known
         if own < topic_key(one)
-        and (own <= _measures() or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
+        and (own <= _MEASURES or (claim.lasting and one.lasting and sorts & {value.kind for value in one.values}))
     }
     return fitting.pop() if len(fitting) == 1 else own
 
@@ -126,27 +130,7 @@ def same_claim(one: Claim, two: Claim) -> bool:
 
 
 def _strong(topic: frozenset[str]) -> frozenset[str]:
-    return topic - _weak()
-
-
-@cache
-def _plain_frames() -> frozenset[str]:
-    return frozenset(map(stem, lexicon.TOOL_VERBS | lexicon.words("tool live work"))) | _weak()
-
-
-@cache
-def _weak() -> frozenset[str]:
-    return frozenset(map(canon, lexicon.WEAK_TOPICS))
-
-
-@cache
-def _many() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.MANY_KIN)
-
-
-@cache
-def _measures() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.DEPENDENT | lexicon.MEASURES)
+    return topic - _WEAK
 
 
 def _agree(one: Value, two: Value) -> bool:

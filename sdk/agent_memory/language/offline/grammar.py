@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.lexicon import BE
-from agent_memory.language.offline.text import canon, expand, openings, stem
+from agent_memory.language.offline.text import canon, canons, expand, openings, stem
 from agent_memory.language.offline.verbs import drops_subject, is_gerund, is_participle, is_past
 from agent_memory.text.patterns import bounded
 
@@ -46,8 +46,16 @@ _KIN_ADJECTIVES = lexicon.words(
 _WHICH = {"elder": "older", "big": "older", "eldest": "older", "oldest": "older", "little": "younger",
           "youngest": "younger", "older": "older", "younger": "younger", "twin": "twin", "ex": "ex"}  # fmt: skip
 """Adjectives that tell one of several such people from another."""
+_NAMED_KIN = canons(lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
+_TRAILING = {phrase: mark for mark, phrases in lexicon.TRAILING.items() for phrase in phrases}
 _LONGEST_NOTED, _LONGEST_NOTE = 3, 12
 """In words: what a note is about, and the whole of it. A choice."""
+_NOT_NAMES = (
+    lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEAK_VERBS | lexicon.STOPWORDS | lexicon.KIN
+    | lexicon.CHANGING | lexicon.HABITS | lexicon.LASTING | lexicon.OPENINGS | lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS
+    | frozenset(lexicon.LIKING) | frozenset(lexicon.DIETS) | frozenset().union(*lexicon.FOODS.values())
+)  # fmt: skip
+"""Words that open a sentence with a capital without being anybody's name."""
 _INTENDING = lexicon.words("plan hope aim want wish need intend expect think consid look love like prefer")
 
 
@@ -102,7 +110,7 @@ def parse(sentence: str) -> Clause | None:
     aside = " ".join(aside for aside in _ASIDE.findall(text) if not _DATE_ASIDE.match(aside))
     text = _ASIDE.sub("", text)
     speaker = _SPEAKER.match(text)
-    if speaker and speaker[1].split()[-1].lower() not in lexicon.ATTRIBUTES | _not_names():
+    if speaker and speaker[1].split()[-1].lower() not in lexicon.ATTRIBUTES | _NOT_NAMES:
         text = text[speaker.end() :]
         speaker = None if speaker[1].split()[-1].lower() in _LABELS else speaker
     else:
@@ -142,11 +150,10 @@ def _without_lead(text: str, marks: _Marks) -> str:
 
 def _without_tail(words: list[str], marks: _Marks) -> list[str]:
     """Drops adverbial phrases at the end, noting what they mark ("… any more", "… too", "… I think")."""
-    trailing = _trailing()
     while words:
-        size = next((n for n in (3, 2, 1) if len(words) > n and " ".join(words[-n:]).lower() in trailing), 0)
+        size = next((n for n in (3, 2, 1) if len(words) > n and " ".join(words[-n:]).lower() in _TRAILING), 0)
         if size:
-            if mark := trailing[" ".join(words[-size:]).lower()]:
+            if mark := _TRAILING[" ".join(words[-size:]).lower()]:
                 setattr(marks, mark, True)
             words = words[:-size]
         elif words[-1] in {",", ";", ":"}:
@@ -154,11 +161,6 @@ def _without_tail(words: list[str], marks: _Marks) -> list[str]:
         else:
             break
     return words
-
-
-@cache
-def _trailing() -> dict[str, str]:
-    return {phrase: mark for mark, phrases in lexicon.TRAILING.items() for phrase in phrases}
 
 
 # ------------------------------------------------------------------------------------------------- the subject
@@ -214,13 +216,8 @@ def _possessed(owner: str, words: list[str]) -> _Subject:
         name, rest = rest[0], rest[1:]
         person = f"{person}.{name.lower()}".removesuffix("'s")
     # "My manager is Tom" gives an attribute its value; "my manager lives in Oslo" tells of a person.
-    thing = [bare] if rest and rest[0].lower() in BE and canon(bare) in _named_kin() else []
+    thing = [bare] if rest and rest[0].lower() in BE and canon(bare) in _NAMED_KIN else []
     return person, thing, rest, True
-
-
-@cache
-def _named_kin() -> frozenset[str]:
-    return frozenset(canon(name) for name in lexicon.KIN & lexicon.ATTRIBUTES | {"boss"})
 
 
 def _noun_phrase(owner: str, words: list[str], *, definite: bool = True) -> _Subject:
@@ -247,22 +244,13 @@ def _continues_noun(word: str) -> bool:
     return word.isalpha() and (word in lexicon.ATTRIBUTES or word in lexicon.TOPIC_HEADS)
 
 
-@cache
-def _not_names() -> frozenset[str]:
-    """Words that open a sentence with a capital without being anybody's name."""
-    known = lexicon.GENERIC | lexicon.EMOTIONS | lexicon.ADVERBS | lexicon.WEAK_VERBS | lexicon.STOPWORDS | lexicon.KIN
-    known |= lexicon.CHANGING | lexicon.HABITS | lexicon.LASTING | frozenset(lexicon.LIKING)
-    foods: frozenset[str] = frozenset().union(*lexicon.FOODS.values())
-    return known | lexicon.OPENINGS | lexicon.ATTRIBUTES | lexicon.TOPIC_HEADS | frozenset(lexicon.DIETS) | foods
-
-
 def _name_size(words: list[str]) -> int:
     """How many words a person's name at the start takes; 0 if there is none."""
     size = 0
     while size < min(2, len(words)) and words[size][0].isupper() and words[size].isalpha() and len(words[size]) > 1:
         size += 1
     first = words[0].lower()
-    if not 0 < size < len(words) or first in _not_names() or is_past(first) or is_gerund(first):
+    if not 0 < size < len(words) or first in _NOT_NAMES or is_past(first) or is_gerund(first):
         return 0
     following, behind = words[size].lower(), [word.lower() for word in words[size + 1 : size + 3]]
     moved = behind[:1] == ["to"] and behind[-1] in lexicon.WEEKDAYS | lexicon.MONTHS | frozenset("0123456789")

@@ -104,7 +104,7 @@ def _lasts(statement: Statement) -> bool:
         return tools and "(asked: " not in text
     if _UNDER_WAY.search(plain):
         return tools or _WORK.search(text) is not None
-    return kind == "preference" or tools or (own and clause.verb not in slots.weak())
+    return kind == "preference" or tools or (own and clause.verb not in slots.WEAK)
 
 
 def _is_dated(statement: Statement) -> bool:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cache
 
 from agent_memory.language.offline import claims as reading
 from agent_memory.language.offline import lexicon
 from agent_memory.language.offline.claims import Claim, Verdict
 from agent_memory.language.offline.comparison import excludes, presumed_topic, same_claim, topic_key
-from agent_memory.language.offline.text import canon, content_words
+from agent_memory.language.offline.text import canon, canons, content_words
 from agent_memory.language.tasks import Contradiction, Duplicates, FactView, ReconcileInput, ReconcileOutput
 from agent_memory.text import dates
 from agent_memory.text.restated import restates
+
+_FILLERS = canons(
+    (lexicon.ADVERBS - {"only", "ever", "hardly", "rarely", "almost", "nearly", "sometimes"})
+    | lexicon.words("big huge fan name call live base date day report")
+    | lexicon.CHANGING
+    | {word for entry in lexicon.OPENINGS for word in entry.split()}
+)
+"""Stems that do not make another statement: adverbs, openings, and what a claim implies ("is named")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ def reconcile(data: ReconcileInput) -> ReconcileOutput:
 
 def read(fact: FactView) -> Statement:
     """Reads one fact."""
-    words = tuple(word for word in map(canon, content_words(fact.content)) if word not in _fillers())
+    words = tuple(word for word in map(canon, content_words(fact.content)) if word not in _FILLERS)
     times = tuple(moment.label for moment in dates.find(fact.content, fact.said_at))
     return Statement(fact, reading.read(fact.content, fact.said_at), words, times)
 
@@ -109,12 +116,3 @@ def _fullest(group: list[Statement]) -> str:
     told = set(newest.words)
     fuller = [one for one in group if told <= set(one.words)]
     return max(fuller, key=lambda one: (len(set(one.words)), one.fact.said_at)).fact.content
-
-
-@cache
-def _fillers() -> frozenset[str]:
-    """Stems that do not make another statement: adverbs, openings, and what a claim implies ("is named")."""
-    meaningful = {"only", "ever", "hardly", "rarely", "almost", "nearly", "sometimes"}
-    implied = lexicon.words("big huge fan name call live base date day report") | lexicon.CHANGING
-    opening = {word for entry in lexicon.OPENINGS for word in entry.split()}
-    return frozenset(canon(word) for word in (lexicon.ADVERBS - meaningful) | implied | opening)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Literal
 
 from agent_memory.language.offline import kinds, lexicon
 from agent_memory.language.offline.grammar import Clause
 from agent_memory.language.offline.speech import is_addressed
-from agent_memory.language.offline.text import canon, content_words, expand, stem, tokens
+from agent_memory.language.offline.text import canons, content_words, expand, stem, stems, tokens
 from agent_memory.language.offline.verbs import is_gerund, is_past
 from agent_memory.models import FactKind
 from agent_memory.text.dates import Moment
@@ -110,6 +109,14 @@ _FOUND_OUT = bounded(
     re.I,
 )
 """What trouble turned out to come from, or to need: nobody wants to look for it again."""
+WEAK = stems(lexicon.WEAK_VERBS)
+"""Verbs of mind and speech, which tell nothing themselves."""
+_CHANGING, _LASTING, _HABITS = stems(lexicon.CHANGING), stems(lexicon.LASTING), stems(lexicon.HABITS) | {"any"}
+_FOODS = stems(food for foods in lexicon.FOODS.values() for food in foods)
+_VAGUE = (
+    lexicon.GENERIC | lexicon.EMOTIONS | lexicon.PRAISE | lexicon.ADVERBS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
+    | frozenset(lexicon.NUMBERS)
+)  # fmt: skip
 _LEAST_EVENT = 2
 """Words that name something in particular, without which an event needs a name, a time or a figure. A choice."""
 
@@ -202,7 +209,7 @@ def _told(
     of_thing = bool(clause.thing) or clause.owner == "it"
     # What happened at no time that anybody named is an anecdote, whatever figures are in it.
     over = clause.time == "past" or clause.perfect
-    told = not over or dated or (named and not of_thing) or clause.verb in _changing() or "used to" in plain
+    told = not over or dated or (named and not of_thing) or clause.verb in _CHANGING or "used to" in plain
     mine = clause.owner == "self" and not of_thing
     if _VITAL.search(plain) and (not of_thing or _FIRST_PERSON.search(plain)) and not _is_one_of_many(clause):
         return "health"
@@ -210,18 +217,18 @@ def _told(
         return None
     if mine and _IDENTITY.match(plain):
         return "identity"
-    if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and clause.verb in _changing()):
+    if _PASSING.search(plain) and clause.time != "ahead" and not (of_thing and clause.verb in _CHANGING):
         return None
     if mine and kind == "preference":
         wished = clause.time in {"wish", "past"} and not (
             particular or clause.negative or len(concrete) >= _LEAST_EVENT
         )
         return "liking" if concrete and not wished else None
-    if mine and _ALWAYS.match(plain) and clause.verb not in weak() | {"be"} and len(concrete) >= _LEAST_EVENT:
+    if mine and _ALWAYS.match(plain) and clause.verb not in WEAK | {"be"} and len(concrete) >= _LEAST_EVENT:
         return "liking" if clause.time == "now" and not clause.perfect else None
     if mine and concrete and _PURSUED.search(plain) and (particular or len(concrete) >= _LEAST_EVENT):
         return "pursuit"
-    if clause.verb in weak() or (mine and clause.verb in {"need", "want"}):
+    if clause.verb in WEAK or (mine and clause.verb in {"need", "want"}):
         return None
     if _USING.match(plain) and clause.time != "wish":
         return "value"
@@ -234,13 +241,13 @@ def _told(
         near = any(word[0].isdigit() or word.lower() in _NEAR for word in clause.rest[:_NEXT])
         named_so = len(clause.thing) <= _LONGEST_KNOWN and not _UNNAMED.intersection(map(str.lower, clause.thing[:1]))
         again = not {"every", "each"}.isdisjoint(clause.rest)
-        known = named_so and near and (dated or again or clause.verb in _changing())
-        changed = clause.change or clause.verb in _changing() or "not" in clause.rest
+        known = named_so and near and (dated or again or clause.verb in _CHANGING)
+        changed = clause.change or clause.verb in _CHANGING or "not" in clause.rest
         corrected = changed and len(clause.thing) <= _LONGEST_CHANGED and clause.thing[0].lower() not in _NO_THING
         stated = clause.definite or clause.thing[0].lower() in lexicon.ATTRIBUTES or known or corrected
         return "value" if stated and not ordered else None
     if not mine:
-        lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _lasting()
+        lasting = clause.verb in {"be", "have", "like", "love", "hate", "stand"} or clause.verb in _LASTING
         if not clause.owner.startswith("self."):  # Any word may stand first with a capital.
             return "person" if concrete and (dated or (particular and lasting)) else None
         return "person" if concrete and (particular or lasting) else None
@@ -249,9 +256,9 @@ def _told(
     if clause.negative and not (clause.change or clause.verb in {"have", "drink", "eat", "smoke"}):
         return None
     subject = _FIRST_PERSON.search(" ".join(plain.split()[:4]))
-    if concrete and (clause.verb in _lasting() or (clause.change and not over)) and (subject or dated):
+    if concrete and (clause.verb in _LASTING or (clause.change and not over)) and (subject or dated):
         return "event"
-    if (clause.negative and clause.change and clause.verb in _habits()) or (dated and clause.verb == "fli"):
+    if (clause.negative and clause.change and clause.verb in _HABITS) or (dated and clause.verb == "fli"):
         return "event"
     if clause.verb == "have" and clause.time == "now" and concrete and subject:
         return "value" if particular or len(concrete) >= _LEAST_EVENT else None
@@ -264,9 +271,9 @@ def _terse(plain: str) -> Slot | None:
     words = bare.lower().replace(",", " ").split()
     if not words or is_addressed(bare) or len(bare) > 120 or is_gerund(words[0]) or bare.endswith("?"):
         return None
-    if words[0] == "no" and len(words) > 1 and _foods().issuperset(stem(word) for word in words if word not in _JOINTS):
+    if words[0] == "no" and len(words) > 1 and _FOODS.issuperset(stem(word) for word in words if word not in _JOINTS):
         return "health"
-    if _APPOINTMENT.match(bare) and words[0] not in _vague():
+    if _APPOINTMENT.match(bare) and words[0] not in _VAGUE:
         return "event"
     if (_NAMED_VALUE.match(bare) or _KEYED.match(bare)) and len(words) > 1 and not _PRAISED.search(bare):
         return "value"
@@ -276,16 +283,11 @@ def _terse(plain: str) -> Slot | None:
 _JOINTS = frozenset({"no", "and", "or"})
 
 
-@cache
-def _foods() -> frozenset[str]:
-    return frozenset(stem(food) for foods in lexicon.FOODS.values() for food in foods)
-
-
 def _concrete_words(text: str, clause: Clause, moments: Sequence[Moment]) -> list[str]:
     """The words of a statement that name something in particular, its verb and its times aside."""
     for moment in moments:
         text = text.replace(moment.phrase, " ")
-    return [word for word in content_words(text) if word not in _vague() and stem(word) != clause.verb]
+    return [word for word in content_words(text) if word not in _VAGUE and stem(word) != clause.verb]
 
 
 def _dangles(plain: str) -> bool:
@@ -297,31 +299,4 @@ def _dangles(plain: str) -> bool:
 
 def _is_one_of_many(clause: Clause) -> bool:
     """Whether it is about one of those whom one has many of, so that little about them is of use."""
-    return clause.owner.rpartition(".")[2] in {canon(word) for word in lexicon.MANY_KIN}
-
-
-@cache
-def _vague() -> frozenset[str]:
-    common = lexicon.GENERIC | lexicon.EMOTIONS | lexicon.PRAISE | lexicon.ADVERBS | lexicon.WEEKDAYS
-    return common | frozenset(lexicon.NUMBERS) | lexicon.TIME_WORDS
-
-
-@cache
-def weak() -> frozenset[str]:
-    """The stems of verbs of mind and speech, which tell nothing themselves."""
-    return frozenset(stem(verb) for verb in lexicon.WEAK_VERBS)
-
-
-@cache
-def _lasting() -> frozenset[str]:
-    return frozenset(stem(verb) for verb in lexicon.LASTING)
-
-
-@cache
-def _changing() -> frozenset[str]:
-    return frozenset(stem(verb) for verb in lexicon.CHANGING)
-
-
-@cache
-def _habits() -> frozenset[str]:
-    return frozenset(stem(verb) for verb in lexicon.HABITS) | {"any"}
+    return clause.owner.rpartition(".")[2] in canons(lexicon.MANY_KIN)

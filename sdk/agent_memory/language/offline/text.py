@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -81,6 +81,16 @@ def stem(word: str) -> str:
     """The stem of a lower-case word; irregular verb forms go to the stem of their base."""
     bare = word.removesuffix("'s").strip("'")
     return plain_stem(_irregular().get(bare, bare))
+
+
+def stems(words: Iterable[str]) -> frozenset[str]:
+    """The stems of lower-case words."""
+    return frozenset(map(stem, words))
+
+
+def canons(words: Iterable[str]) -> frozenset[str]:
+    """What stands for lower-case words and their synonyms (see `canon`)."""
+    return frozenset(map(canon, words))
 
 
 @lru_cache(maxsize=20_000)

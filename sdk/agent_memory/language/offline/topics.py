@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from agent_memory.language.offline import lexicon
-from agent_memory.language.offline.text import canon, content_stems, expand
+from agent_memory.language.offline.text import canon, canons, content_stems, expand
 from agent_memory.language.offline.verbs import is_gerund, is_past
 from agent_memory.text.names import names
 from agent_memory.text.patterns import bounded, plain_words
@@ -27,6 +26,8 @@ _LOOSE = lexicon.words("""
     new first second third last next big small great good nice own same whole little old upcoming current recent
     annual long short special different another several many quick
 """)
+_NO_MODIFIERS = lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.FINITE | lexicon.COMMANDS | _LOOSE
+_ATTRIBUTES = canons(lexicon.ATTRIBUTES)
 
 
 def topics(text: str) -> list[str]:
@@ -39,7 +40,7 @@ def topics(text: str) -> list[str]:
         kept: list[str] = []
         for word in reversed(before):
             lower = word.lower()
-            if lower in _no_modifiers() or is_gerund(lower) or is_past(lower):
+            if lower in _NO_MODIFIERS or is_gerund(lower) or is_past(lower):
                 break
             kept.insert(0, word)
         link = (match["link"] or "") if (match["link"] or "").split()[-1:] != ["I"] else ""
@@ -48,18 +49,13 @@ def topics(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@cache
-def _no_modifiers() -> frozenset[str]:
-    return lexicon.STOPWORDS | lexicon.ADVERBS | lexicon.FINITE | lexicon.COMMANDS | _LOOSE
-
-
 def tags(text: str, name: str = "") -> list[str]:
     """Up to three words that say what a statement is about, lower case; the name of who said it is none."""
     named = [word.lower() for word in names(text)]
     heads = [word for topic in topics(text) for word in topic.lower().split() if word in lexicon.TOPIC_HEADS]
     words = _LOWER_WORD.findall(text.lower())
     attributes = [word for word in words if word in lexicon.ATTRIBUTES]
-    dull = _no_modifiers() | lexicon.GENERIC | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
+    dull = _NO_MODIFIERS | lexicon.GENERIC | lexicon.EMOTIONS | lexicon.WEEKDAYS | lexicon.TIME_WORDS
     topical = [word for word in words if len(word) > 3 and not (word in dull or word.endswith(("ing", "ed", "ly")))]
     found = dict.fromkeys([*named, *heads, *attributes, *topical])
     return [word for word in found if len(word) > 2 and word not in lexicon.MONTHS and word != name.lower()][:3]
@@ -76,9 +72,4 @@ def main_topic(texts: list[str]) -> str:
 
 def is_attribute(word: str) -> bool:
     """Whether a word names an attribute that has a value."""
-    return canon(word) in _attributes()
-
-
-@cache
-def _attributes() -> frozenset[str]:
-    return frozenset(canon(word) for word in lexicon.ATTRIBUTES)
+    return canon(word) in _ATTRIBUTES
