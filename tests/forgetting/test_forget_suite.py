@@ -46,7 +46,7 @@ async def go_on(memory: AsyncMemory, history: History, old_export: list[str]) ->
     thread = next(iter(history.threads))
     await user.thread(thread).add("user", "By the way, my neighbour plays the trombone.")
     await memory.drain(timeout=120)
-    await user.reprocess(prompt_version="rules-6")
+    await user.reprocess(prompt_version="rules-7")
     await user.import_lines(old_export)
     await memory.drain(timeout=120)
     for info in await user.threads():

@@ -44,7 +44,7 @@ FACT = FactView(ref="f1", kind="fact", content="I live in Porto.", said_at=WHEN)
 async def test_every_task_runs_says_who_made_it_and_costs_nothing(task: Task[Data, Data], data: Data) -> None:
     result = await OfflineChat().run(task, data)
     assert isinstance(result.output, task.output)
-    assert (result.model, result.prompt_version) == ("offline-extractive", "rules-6")
+    assert (result.model, result.prompt_version) == ("offline-extractive", "rules-7")
     assert result.usage == Usage()
     assert result.rejected == []
 

@@ -42,7 +42,7 @@ class OfflineChat:
     """
 
     MODEL_ID: ClassVar[str] = "offline-extractive"
-    PROMPT_VERSION: ClassVar[str] = "rules-6"
+    PROMPT_VERSION: ClassVar[str] = "rules-7"
 
     @property
     def model_id(self) -> str:
